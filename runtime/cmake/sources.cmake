@@ -1,0 +1,43 @@
+# The files of the runtime library, for every build that has it: bare metal, this computer, Zephyr.
+
+get_filename_component(CMRT_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+
+# Float arithmetic must round as the reference does: no contraction, and no vectorizer, because MVE
+# flushes subnormal floats to zero.
+set(CMRT_FLOAT_OPTIONS -ffp-contract=off -fno-tree-vectorize)
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    list(APPEND CMRT_FLOAT_OPTIONS -fno-slp-vectorize)
+endif()
+
+# All files with kernels: the runtime's own, and those of CMRT_KERNELS.
+function(cmrt_kernels files)
+    set(patterns "${CMRT_ROOT}/kernels/*.c")
+    foreach(folder IN LISTS CMRT_KERNELS)
+        list(APPEND patterns "${folder}/*.c")
+    endforeach()
+    file(GLOB found CONFIGURE_DEPENDS ${patterns})
+    set(${files} ${found} PARENT_SCOPE)
+endfunction()
+
+# One version of each microkernel: from the folders isa/scalar up to isa/${highest}, the later one's
+# version of a file wins.
+function(cmrt_microkernels files highest)
+    set(names)
+    foreach(isa IN ITEMS scalar dsp mve)
+        file(GLOB found CONFIGURE_DEPENDS "${CMRT_ROOT}/isa/${isa}/*.c")
+        foreach(file IN LISTS found)
+            get_filename_component(name "${file}" NAME_WE)
+            set(microkernel_${name} "${file}")
+            list(APPEND names ${name})
+        endforeach()
+        if(isa STREQUAL highest)
+            break()
+        endif()
+    endforeach()
+    list(REMOVE_DUPLICATES names)
+    set(chosen)
+    foreach(name IN LISTS names)
+        list(APPEND chosen "${microkernel_${name}}")
+    endforeach()
+    set(${files} ${chosen} PARENT_SCOPE)
+endfunction()

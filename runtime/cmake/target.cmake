@@ -1,0 +1,108 @@
+# TARGET_FLAGS: what makes a compiler use a core, from TARGET_CPU, TARGET_ISA, TARGET_FPU and the compiler's
+# dialect, which a toolchain file sets: gcc, clang or zig. Also CMRT_ISA and TARGET_HARD_FLOAT.
+#
+# By hand: cmake -DTARGET_CPU=cortex-m33 -DTARGET_DIALECT=clang -P target.cmake prints the flags.
+
+# As a script it has no project's policies.
+cmake_policy(VERSION 3.25)
+
+set(TARGET_CPU "" CACHE STRING "Cortex-M core: one of the names in cmake/cpus.json")
+set(TARGET_ISA "" CACHE STRING "mve, dsp or scalar; empty for the best that the core has")
+set(TARGET_FPU "" CACHE STRING "double, single or none; empty for the best that the core can have")
+
+set(cpu_table "${CMAKE_CURRENT_LIST_DIR}/cpus.json")
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+    list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TARGET_CPU TARGET_ISA TARGET_FPU)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${cpu_table}")
+endif()
+file(READ "${cpu_table}" cpus)
+
+string(JSON architecture ERROR_VARIABLE unknown GET "${cpus}" "${TARGET_CPU}" architecture)
+if(unknown)
+    message(FATAL_ERROR "TARGET_CPU '${TARGET_CPU}' is none of the cores in ${cpu_table}")
+endif()
+
+# What each architecture has, up to its best; what takes the better ones away again, or adds them.
+set(isas_armv7e-m scalar dsp)
+set(isas_armv8-m.main scalar dsp)
+set(isas_armv8.1-m.main scalar dsp mve)
+set(without_armv8-m.main_scalar +nodsp)
+set(without_armv8.1-m.main_scalar +nomve+nodsp)
+set(without_armv8.1-m.main_dsp +nomve)
+set(with_scalar "")
+set(with_dsp +dsp)
+set(with_mve +mve.fp)
+
+set(isas ${isas_${architecture}})
+if(NOT isas)
+    set(isas scalar)
+endif()
+set(CMRT_ISA "${TARGET_ISA}")
+if(CMRT_ISA STREQUAL "")
+    list(GET isas -1 CMRT_ISA)
+elseif(NOT CMRT_ISA IN_LIST isas)
+    message(FATAL_ERROR "${TARGET_CPU} has no TARGET_ISA '${TARGET_ISA}'")
+endif()
+
+string(JSON fpus ERROR_VARIABLE soft GET "${cpus}" "${TARGET_CPU}" fpus)
+if(soft)
+    set(fpus "{\"none\": \"\"}")
+endif()
+unset(fpu)
+foreach(kind IN ITEMS none single double)
+    string(JSON name ERROR_VARIABLE unknown GET "${fpus}" ${kind})
+    if(NOT unknown AND (TARGET_FPU STREQUAL "" OR TARGET_FPU STREQUAL kind))
+        set(fpu "${name}")
+    endif()
+endforeach()
+if(NOT DEFINED fpu)
+    message(FATAL_ERROR "${TARGET_CPU} has no TARGET_FPU '${TARGET_FPU}'")
+endif()
+if(fpu STREQUAL "")
+    set(TARGET_HARD_FLOAT FALSE)
+    set(float_flags -mfloat-abi=soft)
+else()
+    set(TARGET_HARD_FLOAT TRUE)
+    set(float_flags -mfpu=${fpu} -mfloat-abi=hard)
+endif()
+
+if(TARGET_DIALECT STREQUAL "zig")
+    # LLVM's names; zig's models of the cores leave out the FPU and the extensions.
+    set(fpu_fpv4-sp-d16 +vfp4d16sp)
+    set(fpu_fpv5-sp-d16 +fp_armv8d16sp)
+    set(fpu_fpv5-d16 +fp_armv8d16)
+    set(extensions_mve +dsp+mve_fp)
+    set(extensions_dsp +dsp-mve-mve_fp)
+    set(extensions_scalar -dsp-mve-mve_fp)
+    if(architecture STREQUAL "armv7e-m")
+        set(extensions_scalar +dsp) # not to be had without
+    endif()
+    if(TARGET_HARD_FLOAT)
+        set(float_flags -target thumb-freestanding-eabihf)
+    else()
+        set(float_flags -target thumb-freestanding-eabi)
+    endif()
+    string(REPLACE - _ core "${TARGET_CPU}")
+    set(core "-mcpu=${core}${fpu_${fpu}}${extensions_${CMRT_ISA}}")
+elseif(architecture STREQUAL "armv8.1-m.main" AND TARGET_DIALECT STREQUAL "gcc"
+       AND NOT TARGET_CPU STREQUAL "cortex-m55")
+    # gcc knows the M52 since 14 and the M85 since 13, but what they execute since 10.
+    set(float_flags -mfloat-abi=hard)
+    set(core "-march=${architecture}${with_${CMRT_ISA}}+fp.dp")
+else()
+    if(architecture STREQUAL "armv8.1-m.main")
+        set(float_flags -mfloat-abi=hard) # the core's name says which FPU
+    endif()
+    set(core "-mcpu=${TARGET_CPU}${without_${architecture}_${CMRT_ISA}}")
+endif()
+if(TARGET_DIALECT STREQUAL "clang")
+    list(APPEND float_flags --target=thumb-none-eabi)
+elseif(TARGET_DIALECT STREQUAL "gcc")
+    list(PREPEND float_flags -mthumb)
+endif()
+list(JOIN float_flags " " float_flags)
+set(TARGET_FLAGS "${core} ${float_flags}")
+
+if(CMAKE_SCRIPT_MODE_FILE)
+    message(NOTICE "${TARGET_FLAGS}")
+endif()

@@ -1,0 +1,26 @@
+/* How the stack is guarded. */
+#ifndef CM_PROTECT_H
+#define CM_PROTECT_H
+
+/* Armv8-M Mainline checks the stack pointer itself, from reset on. */
+#if __ARM_ARCH >= 8 && __ARM_ARCH_ISA_THUMB >= 2
+#define CM_HAS_STACK_LIMIT 1
+#else
+#define CM_HAS_STACK_LIMIT 0
+#endif
+
+/* Elsewhere an MPU, if there is one, denies the lowest bytes of the stack, which the link script aligns:
+   the smallest region that every MPU offers, and more than most functions skip at once. */
+#define CM_STACK_GUARD_BYTES 256
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+/* Called once by start-up, after it has filled the stack. */
+void cm_protect(void);
+
+/* The lowest word of the stack that may be used. */
+const uint32_t *cm_stack_begin(void);
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/* Fixed-point arithmetic of CMSIS-NN, to the bit: doubling high multiply and rounding shifts. */
+#ifndef CMRT_ARITHMETIC_H
+#define CMRT_ARITHMETIC_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* (a * b * 2 + 2^31) >> 32: rounds half up, as VQRDMULH does. */
+static inline int32_t cm_doubling_high_multiply(int32_t a, int32_t b)
+{
+#if defined(__thumb__) && !defined(__thumb2__)
+    /* Armv6-M has no long multiplication: four products of halves. For b = -2^31 the second one may not fit.
+     */
+    if (b >= 0) {
+        int32_t a1 = a >> 16, b1 = b >> 16;
+        uint32_t a0 = a & 0xffff, b0 = b & 0xffff;
+        int32_t upper = a1 * (int32_t)b0 + (int32_t)(a0 * b0 >> 16);
+        uint32_t lower = a0 * (uint32_t)b1 + (upper & 0xffff);
+        int32_t high = a1 * b1 + (upper >> 16) + (int32_t)(lower >> 16);
+        return (int32_t)((uint32_t)high << 1) + (int32_t)(((lower >> 14 & 3) + 1) >> 1);
+    }
+#endif
+    return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
+}
+
+/* x / 2^n, rounded to nearest, halves away from zero. */
+static inline int32_t cm_rounding_shift_right(int32_t x, int32_t n)
+{
+    int32_t mask = (int32_t)((UINT32_C(1) << n) - 1);
+    int32_t threshold = (mask >> 1) + (x < 0);
+    return (x >> n) + ((x & mask) > threshold);
+}
+
+/* x * multiplier * 2^(shift - 31) as CMSIS-NN rounds it; shift > 0 multiplies first, wrapping. */
+static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift)
+{
+    int32_t left = shift > 0 ? shift : 0;
+    int32_t shifted = (int32_t)((uint32_t)x << left);
+    return cm_rounding_shift_right(cm_doubling_high_multiply(shifted, multiplier), left - shift);
+}
+
+/* a + b in 32 bits, wrapping. */
+static inline int32_t cm_wrapping_add(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+static inline int32_t cm_clamp(int32_t x, int32_t low, int32_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Floats travel in 32-bit argument fields as their bits. */
+static inline float cm_float(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#endif

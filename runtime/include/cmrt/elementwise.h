@@ -1,0 +1,56 @@
+/* Microkernels of elementwise ops: runs of `count` elements, each from the first to the last, so that the
+   output may be an operand's memory. `rhs_step` is 1, or 0 for one element that meets them all. */
+#ifndef CMRT_ELEMENTWISE_H
+#define CMRT_ELEMENTWISE_H
+
+#include <stdint.h>
+
+struct cm_rescale {
+    int32_t zero_point, multiplier, shift;
+};
+
+/* See compiler/cmcompiler/ops/add.py for the arithmetic. */
+struct cm_sum {
+    struct cm_rescale lhs, rhs, output;
+    int32_t minimum, maximum;
+};
+void cm_isa_add_s8(const struct cm_sum *sum, const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
+                   int8_t *out, int32_t count);
+
+/* out = clamp((lhs * lhs_factor + rhs * rhs_factor + offset) >> shift), which never leaves 32 bits. */
+struct cm_affine {
+    int32_t lhs_factor, rhs_factor, offset, shift;
+    int32_t minimum, maximum;
+};
+void cm_isa_add_affine_s8(const struct cm_affine *affine, const int8_t *lhs, const int8_t *rhs,
+                          int32_t rhs_step, int8_t *out, int32_t count);
+
+/* See compiler/cmcompiler/ops/mul.py for the arithmetic. */
+struct cm_product {
+    int32_t lhs_zero_point, rhs_zero_point;
+    struct cm_rescale output;
+};
+void cm_isa_mul_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
+                   int8_t *out, int32_t count);
+
+/* As mul_s8, for output shifts in [-11, 0]. */
+void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs,
+                         int32_t rhs_step, int8_t *out, int32_t count);
+
+void cm_isa_minimum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
+void cm_isa_maximum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
+
+/* out = table[the byte of in, unsigned] */
+void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
+
+/* out = clamp(rint(in * inverse_scale) + zero_point); NaN gives the zero point. */
+struct cm_quantize_parameters {
+    float inverse_scale;
+    int32_t zero_point, minimum, maximum;
+};
+void cm_isa_quantize_s8(const struct cm_quantize_parameters *to, const float *in, int8_t *out, int32_t count);
+
+/* out = (in - zero_point) * scale */
+void cm_isa_dequantize_s8(const int8_t *in, int32_t zero_point, float scale, float *out, int32_t count);
+
+#endif

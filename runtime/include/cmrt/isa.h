@@ -1,0 +1,93 @@
+/* Microkernels: the inner loops. The library holds each in the best version under runtime/isa/ that its
+   core can run; compiler/cmcompiler/isa.py lists the versions, and the host packs weights for them. */
+#ifndef CMRT_ISA_H
+#define CMRT_ISA_H
+
+#include "cmrt/arithmetic.h"
+
+#include <stdint.h>
+
+/* Which short cuts the rescaling of accumulators allows; all give the same bits. */
+enum cm_rounding {
+    CM_ROUND_GENERAL, /* any shifts */
+    CM_ROUND_RIGHT, /* shifts of 1 to 20 to the right, multipliers from 2^30, sums below 2^30, int8 zero point
+                     */
+    CM_ROUND_HALF_UP, /* as before, and negative results all end at the minimum */
+};
+
+/* From 32-bit accumulators to int8. The zero point may lie outside int8, within 16 bits. */
+struct cm_output {
+    int32_t zero_point, minimum, maximum;
+    int32_t rounding;
+};
+
+/* In plain C. The scaled sum is clamped first, as with the zero point it may not fit 32 bits. */
+static inline int8_t cm_output_s8(const struct cm_output *output, int32_t sum, int32_t multiplier,
+                                  int32_t shift)
+{
+    int32_t scaled = cm_requantize(sum, multiplier, shift);
+    int32_t low = output->minimum - output->zero_point, high = output->maximum - output->zero_point;
+    return (int8_t)(cm_clamp(scaled, low, high) + output->zero_point);
+}
+
+/* out[r][c] = output(bias[c] + sum over k < depth of lhs[r][k] * weights[c][k]) for r < rows, c < columns.
+   Strides in bytes. The input offset is folded into the bias. Up to 15 bytes after the end of a row of lhs
+   are read, whatever they hold. */
+struct cm_gemm {
+    const int8_t *lhs;
+    int32_t lhs_stride, rows;
+    const void *weights; /* packing.py: gemm_weights */
+    int32_t depth, columns;
+    int8_t *out;
+    int32_t out_stride;
+    void *workspace; /* packing.py: gemm_workspace */
+    struct cm_output output;
+};
+void cm_isa_gemm_s8(const struct cm_gemm *gemm);
+
+/* The same for one row; weights by packing.py: gemv_weights. */
+void cm_isa_gemv_s8(const struct cm_gemm *gemm);
+
+/* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
+   before the output; all matrices without gaps. */
+struct cm_matmul {
+    const int8_t *lhs, *rhs;
+    int8_t *out;
+    int32_t *column_sums; /* workspace: one per column */
+    int32_t rows, columns, depth;
+    int32_t lhs_offset, rhs_offset;
+    int32_t multiplier, shift;
+    struct cm_output output;
+};
+void cm_isa_matmul_s8(const struct cm_matmul *matmul);
+
+/* Copies `count` blocks of `bytes` bytes; strides in bytes. Nothing outside the blocks is written; up to 15
+   bytes after an input block are read. */
+void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
+                           int32_t bytes, int32_t count);
+
+/* Depthwise convolution of a band of output rows, each of which lies by itself in memory. */
+#define CM_NO_ROW INT32_MIN
+struct cm_depthwise {
+    const int8_t *input;
+    const int32_t *input_rows; /* offsets from `input`; CM_NO_ROW for rows of the input's zero point */
+    int8_t *out;
+    const int32_t *out_rows; /* offsets from `out` */
+    int32_t band;            /* output rows; row r starts at input_rows[r * stride_height] */
+    int32_t input_width, out_width, channels;
+    int32_t kernel_height, kernel_width, stride_height, stride_width;
+    int32_t dilation_height, dilation_width, pad_left;
+    int32_t chunk;       /* output columns that the workspace allows at once */
+    const void *weights; /* packing.py: depthwise_weights */
+    void *workspace;     /* packing.py: depthwise_workspace */
+    int32_t input_zero_point;
+    struct cm_output output;
+};
+void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
+
+/* The same for kernels of one size without dilation, of stride_width 1 or 2; packing.py says in which bands
+   and chunks. Weights by packing.py: depthwise_3x3_weights, depthwise_5x5_weights. */
+void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
+void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
+
+#endif

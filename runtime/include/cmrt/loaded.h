@@ -1,0 +1,39 @@
+/* A program that ExecuTorch's own runtime loads, and what the host has found in it. */
+#ifndef CMRT_LOADED_H
+#define CMRT_LOADED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bytes of the arena. */
+struct cm_extent {
+    uint32_t offset, bytes;
+};
+
+/* An input or output of the method that is a tensor. */
+struct cm_argument {
+    uint32_t index;          /* among all of the method's */
+    struct cm_extent extent; /* where its elements are */
+    bool planned;            /* by the program; if not, the runtime is told the place */
+};
+
+struct cm_loaded {
+    const uint8_t *program;
+    uint32_t program_bytes;
+    const char *method;
+    const char *identity; /* hash of program and plan */
+    const struct cm_extent *buffers;
+    uint32_t buffer_count; /* of planned memory, in the program's order */
+    const struct cm_argument *inputs;
+    uint32_t input_count;
+    const struct cm_argument *outputs;
+    uint32_t output_count;
+    const char *const *operators; /* each once */
+    uint32_t operator_count;
+    const char *const *steps; /* for each instruction, what it is */
+    uint32_t step_count;      /* 1 if the instructions do not run one after the other */
+    bool stepwise;            /* they do */
+    uint32_t arena_bytes;
+};
+
+#endif

@@ -1,0 +1,35 @@
+/* Views of image rows: a whole tensor and a ring buffer of rows look the same to a kernel. */
+#ifndef CMRT_ROWS_H
+#define CMRT_ROWS_H
+
+#include "cmrt/program.h"
+
+/* Rows of an NHWC tensor. Row y of batch n lies at data + n * batch_stride + (y mod ring) * row_stride.
+   Rows outside [0, height) do not exist: a kernel takes them as the zero point. Whole tensors have
+   ring == height. Strides in bytes. */
+struct cm_rows {
+    cm_ref data;
+    int32_t batch, height, width, channels;
+    int32_t batch_stride, row_stride;
+    int32_t ring;
+};
+
+static inline uint32_t cm_row_offset(const struct cm_rows *rows, int32_t n, int32_t y)
+{
+    int32_t slot = y < rows->ring ? y : y % rows->ring;
+    return (uint32_t)(n * rows->batch_stride + slot * rows->row_stride);
+}
+
+static inline const int8_t *cm_read_row(const struct cm_context *context, const struct cm_rows *rows,
+                                        int32_t n, int32_t y)
+{
+    return (const int8_t *)cm_read(context, rows->data) + cm_row_offset(rows, n, y);
+}
+
+static inline int8_t *cm_write_row(const struct cm_context *context, const struct cm_rows *rows, int32_t n,
+                                   int32_t y)
+{
+    return (int8_t *)cm_write(context, rows->data) + cm_row_offset(rows, n, y);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* The taps of a depthwise convolution: the input pixels that a window sees. */
+#ifndef CMRT_TAPS_H
+#define CMRT_TAPS_H
+
+#include "cmrt/isa.h"
+
+/* Where the taps of an output pixel lie whose first column in the input is `left`. `rows` are the offsets of
+   the window's input rows; what lies outside the image is at `padding`. */
+static inline void cm_find_taps(const struct cm_depthwise *d, const int32_t *rows, int32_t left,
+                                const int8_t *padding, const int8_t **taps)
+{
+    for (int32_t ky = 0; ky < d->kernel_height; ++ky) {
+        int32_t row = rows[ky * d->dilation_height];
+        for (int32_t kx = 0; kx < d->kernel_width; ++kx) {
+            int32_t column = left + kx * d->dilation_width;
+            int32_t inside = row != CM_NO_ROW && column >= 0 && column < d->input_width;
+            *taps++ = inside ? d->input + row + column * d->channels : padding;
+        }
+    }
+}
+
+/* The input columns that windows of `kernel` columns cover for output columns [x0, x0 + width): the first of
+   them, and how many lie before, inside and after the image. */
+struct cm_columns {
+    int32_t first, before, inside, after;
+};
+
+static inline struct cm_columns cm_covered_columns(const struct cm_depthwise *d, int32_t kernel, int32_t x0,
+                                                   int32_t width)
+{
+    int32_t first = x0 * d->stride_width - d->pad_left;
+    int32_t count = (width - 1) * d->stride_width + kernel;
+    int32_t before = first >= 0 ? 0 : -first < count ? -first : count;
+    int32_t left = d->input_width - (first + before);
+    int32_t inside = left < 0 ? 0 : left < count - before ? left : count - before;
+    return (struct cm_columns){first, before, inside, count - before - inside};
+}
+
+/* Four input rows from one column on; those outside the image repeat a pixel of padding. */
+struct cm_four_rows {
+    const int8_t *at[4];
+    int32_t step[4]; /* from one column to the next */
+};
+
+/* Rows from `first` of the band on, of which `count` are needed. */
+static inline struct cm_four_rows cm_find_rows(const struct cm_depthwise *d, int32_t first, int32_t count,
+                                               int32_t column, const int8_t *padding)
+{
+    struct cm_four_rows rows;
+    for (int32_t i = 0; i < 4; ++i) {
+        int32_t outside = i >= count || d->input_rows[first + i] == CM_NO_ROW;
+        rows.at[i] = outside ? padding : d->input + d->input_rows[first + i] + column * d->channels;
+        rows.step[i] = outside ? 0 : d->channels;
+    }
+    return rows;
+}
+
+/* Moves on to other channels. */
+static inline void cm_advance_rows(struct cm_four_rows *rows, int32_t channels)
+{
+    for (int32_t i = 0; i < 4; ++i)
+        rows->at[i] += rows->step[i] == 0 ? 0 : channels;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* Instructions of the DSP extension that C has no words for. */
+#ifndef SIMD_H
+#define SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t load_bytes(const int8_t *bytes)
+{
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* Bytes 0 and 2 of four, as two signed 16-bit numbers. */
+static inline uint32_t widen_even(uint32_t bytes)
+{
+    uint32_t halves;
+    __asm("sxtb16 %0, %1" : "=r"(halves) : "r"(bytes));
+    return halves;
+}
+
+/* Bytes 1 and 3. */
+static inline uint32_t widen_odd(uint32_t bytes)
+{
+    uint32_t halves;
+    __asm("sxtb16 %0, %1, ror #8" : "=r"(halves) : "r"(bytes));
+    return halves;
+}
+
+/* The lower, or the upper, halves of two words as one word. */
+static inline uint32_t join_lower(uint32_t low, uint32_t high)
+{
+    return (low & 0xffff) | high << 16;
+}
+
+static inline uint32_t join_upper(uint32_t low, uint32_t high)
+{
+    return low >> 16 | (high & 0xffff0000);
+}
+
+/* sum + ((a * b) >> 32), rounded half up. */
+static inline int32_t add_high_product(int32_t a, int32_t b, int32_t sum)
+{
+    int32_t result;
+    __asm("smmlar %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+}
+
+static inline int8_t saturate_s8(int32_t x)
+{
+    int32_t result;
+    __asm("ssat %0, #8, %1" : "=r"(result) : "r"(x));
+    return (int8_t)result;
+}
+
+#endif

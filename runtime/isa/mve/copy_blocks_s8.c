@@ -1,0 +1,46 @@
+/* Strided copy of byte blocks with MVE's tail predication. */
+#include "cmrt/isa.h"
+
+/* Blocks of up to 16 bytes: one predicated store each. */
+static void copy_short(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride, int32_t bytes,
+                       int32_t count)
+{
+    __asm volatile(
+        "vctp.8 %[bytes]\n"
+        "dls lr, %[count]\n"
+        "1:\n"
+        "vldrb.8 q0, [%[in]]\n"
+        "vpst\n"
+        "vstrbt.8 q0, [%[out]]\n"
+        "add %[in], %[in_stride]\n"
+        "add %[out], %[out_stride]\n"
+        "le lr, 1b\n"
+        : [in] "+r"(in), [out] "+r"(out)
+        : [bytes] "r"(bytes), [count] "r"(count), [in_stride] "r"(in_stride), [out_stride] "r"(out_stride)
+        : "q0", "lr", "memory");
+}
+
+static void copy_one(int8_t *out, const int8_t *in, int32_t bytes)
+{
+    __asm volatile("dlstp.8 lr, %[bytes]\n"
+                   "1:\n"
+                   "vldrb.8 q0, [%[in]], #16\n"
+                   "vstrb.8 q0, [%[out]], #16\n"
+                   "letp lr, 1b\n"
+                   : [in] "+r"(in), [out] "+r"(out)
+                   : [bytes] "r"(bytes)
+                   : "q0", "lr", "memory");
+}
+
+void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
+                           int32_t bytes, int32_t count)
+{
+    if (bytes <= 0 || count <= 0)
+        return;
+    if (bytes <= 16) {
+        copy_short(out, out_stride, in, in_stride, bytes, count);
+        return;
+    }
+    for (; count > 0; --count, out += out_stride, in += in_stride)
+        copy_one(out, in, bytes);
+}

@@ -1,0 +1,270 @@
+/* 3x3 depthwise convolution with MVE: one channel at a time, its pixels in the lanes.
+
+   Sixteen channels of up to four input rows are first interleaved in the workspace, column by column: there
+   the four rows of a column of one channel are a 32-bit word, and one gather fetches a patch of four columns.
+   Stride 1 makes two by two outputs of a patch, with weights shifted by a column and by a row; stride 2 one.
+ */
+#include "interleave.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { LANES = 16, ROWS = 4, COLUMN_BYTES = LANES * ROWS, CHANNEL_BYTES = 32, MARGIN = 16 };
+
+/* What the assembly works on. Packed weights are a margin of zeros, then 32 bytes per channel: a zero column,
+   the three columns of the kernel, a zero column, each of three rows and a zero; then bias, multiplier, and
+   as bytes the right shift, the left shift, whether there is a right shift, and a zero. */
+struct patches {
+    const int8_t *weights;     /* r7 */
+    int8_t *out;               /* r10 */
+    const int8_t *columns;     /* in the workspace */
+    const int8_t *weights_end; /* of the block of channels */
+    int32_t rounds;            /* of eight outputs, but for the last round */
+    int32_t row_shift;         /* from the weights of one row of outputs to those of the next */
+    int32_t out_step;          /* r11: from one round to the next */
+    int32_t next_address;      /* from the end of one channel to the start of the next */
+    int32_t next_out;
+    int32_t zero_point; /* r9 */
+    int32_t left_shift; /* of the channel, set by the assembly */
+    int32_t last;       /* valid output columns of the last round */
+    uint16_t offsets[8];
+    int16_t column[8]; /* of the outputs of a round */
+    int16_t minimum[8], maximum[8];
+};
+_Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patches, minimum) == 80,
+               "used in assembly");
+
+/* clang-format off */
+#define LOAD_STRIDE_1 \
+    "ldr r2, [r12, #20]\n" \
+    "add r2, r7\n" \
+    "vldrw.32 q4, [r7, #4]\n" \
+    "vldrw.32 q5, [r7]\n" \
+    "vldrb.8 q6, [r2, #4]\n" \
+    "vldrb.8 q7, [r2]\n"
+
+/* Two by two outputs of a patch. */
+#define PATCH(sums) \
+    "vldrw.u32 " sums ", [q3, #128]!\n" \
+    "vmladav.s8 r0, " sums ", q4\n" \
+    "vmladav.s8 r2, " sums ", q5\n" \
+    "vmladav.s8 r4, " sums ", q6\n" \
+    "vmladav.s8 r6, " sums ", q7\n" \
+    "vmov " sums "[2], " sums "[0], r0, r4\n" \
+    "vmov " sums "[3], " sums "[1], r2, r6\n"
+
+#define SUMS_STRIDE_1 PATCH("q0") PATCH("q1")
+
+#define LOAD_STRIDE_2 "vldrw.32 q4, [r7, #4]\n"
+
+/* Four outputs of as many patches. */
+#define FOUR_PATCHES(sums) \
+    "vldrw.u32 " sums ", [q3, #128]!\n" \
+    "vmladav.s8 r0, " sums ", q4\n" \
+    "vldrw.u32 " sums ", [q3, #128]!\n" \
+    "vmladav.s8 r2, " sums ", q4\n" \
+    "vldrw.u32 " sums ", [q3, #128]!\n" \
+    "vmladav.s8 r4, " sums ", q4\n" \
+    "vldrw.u32 " sums ", [q3, #128]!\n" \
+    "vmladav.s8 r6, " sums ", q4\n" \
+    "vmov " sums "[2], " sums "[0], r0, r4\n" \
+    "vmov " sums "[3], " sums "[1], r2, r6\n"
+
+#define SUMS_STRIDE_2 FOUR_PATCHES("q0") FOUR_PATCHES("q1")
+
+#define PREPARE_RIGHT ""
+#define RESCALE_RIGHT \
+    "vqrdmulh.s32 q0, q0, r3\n" \
+    "vqrdmulh.s32 q1, q1, r3\n" \
+    "vqdmlah.s32 q0, q0, r8\n" \
+    "vqdmlah.s32 q1, q1, r8\n" \
+    "vrshl.s32 q0, r5\n" \
+    "vrshl.s32 q1, r5\n"
+#define CLAMP_RIGHT ""
+
+#define PREPARE_HALF_UP ""
+#define RESCALE_HALF_UP \
+    "vqrdmulh.s32 q0, q0, r3\n" \
+    "vqrdmulh.s32 q1, q1, r3\n" \
+    "vrshl.s32 q0, r5\n" \
+    "vrshl.s32 q1, r5\n"
+#define CLAMP_HALF_UP ""
+
+#define PREPARE_GENERAL \
+    "ubfx r0, r5, #8, #8\n" \
+    "ubfx r8, r5, #16, #8\n" \
+    "str r0, [r12, #40]\n"
+#define RESCALE_GENERAL \
+    "ldr r0, [r12, #40]\n" \
+    "vshl.s32 q0, r0\n" \
+    "vshl.s32 q1, r0\n" \
+    RESCALE_RIGHT
+#define CLAMP_GENERAL \
+    "vldrh.16 q1, [r12, #80]\n" \
+    "vmax.s16 q0, q0, q1\n" \
+    "vldrh.16 q1, [r12, #96]\n" \
+    "vmin.s16 q0, q0, q1\n"
+
+/* Eight outputs, in q0; for the rounding see gemm_s8.c. */
+#define ROUND(SUMS, RESCALE, CLAMP) \
+    SUMS \
+    "vadd.i32 q0, q0, r1\n" \
+    "vadd.i32 q1, q1, r1\n" \
+    RESCALE \
+    "vqmovnb.s32 q0, q0\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, r9\n" \
+    CLAMP \
+    "vqmovnb.s16 q0, q0\n"
+
+/* All channels of a block. */
+#define PATCHES_FUNCTION(name, LOAD, SUMS, PREPARE, RESCALE, CLAMP) \
+    void name(struct patches *patches); \
+    __asm(".section .text." #name ",\"ax\",%progbits\n" \
+          ".syntax unified\n" \
+          ".thumb\n" \
+          ".thumb_func\n" \
+          ".p2align 2\n" \
+          ".type " #name ",%function\n" \
+          #name ":\n" \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d15}\n" \
+          "mov r12, r0\n" \
+          "ldrd r7, r10, [r12]\n" \
+          "ldr r0, [r12, #8]\n" \
+          "sub r0, #128\n" \
+          "movs r2, #0\n" \
+          "vidup.u32 q3, r2, #8\n" \
+          "vshl.i32 q3, q3, #3\n" \
+          "vadd.i32 q3, q3, r0\n" \
+          "vldrh.16 q2, [r12, #48]\n" \
+          "vldrh.16 q0, [r12, #64]\n" \
+          "ldr r0, [r12, #44]\n" \
+          "vcmp.s16 lt, q0, r0\n" \
+          "mov r8, #1\n" \
+          "ldr r9, [r12, #36]\n" \
+          "ldr r11, [r12, #24]\n" \
+          \
+          "1:\n" \
+          LOAD \
+          "ldrd r1, r3, [r7, #20]\n" \
+          "ldr r5, [r7, #28]\n" \
+          "adds r7, #32\n" \
+          PREPARE \
+          "ldr r0, [r12, #16]\n" \
+          "wls lr, r0, 3f\n" \
+          "2:\n" \
+          ROUND(SUMS, RESCALE, CLAMP) \
+          "vstrb.16 q0, [r10, q2]\n" \
+          "add r10, r11\n" \
+          "le lr, 2b\n" \
+          "3:\n" \
+          ROUND(SUMS, RESCALE, CLAMP) \
+          "vpst\n" \
+          "vstrbt.16 q0, [r10, q2]\n" \
+          "ldrd r0, r2, [r12, #28]\n" \
+          "vadd.i32 q3, q3, r0\n" \
+          "add r10, r2\n" \
+          "ldr r0, [r12, #12]\n" \
+          "cmp r7, r0\n" \
+          "bne.w 1b\n" \
+          "vpop {d8-d15}\n" \
+          "pop {r4-r11, pc}\n" \
+          ".text\n")
+
+PATCHES_FUNCTION(cm_mve_stride_1_half_up, LOAD_STRIDE_1, SUMS_STRIDE_1, PREPARE_HALF_UP, RESCALE_HALF_UP, CLAMP_HALF_UP);
+PATCHES_FUNCTION(cm_mve_stride_1_right, LOAD_STRIDE_1, SUMS_STRIDE_1, PREPARE_RIGHT, RESCALE_RIGHT, CLAMP_RIGHT);
+PATCHES_FUNCTION(cm_mve_stride_1_general, LOAD_STRIDE_1, SUMS_STRIDE_1, PREPARE_GENERAL, RESCALE_GENERAL, CLAMP_GENERAL);
+PATCHES_FUNCTION(cm_mve_stride_2_half_up, LOAD_STRIDE_2, SUMS_STRIDE_2, PREPARE_HALF_UP, RESCALE_HALF_UP, CLAMP_HALF_UP);
+PATCHES_FUNCTION(cm_mve_stride_2_right, LOAD_STRIDE_2, SUMS_STRIDE_2, PREPARE_RIGHT, RESCALE_RIGHT, CLAMP_RIGHT);
+PATCHES_FUNCTION(cm_mve_stride_2_general, LOAD_STRIDE_2, SUMS_STRIDE_2, PREPARE_GENERAL, RESCALE_GENERAL, CLAMP_GENERAL);
+/* clang-format on */
+
+static void run(struct patches *patches, int32_t stride, const struct cm_output *output)
+{
+    int32_t is_general =
+        output->rounding == CM_ROUND_GENERAL || output->minimum != INT8_MIN || output->maximum != INT8_MAX;
+    int32_t is_right = output->rounding == CM_ROUND_RIGHT;
+    if (stride == 1)
+        (is_general ? cm_mve_stride_1_general
+         : is_right ? cm_mve_stride_1_right
+                    : cm_mve_stride_1_half_up)(patches);
+    else
+        (is_general ? cm_mve_stride_2_general
+         : is_right ? cm_mve_stride_2_right
+                    : cm_mve_stride_2_half_up)(patches);
+}
+
+/* The outputs of a round. Stride 1: patches A and B, each two rows of two; stride 2: one row. When the band
+   is a single row, the second one is computed like the first and written over it. */
+static void set_round(struct patches *patches, const struct cm_depthwise *d, int32_t next_row)
+{
+    for (int32_t i = 0; i < 8; ++i) {
+        int32_t half = i % 2, index = i / 2;
+        int32_t column = d->stride_width == 1 ? 2 * half + index % 2 : 4 * half + index;
+        int32_t row = d->stride_width == 1 ? index / 2 : 0;
+        patches->column[i] = (int16_t)column;
+        patches->offsets[i] = (uint16_t)(column * d->channels + row * next_row);
+        patches->minimum[i] = (int16_t)d->output.minimum;
+        patches->maximum[i] = (int16_t)d->output.maximum;
+    }
+}
+
+/* Output columns [x0, x0 + width) of all channels. */
+static void convolve_columns(const struct cm_depthwise *d, struct patches *patches, int32_t x0, int32_t width)
+{
+    int32_t per_round = d->stride_width == 1 ? 4 : 8;
+    int32_t rounds = (width + per_round - 1) / per_round;
+    patches->rounds = rounds - 1;
+    patches->last = width - (rounds - 1) * per_round;
+    patches->out_step = per_round * d->channels;
+    patches->next_out = 1 - (rounds - 1) * patches->out_step;
+    patches->next_address = ROWS - rounds * (d->stride_width == 1 ? 2 : 8) * 2 * COLUMN_BYTES;
+
+    int8_t *columns = d->workspace;
+    struct cm_columns covered = cm_covered_columns(d, 3, x0, width);
+    int8_t *inside = columns + covered.before * COLUMN_BYTES;
+    memset(columns, d->input_zero_point, (size_t)(covered.before * COLUMN_BYTES));
+    memset(inside + covered.inside * COLUMN_BYTES, d->input_zero_point,
+           (size_t)(covered.after * COLUMN_BYTES));
+
+    int8_t padding[LANES];
+    memset(padding, d->input_zero_point, sizeof padding);
+    struct cm_four_rows rows = cm_find_rows(d, 0, 2 + d->band, covered.first + covered.before, padding);
+    for (int32_t c = 0; c < d->channels; c += LANES) {
+        interleave(&rows, inside, COLUMN_BYTES, covered.inside);
+        cm_advance_rows(&rows, LANES);
+        int32_t channels = d->channels - c < LANES ? d->channels - c : LANES;
+        patches->weights = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES;
+        patches->weights_end = patches->weights + channels * CHANNEL_BYTES;
+        patches->columns = columns;
+        run(patches, d->stride_width, &d->output);
+        patches->out += LANES;
+    }
+}
+
+static void convolve_band(const struct cm_depthwise *d)
+{
+    struct patches patches = {.zero_point = d->output.zero_point, .row_shift = d->band == 2 ? -1 : 0};
+    set_round(&patches, d, d->band == 2 ? d->out_rows[1] - d->out_rows[0] : 0);
+    for (int32_t x = 0; x < d->out_width; x += d->chunk) {
+        int32_t left = d->out_width - x;
+        patches.out = d->out + d->out_rows[0] + x * d->channels;
+        convolve_columns(d, &patches, x, left < d->chunk ? left : d->chunk);
+    }
+}
+
+void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
+{
+    if (d->band == 1 || d->out_rows[1] > d->out_rows[0]) {
+        convolve_band(d);
+        return;
+    }
+    /* The second row lies at the start of a ring. */
+    struct cm_depthwise single = *d;
+    single.band = 1;
+    convolve_band(&single);
+    ++single.input_rows;
+    ++single.out_rows;
+    convolve_band(&single);
+}

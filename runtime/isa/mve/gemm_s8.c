@@ -1,0 +1,262 @@
+/* int8 matrix product with MVE: two rows by four columns at a time.
+
+   VMLADAVA multiplies 16 pairs and adds them to an even general register, so eight accumulators are all
+   there are; gcc spills them when it has to place them itself. The inner loops are therefore assembly. */
+#include "cmrt/isa.h"
+
+#include <stddef.h>
+
+/* Four columns: their weights follow, 16 depths of each in turn; the last column fills up the last block. */
+struct block {
+    int32_t bias[4], multiplier[4], shift[4];
+};
+
+/* What the assembly works on; it copies the first 80 bytes to its stack frame. */
+struct tile {
+    int32_t rewind;        /* r0: from the end of a row of lhs to the start of the next but one */
+    const int8_t *weights; /* r1: of the block, behind its head */
+    int32_t out_step;      /* r2: from one pair of rows to the next */
+    int32_t one;           /* r4 */
+    int32_t turns;         /* r9: of the loop over four chunks */
+    int32_t entry;         /* bytes from the loop's start at which it is entered */
+    int32_t odd;           /* one row is left after the pairs */
+    int32_t unused;
+    uint16_t odd_offsets[8]; /* both rows of the pair are the same one */
+    int16_t minimum[8], maximum[8];
+    /* Not copied. */
+    uint16_t offsets[8]; /* of the pair's outputs from `out`: both rows of a column side by side */
+    const int8_t *lhs[2];
+    int8_t *out;
+    uint32_t counter; /* pairs, and in the low half the output's zero point */
+};
+_Static_assert(offsetof(struct tile, offsets) == 80 && offsetof(struct tile, lhs) == 96, "used in assembly");
+
+enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST_STRIDE = 0xffff - 3 };
+
+/* clang-format off */
+/* 16 depths: q0, q1 of the two rows, q2 and q3 of the columns. 14 instructions of four bytes. */
+#define MULTIPLY(mac) \
+    "vldrb.8 q0, [r3], #16\n" \
+    "vldrw.32 q2, [r1], #64\n" \
+    mac " r0, q0, q2\n" \
+    "vldrb.8 q1, [r5], #16\n" \
+    mac " r8, q1, q2\n" \
+    "vldrw.32 q3, [r1, #-48]\n" \
+    mac " r2, q0, q3\n" \
+    "vldrw.32 q2, [r1, #-32]\n" \
+    mac " r10, q1, q3\n" \
+    "vldrw.32 q3, [r1, #-16]\n" \
+    mac " r4, q0, q2\n" \
+    mac " r12, q1, q2\n" \
+    mac " r6, q0, q3\n" \
+    mac " lr, q1, q3\n"
+
+/* A function of a tile. The first chunk sets the sums; up to three more are made by the copies behind the loop,
+   others before by the loop of four, entered so that its last turn is whole. */
+#define TILE_FUNCTION(name, PREPARE, RESCALE, CLAMP) \
+    void name(const struct tile *tile); \
+    __asm(".section .text." #name ",\"ax\",%progbits\n" \
+          ".syntax unified\n" \
+          ".thumb\n" \
+          ".thumb_func\n" \
+          ".p2align 2\n" \
+          ".type " #name ",%function\n" \
+          #name ":\n" \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d15}\n" \
+          "sub sp, #96\n" \
+          "vldrw.32 q0, [r0]\n" \
+          "vldrw.32 q1, [r0, #16]\n" \
+          "vldrw.32 q2, [r0, #32]\n" \
+          "vldrw.32 q3, [r0, #48]\n" \
+          "vldrw.32 q4, [r0, #64]\n" \
+          "vldrw.32 q7, [r0, #80]\n" \
+          "vstrw.32 q0, [sp]\n" \
+          "vstrw.32 q1, [sp, #16]\n" \
+          "vstrw.32 q2, [sp, #32]\n" \
+          "vstrw.32 q3, [sp, #48]\n" \
+          "vstrw.32 q4, [sp, #64]\n" \
+          "ldrd r3, r5, [r0, #96]\n" \
+          "ldrd r7, r11, [r0, #104]\n" \
+          "ldr r2, [sp, #20]\n" \
+          "adr.w r1, 2f\n" \
+          "add r2, r1\n" \
+          "add r2, #1\n" /* Thumb */ \
+          "str r2, [sp, #20]\n" \
+          "ldm sp, {r0, r1, r2, r4, r9}\n" \
+          "vldrw.32 q4, [r1, #-48]\n" \
+          "vldrw.32 q5, [r1, #-32]\n" \
+          "vldrw.32 q6, [r1, #-16]\n" \
+          PREPARE \
+          "subs r11, #0x10000\n" \
+          "bcc 3f\n" \
+          \
+          ".p2align 2\n" \
+          "1:\n" \
+          MULTIPLY("vmladav.s8") \
+          "ldr pc, [sp, #20]\n" \
+          ".p2align 2\n" \
+          "2:\n" \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          "subs.w r9, r9, #1\n" \
+          "bne.w 2b\n" \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          \
+          "vmov q0[2], q0[0], r0, r4\n" \
+          "vmov q0[3], q0[1], r2, r6\n" \
+          "vmov q1[2], q1[0], r8, r12\n" \
+          "vmov q1[3], q1[1], r10, lr\n" \
+          "ldm sp, {r0, r1, r2, r4, r9}\n" \
+          "vadd.i32 q0, q0, q4\n" \
+          "vadd.i32 q1, q1, q4\n" \
+          RESCALE \
+          "vqmovnb.s32 q0, q0\n" \
+          "vqmovnt.s32 q0, q1\n" \
+          "vqadd.s16 q0, q0, r11\n" \
+          CLAMP \
+          "vqmovnb.s16 q0, q0\n" \
+          "vstrb.16 q0, [r7, q7]\n" \
+          "add r3, r0\n" \
+          "add r5, r0\n" \
+          "add r7, r2\n" \
+          "subs r11, #0x10000\n" \
+          "bcs.w 1b\n" \
+          \
+          "3:\n" \
+          "ldr r0, [sp, #24]\n" \
+          "cbz r0, 4f\n" \
+          "movs r0, #0\n" \
+          "str r0, [sp, #24]\n" \
+          "mov r5, r3\n" \
+          "vldrw.32 q7, [sp, #32]\n" \
+          "uxth r11, r11\n" \
+          "b.w 1b\n" \
+          "4:\n" \
+          "add sp, #96\n" \
+          "vpop {d8-d15}\n" \
+          "pop {r4-r11, pc}\n" \
+          ".text\n")
+
+#define RESCALE_HALF_UP \
+    "vqrdmulh.s32 q0, q0, q5\n" \
+    "vqrdmulh.s32 q1, q1, q5\n" \
+    "vrshl.s32 q0, q0, q6\n" \
+    "vrshl.s32 q1, q1, q6\n"
+
+/* x + (x >> 31) before the rounding shift takes halves away from zero: VQDMLAH by one adds the high half of
+   2x, which is x >> 31. */
+#define RESCALE_RIGHT \
+    "vqrdmulh.s32 q0, q0, q5\n" \
+    "vqrdmulh.s32 q1, q1, q5\n" \
+    "vqdmlah.s32 q0, q0, r4\n" \
+    "vqdmlah.s32 q1, q1, r4\n" \
+    "vrshl.s32 q0, q0, q6\n" \
+    "vrshl.s32 q1, q1, q6\n"
+
+/* Left shifts are kept at [sp, #80]; of the right shifts in q6, zeros must not take part in the rounding. */
+#define PREPARE_GENERAL \
+    "vmov.i32 q0, #0\n" \
+    "vmax.s32 q1, q6, q0\n" \
+    "vmin.s32 q6, q6, q0\n" \
+    "vstrw.32 q1, [sp, #80]\n"
+#define RESCALE_GENERAL \
+    "vldrw.32 q2, [sp, #80]\n" \
+    "vshl.s32 q0, q0, q2\n" \
+    "vshl.s32 q1, q1, q2\n" \
+    "vqrdmulh.s32 q0, q0, q5\n" \
+    "vqrdmulh.s32 q1, q1, q5\n" \
+    "vand q2, q0, q6\n" \
+    "vand q3, q1, q6\n" \
+    "vqdmlah.s32 q0, q2, r4\n" \
+    "vqdmlah.s32 q1, q3, r4\n" \
+    "vrshl.s32 q0, q0, q6\n" \
+    "vrshl.s32 q1, q1, q6\n"
+#define CLAMP_GENERAL \
+    "vldrh.16 q2, [sp, #48]\n" \
+    "vldrh.16 q3, [sp, #64]\n" \
+    "vmax.s16 q0, q0, q2\n" \
+    "vmin.s16 q0, q0, q3\n"
+
+TILE_FUNCTION(cm_mve_multiply_half_up, "", RESCALE_HALF_UP, "");
+TILE_FUNCTION(cm_mve_multiply_right, "", RESCALE_RIGHT, "");
+TILE_FUNCTION(cm_mve_multiply_general, PREPARE_GENERAL, RESCALE_GENERAL, CLAMP_GENERAL);
+/* clang-format on */
+
+static void multiply(const struct tile *tile, const struct cm_output *output)
+{
+    if (output->minimum != INT8_MIN || output->maximum != INT8_MAX || output->rounding == CM_ROUND_GENERAL)
+        cm_mve_multiply_general(tile);
+    else if (output->rounding == CM_ROUND_RIGHT)
+        cm_mve_multiply_right(tile);
+    else
+        cm_mve_multiply_half_up(tile);
+}
+
+/* Offsets of a pair's outputs when the block has `columns` columns: those that fill it up write the last
+   one again. */
+static void set_offsets(struct tile *tile, int32_t columns, int32_t stride)
+{
+    for (int32_t i = 0; i < 4; ++i) {
+        int32_t column = i < columns ? i : columns - 1;
+        tile->offsets[2 * i] = tile->odd_offsets[2 * i] = tile->odd_offsets[2 * i + 1] = (uint16_t)column;
+        tile->offsets[2 * i + 1] = (uint16_t)(column + stride);
+    }
+}
+
+/* Where the chunks behind the first begin: in the loop, or past it. */
+static void set_depth(struct tile *tile, int32_t chunks)
+{
+    int32_t rest = chunks - 1;
+    if (rest <= 3) {
+        tile->turns = 0;
+        tile->entry = (4 + 3 - rest) * CHUNK_CODE + LOOP_END_CODE;
+    } else {
+        tile->turns = rest / 4;
+        tile->entry = (tile->turns * 4 - (rest - 3)) * CHUNK_CODE;
+    }
+}
+
+/* At most MOST_PAIRS pairs of rows, for all columns. */
+static void multiply_rows(const struct cm_gemm *gemm, int32_t first, int32_t rows, struct tile *tile)
+{
+    int32_t chunks = gemm->depth > 0 ? (gemm->depth + CHUNK - 1) / CHUNK : 1;
+    int32_t block_bytes = (int32_t)sizeof(struct block) + chunks * 4 * CHUNK;
+    tile->one = 1;
+    tile->odd = rows & 1;
+    tile->counter = (uint32_t)(rows / 2) << 16 | (uint16_t)gemm->output.zero_point;
+    tile->rewind = 2 * gemm->lhs_stride - chunks * CHUNK;
+    tile->out_step = 2 * gemm->out_stride;
+    tile->lhs[0] = gemm->lhs + first * gemm->lhs_stride;
+    tile->lhs[1] = tile->lhs[0] + gemm->lhs_stride;
+    tile->out = gemm->out + first * gemm->out_stride;
+    tile->weights = (const int8_t *)gemm->weights + sizeof(struct block);
+    set_depth(tile, chunks);
+    set_offsets(tile, 4, gemm->out_stride);
+    for (int32_t columns = gemm->columns; columns > 0; columns -= 4) {
+        if (columns < 4)
+            set_offsets(tile, columns, gemm->out_stride);
+        multiply(tile, &gemm->output);
+        tile->weights += block_bytes;
+        tile->out += 4;
+    }
+}
+
+void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+{
+    struct tile tile;
+    /* The distance of a pair's outputs has 16 bits. */
+    int32_t most = gemm->out_stride <= MOST_STRIDE ? 2 * MOST_PAIRS : 1;
+    for (int32_t i = 0; i < 8; ++i) {
+        tile.minimum[i] = (int16_t)gemm->output.minimum;
+        tile.maximum[i] = (int16_t)gemm->output.maximum;
+    }
+    for (int32_t first = 0; first < gemm->rows; first += most) {
+        int32_t left = gemm->rows - first;
+        multiply_rows(gemm, first, left < most ? left : most, &tile);
+    }
+}

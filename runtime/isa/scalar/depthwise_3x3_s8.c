@@ -1,0 +1,7 @@
+/* 3x3 depthwise convolution: in plain C no different from any other. */
+#include "cmrt/isa.h"
+
+void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise)
+{
+    cm_isa_depthwise_s8(depthwise);
+}

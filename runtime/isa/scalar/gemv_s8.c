@@ -1,0 +1,7 @@
+/* One int8 row times a matrix in plain C, packed as for the product of many rows. */
+#include "cmrt/isa.h"
+
+void cm_isa_gemv_s8(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8(gemm);
+}

@@ -1,0 +1,38 @@
+/* Product of two int8 matrices in plain C. */
+#include "cmrt/isa.h"
+
+static int32_t sum_row(const int8_t *row, int32_t depth)
+{
+    int32_t sum = 0;
+    for (int32_t k = 0; k < depth; ++k)
+        sum += row[k];
+    return sum;
+}
+
+static int32_t dot(const int8_t *a, const int8_t *b, int32_t depth)
+{
+    uint32_t sum = 0;
+    for (int32_t k = 0; k < depth; ++k)
+        sum += (uint32_t)(a[k] * b[k]);
+    return (int32_t)sum;
+}
+
+/* The offsets are multiplied out: sum (l + a)(r + b) = sum l r + a sum r + b sum l + depth a b. */
+void cm_isa_matmul_s8(const struct cm_matmul *m)
+{
+    uint32_t lhs_offset = (uint32_t)m->lhs_offset, rhs_offset = (uint32_t)m->rhs_offset;
+    for (int32_t c = 0; c < m->columns; ++c) {
+        uint32_t sum = (uint32_t)sum_row(m->rhs + c * m->depth, m->depth);
+        m->column_sums[c] = (int32_t)(lhs_offset * (sum + (uint32_t)m->depth * rhs_offset));
+    }
+    int8_t *out = m->out;
+    for (int32_t r = 0; r < m->rows; ++r) {
+        const int8_t *lhs = m->lhs + r * m->depth;
+        int32_t row_sum = (int32_t)(rhs_offset * (uint32_t)sum_row(lhs, m->depth));
+        for (int32_t c = 0; c < m->columns; ++c) {
+            int32_t sum = cm_wrapping_add(dot(lhs, m->rhs + c * m->depth, m->depth), row_sum);
+            sum = cm_wrapping_add(sum, m->column_sums[c]);
+            *out++ = cm_output_s8(&m->output, sum, m->multiplier, m->shift);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/* A function of an int8 element, by table. */
+#include "cmrt/elementwise.h"
+#include "cmrt/program.h"
+
+struct cm_activation_s8 {
+    cm_ref input, table, output;
+    int32_t count;
+};
+
+void cm_activation_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_activation_s8 *op = arguments;
+    cm_isa_lookup_s8(cm_read(context, op->input), cm_read(context, op->table), cm_write(context, op->output),
+                     op->count);
+}

@@ -1,0 +1,67 @@
+/* Sum of quantised tensors; see compiler/cmcompiler/ops/add.py. */
+#include "cmrt/elementwise.h"
+#include "cmrt/nest.h"
+
+struct cm_add_s8 {
+    cm_ref lhs, rhs, output;
+    cm_ref levels;
+    int32_t depth, count, rhs_step;
+    int32_t lhs_zero_point, lhs_multiplier, lhs_shift;
+    int32_t rhs_zero_point, rhs_multiplier, rhs_shift;
+    int32_t zero_point, multiplier, shift;
+    int32_t minimum, maximum;
+};
+
+void cm_add_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_add_s8 *op = arguments;
+    const struct cm_sum sum = {
+        .lhs = {op->lhs_zero_point, op->lhs_multiplier, op->lhs_shift},
+        .rhs = {op->rhs_zero_point, op->rhs_multiplier, op->rhs_shift},
+        .output = {op->zero_point, op->multiplier, op->shift},
+        .minimum = op->minimum,
+        .maximum = op->maximum,
+    };
+    const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
+    int8_t *output = cm_write(context, op->output);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do
+        cm_isa_add_s8(&sum, lhs + nest.offset[0], rhs + nest.offset[1], op->rhs_step, output + nest.offset[2],
+                      op->count);
+    while (cm_nest_next(&nest));
+}
+
+/* As add_s8, where the host has found that one multiplication per operand gives the same. */
+struct cm_add_affine_s8 {
+    cm_ref lhs, rhs, output;
+    cm_ref levels;
+    int32_t depth, count, rhs_step;
+    int32_t lhs_factor, rhs_factor, offset, shift;
+    int32_t minimum, maximum;
+};
+
+void cm_add_affine_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_add_affine_s8 *op = arguments;
+    const struct cm_affine affine = {
+        .lhs_factor = op->lhs_factor,
+        .rhs_factor = op->rhs_factor,
+        .offset = op->offset,
+        .shift = op->shift,
+        .minimum = op->minimum,
+        .maximum = op->maximum,
+    };
+    const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
+    int8_t *output = cm_write(context, op->output);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do
+        cm_isa_add_affine_s8(&affine, lhs + nest.offset[0], rhs + nest.offset[1], op->rhs_step,
+                             output + nest.offset[2], op->count);
+    while (cm_nest_next(&nest));
+}

@@ -1,0 +1,190 @@
+/* Convolution as a matrix product over patches; see compiler/cmcompiler/ops/conv2d.py. */
+#include "cmrt/isa.h"
+#include "cmrt/program.h"
+#include "cmrt/rows.h"
+
+#include <string.h>
+
+/* A patch is what a window sees: kernel rows, kernel columns, channels of a group. Without a buffer for
+   patches the kernel is one pixel, and pixels of the input are rows of the product as they lie. */
+struct cm_conv2d {
+    struct cm_rows input, output;
+    int32_t output_pixel; /* bytes from one output pixel to the next */
+    cm_ref weights;
+    cm_ref patches; /* or CM_REF_NONE */
+    cm_ref workspace;
+    int32_t kernel_height, kernel_width, stride_height, stride_width;
+    int32_t pad_top, pad_left, dilation_height, dilation_width;
+    int32_t groups, group_weights;     /* bytes of packed weights per group */
+    int32_t patch_count, patch_stride; /* patches in the buffer, and bytes from one to the next */
+    int32_t input_zero_point;
+    int32_t zero_point, minimum, maximum, rounding;
+};
+
+enum { ALIGN = 16 }; /* of patches, for vector loads */
+
+/* A run of the kernel's columns whose input bytes are contiguous. */
+struct segment {
+    int32_t columns, bytes;
+};
+
+/* a / b, rounded up; at least 0. */
+static int32_t divide_up(int32_t a, int32_t b)
+{
+    return a <= 0 ? 0 : (a + b - 1) / b;
+}
+
+/* One segment of `count` patches, the first of which begins at input column `left`, column by column: for
+   those that cross a side of the image. */
+static void copy_clipped(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t left,
+                         struct segment segment, int32_t count)
+{
+    int32_t column_bytes = segment.bytes / segment.columns;
+    for (int32_t i = 0; i < count; ++i, left += op->stride_width, patch += op->patch_stride)
+        for (int32_t k = 0; k < segment.columns; ++k) {
+            int32_t column = left + k;
+            int8_t *out = patch + k * column_bytes;
+            if (row != NULL && column >= 0 && column < op->input.width)
+                memcpy(out, row + column * op->input.channels, (size_t)column_bytes);
+            else
+                memset(out, op->input_zero_point, (size_t)column_bytes);
+        }
+}
+
+/* One segment of the patches of `count` output pixels from x0 on; `row` is NULL outside the image. Patches
+   [before, end) lie inside of it. */
+static void copy_segment(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t x0,
+                         int32_t offset, struct segment segment, int32_t count)
+{
+    int32_t left = x0 * op->stride_width - op->pad_left + offset;
+    int32_t before = divide_up(-left, op->stride_width);
+    int32_t room = op->input.width - segment.columns - left;
+    int32_t end = row == NULL || room < 0 ? 0 : room / op->stride_width + 1;
+    end = end > count ? count : end;
+    before = before > end ? end : before;
+    copy_clipped(op, patch, row, left, segment, before);
+    if (end > before)
+        cm_isa_copy_blocks_s8(patch + before * op->patch_stride, op->patch_stride,
+                              row + (left + before * op->stride_width) * op->input.channels,
+                              op->stride_width * op->input.channels, segment.bytes, end - before);
+    copy_clipped(op, patch + end * op->patch_stride, row, left + end * op->stride_width, segment,
+                 count - end);
+}
+
+/* Patches of output pixels [x0, x0 + count) of row y. */
+static void gather_row(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
+                       int32_t x0, int32_t count, int32_t group, int8_t *patch)
+{
+    int32_t channels = op->input.channels / op->groups;
+    int32_t whole = op->groups == 1 && op->dilation_width == 1;
+    struct segment segment = {whole ? op->kernel_width : 1, whole ? op->kernel_width * channels : channels};
+    for (int32_t ky = 0; ky < op->kernel_height; ++ky) {
+        int32_t iy = y * op->stride_height - op->pad_top + ky * op->dilation_height;
+        const int8_t *row = NULL;
+        if (iy >= 0 && iy < op->input.height)
+            row = cm_read_row(context, &op->input, n, iy) + group * channels;
+        for (int32_t kx = 0; kx < op->kernel_width; kx += segment.columns) {
+            copy_segment(op, patch, row, x0, kx * op->dilation_width, segment, count);
+            patch += segment.bytes;
+        }
+    }
+}
+
+/* Patches of `count` output pixels that follow pixel x of row y, on to the next rows. */
+static void gather_patches(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
+                           int32_t x, int32_t count, int32_t group, int8_t *patch)
+{
+    for (int32_t here; count > 0; count -= here, x = 0, ++y) {
+        here = op->output.width - x < count ? op->output.width - x : count;
+        gather_row(context, op, n, y, x, here, group, patch);
+        patch += here * op->patch_stride;
+    }
+}
+
+/* How many patches the end of `left` output pixels can hold that are yet to be computed, and still leave
+   out what is computed from those patches. */
+static int32_t spare_patches(const struct cm_conv2d *op, int32_t left)
+{
+    if (op->output_pixel != op->output.channels)
+        return 0;
+    int32_t spare = (left * op->output_pixel - (ALIGN - 1)) / (op->patch_stride + op->output_pixel);
+    return spare - spare % 2;
+}
+
+/* Output rows [y, y + rows), which lie in memory without a gap. */
+static void convolve_patches(const struct cm_context *context, const struct cm_conv2d *op,
+                             struct cm_gemm *gemm, int32_t n, int32_t y, int32_t rows)
+{
+    int8_t *out = cm_write_row(context, &op->output, n, y);
+    int32_t x = 0;
+    gemm->lhs_stride = op->patch_stride;
+    for (int32_t left = rows * op->output.width; left > 0; left -= gemm->rows) {
+        int8_t *patches = cm_write(context, op->patches);
+        int32_t spare = spare_patches(op, left);
+        gemm->rows = left < op->patch_count ? left : op->patch_count;
+        if (spare > gemm->rows) {
+            gemm->rows = spare;
+            patches = out + left * op->output_pixel - spare * op->patch_stride;
+            patches -= (uintptr_t)patches % ALIGN;
+        }
+        gemm->lhs = patches;
+        for (int32_t group = 0; group < op->groups; ++group) {
+            gather_patches(context, op, n, y, x, gemm->rows, group, patches);
+            gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
+            gemm->out = out + group * gemm->columns;
+            cm_isa_gemm_s8(gemm);
+        }
+        out += gemm->rows * op->output_pixel;
+        for (x += gemm->rows; x >= op->output.width; x -= op->output.width)
+            ++y;
+    }
+}
+
+/* Output rows [y, y + rows), which lie in memory without a gap, as do their input rows. */
+static void convolve_pixels(const struct cm_context *context, const struct cm_conv2d *op,
+                            struct cm_gemm *gemm, int32_t n, int32_t y, int32_t rows)
+{
+    const int8_t *in = cm_read_row(context, &op->input, n, y * op->stride_height);
+    int8_t *out = cm_write_row(context, &op->output, n, y);
+    gemm->lhs_stride = op->stride_width * op->input.channels;
+    gemm->rows = rows * op->output.width;
+    for (int32_t group = 0; group < op->groups; ++group) {
+        gemm->lhs = in + group * gemm->depth;
+        gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
+        gemm->out = out + group * gemm->columns;
+        cm_isa_gemm_s8(gemm);
+    }
+}
+
+/* Rows from y on, at most `limit`, that lie in memory without a gap. */
+static int32_t contiguous_rows(const struct cm_rows *rows, int32_t pixel, int32_t y, int32_t limit)
+{
+    int32_t to_end = rows->ring - y % rows->ring;
+    if (rows->row_stride != rows->width * pixel)
+        return 1;
+    return limit < to_end ? limit : to_end;
+}
+
+void cm_conv2d(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    const struct cm_conv2d *op = arguments;
+    struct cm_gemm gemm = {
+        .depth = op->kernel_height * op->kernel_width * op->input.channels / op->groups,
+        .columns = op->output.channels / op->groups,
+        .out_stride = op->output_pixel,
+        .workspace = cm_write(context, op->workspace),
+        .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
+    };
+    int32_t same_pixels =
+        op->stride_height == 1 && op->stride_width == 1 && op->input.width == op->output.width;
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = y0, rows; y < y1; y += rows) {
+            rows = contiguous_rows(&op->output, op->output_pixel, y, y1 - y);
+            if (op->patches != CM_REF_NONE) {
+                convolve_patches(context, op, &gemm, n, y, rows);
+                continue;
+            }
+            rows = same_pixels ? contiguous_rows(&op->input, op->input.channels, y, rows) : 1;
+            convolve_pixels(context, op, &gemm, n, y, rows);
+        }
+}

@@ -1,0 +1,44 @@
+/* Strided copies; see compiler/cmcompiler/ops/copy.py. */
+#include "cmrt/copy.h"
+#include "cmrt/isa.h"
+#include "cmrt/nest.h"
+
+/* Levels around rows of `count` elements. */
+struct cm_copy {
+    cm_ref input, output;
+    cm_ref levels;
+    int32_t depth, rows, count;
+    int32_t size;                                           /* of an element */
+    int32_t input_step, output_step, input_row, output_row; /* in bytes */
+};
+
+static void copy_rows(const struct cm_copy *op, const uint8_t *input, uint8_t *output)
+{
+    if (op->input_step == op->size && op->output_step == op->size) {
+        cm_isa_copy_blocks_s8((int8_t *)output, op->output_row, (const int8_t *)input, op->input_row,
+                              op->count * op->size, op->rows);
+        return;
+    }
+    for (int32_t row = 0; row < op->rows; ++row) {
+        cm_isa_copy_strided(input, op->input_step, output, op->output_step, op->size, op->count);
+        input += op->input_row;
+        output += op->output_row;
+    }
+}
+
+void cm_copy(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_copy *op = arguments;
+    /* What an op does in place, but for other pieces of its output, is there already. */
+    if (op->input == op->output)
+        return;
+    const uint8_t *input = cm_read(context, op->input);
+    uint8_t *output = cm_write(context, op->output);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do
+        copy_rows(op, input + nest.offset[0], output + nest.offset[1]);
+    while (cm_nest_next(&nest));
+}

@@ -1,0 +1,73 @@
+/* Depthwise convolution, one filter per channel; see compiler/cmcompiler/ops/depthwise_conv2d.py. */
+#include "cmrt/isa.h"
+#include "cmrt/program.h"
+#include "cmrt/rows.h"
+
+struct cm_depthwise_conv2d {
+    struct cm_rows input, output;
+    cm_ref weights, workspace;
+    cm_ref row_table; /* offsets of the input rows of a band, then of its output rows */
+    int32_t kernel_height, kernel_width, stride_height, stride_width;
+    int32_t pad_top, pad_left, dilation_height, dilation_width;
+    int32_t band, chunk; /* most output rows and columns at once */
+    int32_t input_zero_point;
+    int32_t zero_point, minimum, maximum, rounding;
+};
+
+static void convolve(const struct cm_context *context, const struct cm_depthwise_conv2d *op, int32_t y0,
+                     int32_t y1, void (*microkernel)(const struct cm_depthwise *))
+{
+    int32_t reach = (op->kernel_height - 1) * op->dilation_height + 1;
+    int32_t *input_rows = cm_write(context, op->row_table);
+    int32_t *out_rows = input_rows + (op->band - 1) * op->stride_height + reach;
+    struct cm_depthwise depthwise = {
+        .input = cm_read(context, op->input.data),
+        .input_rows = input_rows,
+        .out = cm_write(context, op->output.data),
+        .out_rows = out_rows,
+        .input_width = op->input.width,
+        .out_width = op->output.width,
+        .channels = op->output.channels,
+        .kernel_height = op->kernel_height,
+        .kernel_width = op->kernel_width,
+        .stride_height = op->stride_height,
+        .stride_width = op->stride_width,
+        .dilation_height = op->dilation_height,
+        .dilation_width = op->dilation_width,
+        .pad_left = op->pad_left,
+        .chunk = op->chunk,
+        .weights = cm_read(context, op->weights),
+        .workspace = cm_write(context, op->workspace),
+        .input_zero_point = op->input_zero_point,
+        .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
+    };
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = y0; y < y1; y += op->band) {
+            depthwise.band = y1 - y < op->band ? y1 - y : op->band;
+            int32_t top = y * op->stride_height - op->pad_top;
+            int32_t count = (depthwise.band - 1) * op->stride_height + reach;
+            for (int32_t i = 0; i < count; ++i) {
+                int32_t row = top + i;
+                int32_t inside = row >= 0 && row < op->input.height;
+                input_rows[i] = inside ? (int32_t)cm_row_offset(&op->input, n, row) : CM_NO_ROW;
+            }
+            for (int32_t r = 0; r < depthwise.band; ++r)
+                out_rows[r] = (int32_t)cm_row_offset(&op->output, n, y + r);
+            microkernel(&depthwise);
+        }
+}
+
+void cm_depthwise_conv2d(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    convolve(context, arguments, y0, y1, cm_isa_depthwise_s8);
+}
+
+void cm_depthwise_conv2d_3x3(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    convolve(context, arguments, y0, y1, cm_isa_depthwise_3x3_s8);
+}
+
+void cm_depthwise_conv2d_5x5(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    convolve(context, arguments, y0, y1, cm_isa_depthwise_5x5_s8);
+}

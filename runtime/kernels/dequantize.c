@@ -1,0 +1,43 @@
+/* Quantised numbers to floats; see compiler/cmcompiler/ops/dequantize.py. */
+#include "cmrt/arithmetic.h"
+#include "cmrt/elementwise.h"
+#include "cmrt/program.h"
+
+struct cm_dequantize_s8 {
+    cm_ref input, output;
+    int32_t count;
+    int32_t zero_point;
+    uint32_t scale; /* float */
+};
+
+void cm_dequantize_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_dequantize_s8 *op = arguments;
+    cm_isa_dequantize_s8(cm_read(context, op->input), op->zero_point, cm_float(op->scale),
+                         cm_write(context, op->output), op->count);
+}
+
+/* As dequantize_s8, for the wider types that are rare. */
+struct cm_dequantize {
+    cm_ref input, output;
+    int32_t count;
+    int32_t zero_point;
+    uint32_t scale; /* float */
+    int32_t size;   /* bytes of an element: 1 if unsigned, 2 if signed */
+};
+
+void cm_dequantize(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_dequantize *op = arguments;
+    const uint8_t *input = cm_read(context, op->input);
+    float *output = cm_write(context, op->output);
+    float scale = cm_float(op->scale);
+    for (int32_t i = 0; i < op->count; ++i) {
+        int32_t value = op->size == 1 ? input[i] : ((const int16_t *)(const void *)input)[i];
+        output[i] = (float)(value - op->zero_point) * scale;
+    }
+}

@@ -1,0 +1,28 @@
+/* Sets a tensor to one value. */
+#include "cmrt/program.h"
+
+#include <string.h>
+
+struct cm_fill {
+    cm_ref output;
+    uint32_t bytes;
+    uint32_t low, high; /* eight bytes of the value, repeated */
+};
+
+void cm_fill(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_fill *op = arguments;
+    uint8_t *output = cm_write(context, op->output);
+    uint32_t words = op->bytes / 4;
+    if (op->low == op->high && op->low == (op->low & 0xff) * UINT32_C(0x01010101)) {
+        memset(output, (int)(op->low & 0xff), op->bytes);
+        return;
+    }
+    uint32_t *word = (uint32_t *)output;
+    for (uint32_t i = 0; i < words; ++i)
+        word[i] = (i & 1) != 0 ? op->high : op->low;
+    for (uint32_t i = words * 4; i < op->bytes; ++i)
+        output[i] = (uint8_t)(op->low >> 8 * (i % 4));
+}

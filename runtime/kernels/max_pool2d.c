@@ -1,0 +1,35 @@
+/* Maximum over windows of int8 images; see compiler/cmcompiler/ops/max_pool2d.py. */
+#include "cmrt/pool.h"
+
+struct cm_max_pool2d_s8 {
+    struct cm_rows input, output;
+    cm_ref row_table;
+    int32_t kernel_height, kernel_width, stride_height, stride_width;
+    int32_t pad_top, pad_left, dilation_height, dilation_width;
+    int32_t minimum, maximum;
+};
+
+void cm_max_pool2d_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    const struct cm_max_pool2d_s8 *op = arguments;
+    const struct cm_pool pool = {
+        .input = &op->input,
+        .output = &op->output,
+        .row_table = cm_write(context, op->row_table),
+        .kernel_height = op->kernel_height,
+        .kernel_width = op->kernel_width,
+        .stride_height = op->stride_height,
+        .stride_width = op->stride_width,
+        .pad_top = op->pad_top,
+        .pad_left = op->pad_left,
+        .dilation_height = op->dilation_height,
+        .dilation_width = op->dilation_width,
+    };
+    struct cm_windows windows;
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = y0; y < y1; ++y)
+            for (int32_t x = 0; x < op->output.width; x += windows.pixels) {
+                cm_pool_windows(context, &pool, n, y, x, &windows);
+                cm_isa_max_window_s8(&windows, op->minimum, op->maximum);
+            }
+}

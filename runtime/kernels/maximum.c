@@ -1,0 +1,24 @@
+/* Elementwise maximum of int8 tensors. */
+#include "cmrt/elementwise.h"
+#include "cmrt/nest.h"
+
+struct cm_maximum_s8 {
+    cm_ref lhs, rhs, output;
+    cm_ref levels;
+    int32_t depth, count, rhs_step;
+};
+
+void cm_maximum_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_maximum_s8 *op = arguments;
+    const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
+    int8_t *output = cm_write(context, op->output);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do
+        cm_isa_maximum_s8(lhs + nest.offset[0], rhs + nest.offset[1], op->rhs_step, output + nest.offset[2],
+                          op->count);
+    while (cm_nest_next(&nest));
+}

@@ -1,0 +1,138 @@
+/* One number for each group of elements; see compiler/cmcompiler/ops/reduction.py. */
+#include "cmrt/arithmetic.h"
+#include "cmrt/element.h"
+#include "cmrt/nest.h"
+
+struct cm_reduction {
+    cm_ref input, output;
+    cm_ref group_levels;
+    int32_t group_depth;
+    cm_ref member_levels;
+    int32_t member_depth, member_count, member_step;
+    int32_t function;
+    int32_t input_type, output_type; /* enum cm_element */
+    uint32_t divisor;                /* float */
+};
+
+/* In the order of ops/reduction.py. */
+enum function { SUM, PRODUCT, MAXIMUM, MINIMUM, ARGMAX, ARGMIN };
+
+/* Members of a group in their order. */
+struct members {
+    const struct cm_context *context;
+    const struct cm_reduction *op;
+    const uint8_t *group;
+};
+
+static void start_members(const struct members *members, struct cm_nest *nest)
+{
+    cm_nest_start(nest, members->context, members->op->member_levels, members->op->member_depth);
+}
+
+static float float_sum(const struct members *members, bool is_product)
+{
+    float result = is_product ? 1.0F : 0.0F;
+    struct cm_nest nest;
+    start_members(members, &nest);
+    do {
+        const float *x = (const float *)(const void *)(members->group + nest.offset[0]);
+        for (int32_t i = 0; i < members->op->member_count; ++i, x += members->op->member_step)
+            result = is_product ? result * *x : result + *x;
+    } while (cm_nest_next(&nest));
+    return result;
+}
+
+/* The first of the most extreme members, of which NaN is the most, and how many come before it. */
+struct float_extreme {
+    float value;
+    int32_t place;
+};
+
+static struct float_extreme float_extreme(const struct members *members, bool is_maximum)
+{
+    struct float_extreme best = {0, -1};
+    int32_t place = 0;
+    struct cm_nest nest;
+    start_members(members, &nest);
+    do {
+        const float *x = (const float *)(const void *)(members->group + nest.offset[0]);
+        for (int32_t i = 0; i < members->op->member_count; ++i, x += members->op->member_step, ++place) {
+            bool beyond = is_maximum ? *x > best.value : *x < best.value;
+            if (best.place < 0 || beyond || (*x != *x && best.value == best.value))
+                best = (struct float_extreme){*x, place};
+        }
+    } while (cm_nest_next(&nest));
+    return best;
+}
+
+void cm_reduction_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_reduction *op = arguments;
+    enum function function = (enum function)op->function;
+    bool is_maximum = function == MAXIMUM || function == ARGMAX;
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->group_levels, op->group_depth);
+    do {
+        const uint8_t *group = (const uint8_t *)cm_read(context, op->input) + nest.offset[0];
+        uint8_t *output = (uint8_t *)cm_write(context, op->output) + nest.offset[1];
+        const struct members members = {context, op, group};
+        float *result = (float *)(void *)output;
+        if (function == SUM || function == PRODUCT)
+            *result = float_sum(&members, function == PRODUCT) / cm_float(op->divisor);
+        else if (function == MAXIMUM || function == MINIMUM)
+            *result = float_extreme(&members, is_maximum).value;
+        else
+            *(int64_t *)(void *)output = float_extreme(&members, is_maximum).place;
+    } while (cm_nest_next(&nest));
+}
+
+/* The result so far, and the place of an extreme. */
+struct integer_result {
+    int64_t value;
+    int32_t place;
+};
+
+static void meet(struct integer_result *result, enum function function, int64_t x, int32_t place)
+{
+    bool beyond = function == MAXIMUM || function == ARGMAX ? x > result->value : x < result->value;
+    if (function == SUM)
+        result->value = (int64_t)((uint64_t)result->value + (uint64_t)x);
+    else if (function == PRODUCT)
+        result->value = (int64_t)((uint64_t)result->value * (uint64_t)x);
+    else if (place == 0 || beyond)
+        *result = (struct integer_result){x, place};
+}
+
+static int64_t reduce_integers(const struct members *members)
+{
+    const struct cm_reduction *op = members->op;
+    enum function function = (enum function)op->function;
+    struct integer_result result = {function == PRODUCT ? 1 : 0, 0};
+    int32_t place = 0;
+    struct cm_nest nest;
+    start_members(members, &nest);
+    do {
+        const uint8_t *run = members->group + nest.offset[0];
+        for (int32_t i = 0; i < op->member_count; ++i, ++place)
+            meet(&result, function, cm_load((enum cm_element)op->input_type, run, i * op->member_step),
+                 place);
+    } while (cm_nest_next(&nest));
+    return function == ARGMAX || function == ARGMIN ? result.place : result.value;
+}
+
+void cm_reduction_integer(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_reduction *op = arguments;
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->group_levels, op->group_depth);
+    do {
+        const uint8_t *group = (const uint8_t *)cm_read(context, op->input) + nest.offset[0];
+        uint8_t *output = (uint8_t *)cm_write(context, op->output) + nest.offset[1];
+        const struct members members = {context, op, group};
+        cm_store((enum cm_element)op->output_type, output, 0, reduce_integers(&members));
+    } while (cm_nest_next(&nest));
+}

@@ -1,0 +1,53 @@
+/* Softmax over rows of int8 numbers; see compiler/cmcompiler/ops/softmax.py. */
+#include "cmrt/softmax.h"
+#include "cmrt/program.h"
+
+struct cm_softmax_s8 {
+    cm_ref input, exponentials, output;
+    int32_t rows, length;
+};
+
+void cm_softmax_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+{
+    (void)y0;
+    (void)y1;
+    const struct cm_softmax_s8 *op = arguments;
+    const int8_t *input = cm_read(context, op->input);
+    int8_t *output = cm_write(context, op->output);
+    for (int32_t row = 0; row < op->rows; ++row)
+        cm_isa_softmax_s8(input + row * op->length, cm_read(context, op->exponentials),
+                          output + row * op->length, op->length);
+}
+
+/* a * b * 2^-31 to the nearest integer, halves away from zero. */
+static int32_t multiply_high(int32_t a, int32_t b)
+{
+    int64_t product = (int64_t)a * b;
+    uint64_t magnitude = (uint64_t)(product < 0 ? -product : product);
+    int32_t high = (int32_t)((magnitude + (UINT64_C(1) << 30)) >> 31);
+    return product < 0 ? -high : high;
+}
+
+static int32_t shift_left_saturating(int32_t x, int32_t n)
+{
+    int32_t most = INT32_MAX >> n;
+    return x > most ? INT32_MAX : x < -most - 1 ? INT32_MIN : x * (1 << n);
+}
+
+struct cm_softmax_scale cm_softmax_scale(int32_t sum)
+{
+    int32_t headroom = __builtin_clz((uint32_t)sum);
+    /* 1 + x is the sum scaled into [1, 2); Newton's iteration for 1 / (1 + x), of 29 fractional bits, starts
+       at 48/17 - 32/17 * (1 + x) / 2. */
+    int64_t x = ((int64_t)sum << headroom) - (INT64_C(1) << 31);
+    int32_t half_denominator = (int32_t)((x + (INT64_C(1) << 31)) / 2);
+    int32_t result = 1515870810 + multiply_high(half_denominator, -1010580540);
+    for (int32_t i = 0; i < 3; ++i) {
+        int32_t error = (1 << 29) - multiply_high(half_denominator, result);
+        result += shift_left_saturating(multiply_high(result, error), 2);
+    }
+    return (struct cm_softmax_scale){
+        .multiplier = shift_left_saturating(result, 1),
+        .shift = CM_SOFTMAX_SUM_BITS - headroom + 23,
+    };
+}

@@ -1,0 +1,94 @@
+/* The executor of planned programs: calls their kernels one after the other. */
+#include <stddef.h>
+
+#include "cmrt/executor.h"
+#include "cmrt/stopwatch.h"
+#include "model.h"
+
+static const struct cm_program *const program = &CM_MODEL_PROGRAM;
+
+/* Attributes of the arena, where a build puts it into a memory of its own. */
+#ifndef CM_ARENA
+#define CM_ARENA
+#endif
+
+/* The link script tells it from other variables by its name. */
+static CM_ARENA _Alignas(16) uint8_t cm_arena[CM_MODEL_ARENA_BYTES];
+
+static struct cm_context context(void)
+{
+    return (struct cm_context){.arena = cm_arena, .constants = program->constants};
+}
+
+struct cm_description cm_executor_describe(void)
+{
+    return (struct cm_description){
+        .executor = "static",
+        .identity = program->identity,
+        .input_count = program->input_count,
+        .output_count = program->output_count,
+        .step_count = program->step_count,
+        .arena_bytes = program->arena_bytes,
+    };
+}
+
+bool cm_executor_load(void)
+{
+    return true;
+}
+
+const char *cm_executor_error(void)
+{
+    return NULL;
+}
+
+struct cm_buffer cm_executor_input(uint32_t index)
+{
+    struct cm_context memory = context();
+    const struct cm_port *port = &program->inputs[index];
+    return (struct cm_buffer){cm_write(&memory, port->data), port->bytes};
+}
+
+const void *cm_executor_peek(uint32_t place)
+{
+    struct cm_context memory = context();
+    return cm_read(&memory, place);
+}
+
+struct cm_const_buffer cm_executor_output(uint32_t index)
+{
+    const struct cm_port *port = &program->outputs[index];
+    return (struct cm_const_buffer){cm_executor_peek(port->data), port->bytes};
+}
+
+void cm_executor_reset(void)
+{
+    struct cm_context memory = context();
+    cm_reset_states(&memory, program->states, program->state_count);
+}
+
+bool cm_executor_run(cm_step_hook *hook, void *user)
+{
+    struct cm_context memory = context();
+    uint64_t cost = cm_clock_cost();
+    uint32_t left_out = 0;
+    for (uint32_t i = 0; i < program->step_count; ++i) {
+        uint64_t ticks = 0;
+        if (left_out > 0) {
+            --left_out;
+        } else {
+            uint64_t start = cm_board_ticks();
+            left_out = cm_run_step(&memory, &program->steps[i]);
+            ticks = cm_ticks_since(start, cost);
+        }
+        if (!hook(user, i, ticks))
+            return false;
+    }
+    return true;
+}
+
+bool cm_executor_pool(uint32_t index, struct cm_pool_use *use)
+{
+    (void)index, (void)use;
+    return false;
+}

@@ -1,0 +1,85 @@
+#include "cmrt/vectors.h"
+
+#include <string.h>
+
+#include "cmrt/executor.h"
+
+/* float32, so that no library for doubles is linked; smallest is FLT_MIN: cmbuild/verification.py */
+static const float relative = 1e-5f, smallest = 1.17549435e-38f;
+
+static float read_float(const uint8_t *bytes)
+{
+    float number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
+static bool is_nan(float number)
+{
+    return number != number;
+}
+
+static float magnitude(float number)
+{
+    return number < 0 ? -number : number;
+}
+
+static bool near_float(float found, float expected)
+{
+    return magnitude(found - expected) <= relative * magnitude(expected) + smallest;
+}
+
+static bool match_float(bool near, const uint8_t *found, const uint8_t *expected)
+{
+    float number = read_float(found), wanted = read_float(expected);
+    if (memcmp(found, expected, sizeof(float)) == 0 || (is_nan(number) && is_nan(wanted)))
+        return true;
+    return near && near_float(number, wanted);
+}
+
+static bool near_step(uint8_t found, uint8_t expected)
+{
+    int32_t difference = (int8_t)found - (int8_t)expected;
+    return difference >= -1 && difference <= 1;
+}
+
+bool cm_vectors_match(enum cm_rule rule, const void *found, const void *expected, uint32_t bytes)
+{
+    const uint8_t *numbers = found, *wanted = expected;
+    switch (rule) {
+    case CM_RULE_FLOAT:
+    case CM_RULE_NEAR:
+        for (uint32_t i = 0; i + sizeof(float) <= bytes; i += sizeof(float))
+            if (!match_float(rule == CM_RULE_NEAR, numbers + i, wanted + i))
+                return false;
+        return true;
+    case CM_RULE_NEAR_S8:
+        for (uint32_t i = 0; i < bytes; ++i)
+            if (!near_step(numbers[i], wanted[i]))
+                return false;
+        return true;
+    case CM_RULE_BITS:
+    default:
+        return memcmp(numbers, wanted, bytes) == 0;
+    }
+}
+
+void cm_vectors_load(uint32_t sample)
+{
+    cm_executor_reset();
+    for (uint32_t i = 0; i < cm_model_vectors.input_count; ++i) {
+        const struct cm_stream *stream = &cm_model_vectors.inputs[i];
+        memcpy(cm_executor_input(i).data, stream->data + sample * stream->bytes, stream->bytes);
+    }
+}
+
+int32_t cm_vectors_check(uint32_t sample)
+{
+    for (uint32_t i = 0; i < cm_model_vectors.output_count; ++i) {
+        const struct cm_stream *stream = &cm_model_vectors.outputs[i];
+        const uint8_t *expected = stream->data + sample * stream->bytes;
+        if (!cm_vectors_match(stream->rule, cm_executor_output(i).data, expected, stream->bytes))
+            return (int32_t)i;
+    }
+    return -1;
+}

@@ -1,0 +1,24 @@
+/* Forbids memory to the address sanitizer, where there is one. */
+#ifndef WORKBENCH_WATCH_H
+#define WORKBENCH_WATCH_H
+
+#include <stdint.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(from, bytes) ((void)(from), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(from, bytes) ((void)(from), (void)(bytes))
+#endif
+
+static inline void forbid(const uint8_t *from, const uint8_t *to)
+{
+    ASAN_POISON_MEMORY_REGION(from, (uintptr_t)to - (uintptr_t)from);
+}
+
+static inline void allow(const uint8_t *from, const uint8_t *to)
+{
+    ASAN_UNPOISON_MEMORY_REGION(from, (uintptr_t)to - (uintptr_t)from);
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* Runs batches of planned programs against all kernels; compiler/cmcompiler/workbench.py has the format. */
+#include <string.h>
+
+#include "cmrt/board.h"
+#include "cmrt/checksum.h"
+#include "cmrt/host.h"
+#include "cmrt/program.h"
+#include "cmrt/text.h"
+#include "kernels.h"
+#include "watch.h"
+
+enum { VERSION = 2, KERNEL_NAME_BYTES = 48, ALIGNMENT = 16, POISON = 0xa5 };
+/* Forbidden memory around the arena, where the board can watch it: as much as a row or two. */
+enum { GUARD_BYTES = 4096 };
+#define BATCH_MAGIC UINT32_C(0x42574d43)   /* CMWB */
+#define RESULTS_MAGIC UINT32_C(0x52574d43) /* CMWR */
+
+/* In place of the index of a kernel. */
+#define BRANCH UINT32_MAX
+
+struct header {
+    uint32_t magic, version, file_bytes, kernel_count, kernels, case_count, cases, arena_bytes;
+};
+struct test_case {
+    uint32_t constants, constant_bytes, arena_bytes, steps, step_count, states, state_count, inputs,
+        input_count, outputs, output_count, checks, check_count, continues;
+};
+struct step {
+    uint32_t kernel, arguments;
+    int32_t y0, y1;
+};
+struct input {
+    uint32_t ref, bytes, data, reserved;
+};
+struct output {
+    uint32_t ref, bytes;
+};
+struct check {
+    uint32_t step, ref, bytes, reserved;
+};
+
+/* The workspace: batch file, arena, results of the case that runs. */
+struct bench {
+    uint8_t *batch, *arena, *results, *end;
+};
+
+static int refuse(const char *reason, const char *name)
+{
+    struct cm_text text;
+    cm_text_begin(&text, "error");
+    cm_text_word(&text, reason);
+    cm_text_word(&text, name);
+    cm_text_send(&text);
+    return 1;
+}
+
+static cm_kernel *find_kernel(const char *name)
+{
+    for (uint32_t i = 0; i < named_kernel_count; ++i)
+        if (strcmp(named_kernels[i].name, name) == 0)
+            return named_kernels[i].run;
+    return NULL;
+}
+
+static const char *kernel_name(const struct bench *bench, uint32_t kernel)
+{
+    const struct header *header = (const void *)bench->batch;
+    return (const char *)bench->batch + header->kernels + kernel * KERNEL_NAME_BYTES;
+}
+
+static bool run(const struct bench *bench, const struct test_case *test)
+{
+    const uint8_t *batch = bench->batch;
+    const struct step *steps = (const void *)(batch + test->steps);
+    const struct input *inputs = (const void *)(batch + test->inputs);
+    const struct output *outputs = (const void *)(batch + test->outputs);
+    const struct check *checks = (const void *)(batch + test->checks);
+    uint64_t *ticks = (void *)bench->results;
+    uint32_t *checksums = (void *)(ticks + test->step_count);
+    const struct cm_context context = {.arena = bench->arena, .constants = batch + test->constants};
+
+    uint8_t *arena_end = bench->arena + test->arena_bytes;
+    if (test->continues == 0) {
+        allow(bench->arena, bench->results);
+        memset(bench->arena, POISON, test->arena_bytes);
+        forbid(arena_end, bench->results);
+        cm_reset_states(&context, (const void *)(batch + test->states), test->state_count);
+    }
+    for (uint32_t i = 0; i < test->input_count; ++i)
+        memcpy(cm_write(&context, inputs[i].ref), batch + inputs[i].data, inputs[i].bytes);
+
+    uint32_t checked = 0, left_out = 0;
+    for (uint32_t i = 0; i < test->step_count; ++i) {
+        const struct cm_step step = {
+            .run = steps[i].kernel == BRANCH ? NULL : find_kernel(kernel_name(bench, steps[i].kernel)),
+            .arguments = batch + steps[i].arguments,
+            .y0 = steps[i].y0,
+            .y1 = steps[i].y1,
+        };
+        ticks[i] = 0;
+        if (left_out > 0) {
+            --left_out;
+        } else {
+            uint64_t start = cm_board_ticks();
+            left_out = cm_run_step(&context, &step);
+            ticks[i] = cm_board_ticks() - start;
+        }
+        for (; checked < test->check_count && checks[checked].step == i; ++checked)
+            checksums[checked] = cm_checksum(cm_read(&context, checks[checked].ref), checks[checked].bytes);
+    }
+
+    bool written = cm_host_append("results", ticks, test->step_count * (uint32_t)sizeof *ticks) &&
+                   cm_host_append("results", checksums, test->check_count * (uint32_t)sizeof *checksums);
+    for (uint32_t i = 0; i < test->output_count; ++i)
+        written = written && cm_host_append("results", cm_read(&context, outputs[i].ref), outputs[i].bytes);
+    return written;
+}
+
+static uint8_t *aligned(uint8_t *address)
+{
+    return address + (-(uintptr_t)address % ALIGNMENT);
+}
+
+/* Reads the batch into the workspace and divides what is left. */
+static int load(struct bench *bench)
+{
+    struct header header;
+    if (!cm_host_read("batch", 0, &header, sizeof header))
+        return refuse("cannot read", "batch");
+    if (header.magic != BATCH_MAGIC || header.version != VERSION)
+        return refuse("not a batch of this version:", "batch");
+
+    struct cm_workspace workspace = cm_board_workspace();
+    bench->batch = aligned(workspace.begin);
+    bench->end = workspace.end;
+    uint32_t room = (uint32_t)(bench->end - bench->batch);
+    const uint32_t gaps = 2 * (GUARD_BYTES + ALIGNMENT);
+    if (header.file_bytes > room || header.arena_bytes > room - header.file_bytes ||
+        gaps > room - header.file_bytes - header.arena_bytes)
+        return refuse("too big for the workspace:", "batch");
+    bench->arena = aligned(bench->batch + header.file_bytes + GUARD_BYTES);
+    bench->results = aligned(bench->arena + header.arena_bytes + GUARD_BYTES);
+    if (!cm_host_read("batch", 0, bench->batch, header.file_bytes))
+        return refuse("cannot read", "batch");
+    forbid(bench->batch + header.file_bytes, bench->arena);
+
+    for (uint32_t i = 0; i < header.kernel_count; ++i)
+        if (find_kernel(kernel_name(bench, i)) == NULL)
+            return refuse("no kernel", kernel_name(bench, i));
+    return 0;
+}
+
+int cm_main(void)
+{
+    struct bench bench;
+    int status = load(&bench);
+    if (status != 0)
+        return status;
+    const struct header *header = (const void *)bench.batch;
+    const struct test_case *cases = (const void *)(bench.batch + header->cases);
+    for (uint32_t i = 0; i < header->case_count; ++i) {
+        uint64_t room = (uint64_t)(bench.end - bench.results);
+        if (8 * (uint64_t)cases[i].step_count + 4 * (uint64_t)cases[i].check_count > room)
+            return refuse("too big for the workspace:", "results");
+    }
+
+    const uint32_t start[] = {RESULTS_MAGIC, VERSION, header->case_count, 0};
+    bool written = cm_host_append("results", start, sizeof start);
+    for (uint32_t i = 0; written && i < header->case_count; ++i)
+        written = run(&bench, &cases[i]);
+    written = written && cm_host_append("results", "CMWE", 4);
+    return written ? 0 : refuse("cannot write", "results");
+}
