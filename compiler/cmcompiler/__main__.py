@@ -1,0 +1,86 @@
+"""`python -m cmcompiler export JOB.json...`: exports models, several in one process.
+
+Each JOB.json is a cmcompiler.job.Job. Standard output carries one JSON object a line:
+
+    {"event": "step", "job": 0, "step": "load"}            as a step of a job begins
+    {"event": "done", "job": 0, "output": DIR}             its folder is there
+    {"event": "error", "job": 0, "error": …, "hint": …, "kind": "invalid"}
+
+where job counts the arguments from 0. A failed job does not stop the others. All else that is
+printed, also by a user's model, goes to standard error. Exit status: 0 if all jobs are done,
+otherwise by the kind of the first error: 1 unsupported, 2 invalid, 3 missing; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from cmcompiler.errors import CompilerError, Kind
+from cmcompiler.export import Exporter
+from cmcompiler.job import Job, read
+
+_EXIT_CODES = {Kind.UNSUPPORTED: 1, Kind.INVALID: 2, Kind.MISSING: 3}
+_INTERRUPTED = 130
+
+Emit = Callable[..., None]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m cmcompiler", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    commands = parser.add_subparsers(dest="command", required=True)
+    export = commands.add_parser("export", help="export models")
+    export.add_argument("jobs", type=Path, nargs="+", metavar="JOB.json")
+    export.add_argument("-v", "--verbose", action="store_true", help="keep logs and tracebacks")
+    options = parser.parse_args(arguments)
+    # The model's own code may print: its output must not mix with the events.
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w") as events:
+        os.dup2(2, 1)
+
+        def emit(**fields: object) -> None:
+            print(json.dumps(fields, ensure_ascii=False), file=events, flush=True)
+
+        try:
+            return _export(options.jobs, options.verbose, emit)
+        except KeyboardInterrupt:
+            return _INTERRUPTED
+
+
+def _export(paths: list[Path], verbose: bool, emit: Emit) -> int:
+    index = 0
+    exporter = Exporter(lambda step: emit(event="step", job=index, step=step), verbose)
+    status = 0
+    for index, path in enumerate(paths):
+        try:
+            job = read(Job, path)
+            exporter.run(job)
+        except CompilerError as error:
+            if verbose:
+                traceback.print_exc()
+            fields = {"error": error.message, "hint": error.hint, "kind": error.kind.value}
+            emit(event="error", job=index, **fields)
+            status = status or _EXIT_CODES[error.kind]
+        except Exception as error:
+            traceback.print_exc()
+            message = f"unexpected {type(error).__name__}: {error}".partition("\n")[0]
+            fields = {"hint": "its traceback is in the log", "kind": Kind.UNSUPPORTED.value}
+            emit(event="error", job=index, error=message, **fields)
+            status = status or _EXIT_CODES[Kind.UNSUPPORTED]
+        else:
+            emit(event="done", job=index, output=str(job.output))
+    return status
+
+
+if __name__ == "__main__":
+    status = main()
+    # An orderly end of torch takes more than a second, and all files are closed.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

@@ -1,0 +1,35 @@
+"""Arrays in NumPy's files, from anyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.errors import InvalidRequest
+
+
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a `.npz` by name, in its order; the one of a `.npy` under the empty name.
+    In this machine's byte order, whichever they are saved in.
+
+    Raises:
+        InvalidRequest: missing, unreadable, or holding pickled objects.
+    """
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return {"": _native(loaded)}
+        with loaded as archive:
+            return {name: _native(archive[name]) for name in archive.files}
+    except Exception as error:  # damaged files raise anything: np.load has no error of its own
+        reason = str(error).partition("\n")[0]
+        raise InvalidRequest(f"{path} holds no readable arrays: {reason}") from None
+
+
+def _native(array: npt.NDArray[Any] | bytes) -> npt.NDArray[Any]:
+    if isinstance(array, bytes):
+        raise ValueError("an archive of other things")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,53 @@
+"""The folder of files that a plan becomes: model.c, model.h, model.S, weights.bin, plan.json."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmcompiler.plan.record import PlanRecord, record
+
+if TYPE_CHECKING:
+    from cmcompiler.plan import Plan
+
+C_FILE = "model.c"
+HEADER = "model.h"
+ASSEMBLY = "model.S"
+WEIGHTS = "weights.bin"
+RECORD = "plan.json"
+
+
+def emit(plan: Plan, folder: Path, program: bytes = b"", name: str | None = None) -> PlanRecord:
+    """Writes a plan into an existing folder; the same plan gives the same bytes.
+
+    Args:
+        program: the `.pte` the plan was made from; part of the identity.
+        name: of the model, if other than the graph's; becomes the prefix of all symbols.
+
+    Returns: what plan.json says.
+    """
+    # Whoever reads a record needs no graph.
+    from cmcompiler.emit.source import assembly, c_file, header, identifier
+
+    prefix = identifier(name or plan.name)
+    identity = _identity(program, c_file(plan, prefix, ""), plan.constants)
+    contents = record(plan, prefix, identity)
+    (folder / C_FILE).write_text(c_file(plan, prefix, identity), encoding="utf-8")
+    (folder / HEADER).write_text(header(plan, prefix), encoding="utf-8")
+    (folder / ASSEMBLY).write_text(assembly(prefix, WEIGHTS), encoding="utf-8")
+    (folder / WEIGHTS).write_bytes(plan.constants)
+    (folder / RECORD).write_text(contents.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return contents
+
+
+def read_record(folder: Path) -> PlanRecord:
+    """What plan.json of an emitted folder says."""
+    return PlanRecord.model_validate_json((folder / RECORD).read_bytes())
+
+
+def _identity(program: bytes, source: str, constants: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in (program, source.encode(), constants):
+        digest.update(hashlib.sha256(part).digest())
+    return digest.hexdigest()[:32]

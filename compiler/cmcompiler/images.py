@@ -1,0 +1,86 @@
+"""Image files as model inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.errors import InvalidRequest, MissingPackage
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInput:
+    """What a model's only input, an image, holds: (value / 255 - mean) / std for each channel.
+
+    Attributes:
+        height: of the input, pixels.
+        width: of the input, pixels.
+        mean: one number a channel: three for RGB, one for grey.
+        std: one number a channel.
+        margin: how much larger the shorter side of a picture is scaled before its middle is cut
+            out, as a ratio.
+    """
+
+    height: int
+    width: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    margin: float = 1.0
+
+    def read(self, path: Path) -> npt.NDArray[Any]:
+        """The middle of a picture, float32, shape (1, channels, height, width).
+
+        Raises:
+            InvalidRequest: no such file, or not a picture.
+            MissingPackage: Pillow is not installed.
+        """
+        try:
+            from PIL import Image, ImageOps
+        except ImportError:
+            raise MissingPackage(f"reading {path} needs Pillow", "pip install pillow") from None
+        try:
+            with Image.open(path) as image:
+                return self._middle(_bytes_a_channel(ImageOps.exif_transpose(image)))
+        except Exception as error:  # damaged pictures raise anything
+            raise InvalidRequest(f"{path} is not a picture to read: {error}") from None
+
+    def _middle(self, image: Image) -> npt.NDArray[Any]:
+        width, height = image.size
+        scale = max(self.width / width, self.height / height) * self.margin
+        half = self.width / scale / 2, self.height / scale / 2
+        box = (
+            width / 2 - half[0],
+            height / 2 - half[1],
+            width / 2 + half[0],
+            height / 2 + half[1],
+        )
+        return self.cut(image, box)
+
+    def cut(self, image: Image, box: tuple[float, float, float, float]) -> npt.NDArray[Any]:
+        """A box (left, top, right, bottom) of a picture, as `read` returns it."""
+        from PIL.Image import Resampling
+
+        mode = "RGB" if len(self.mean) == 3 else "L"
+        size = (self.width, self.height)
+        part = image.convert(mode).resize(size, Resampling.BILINEAR, box)
+        pixels = np.asarray(part, np.float32).reshape(self.height, self.width, len(self.mean))
+        values = (pixels / 255 - np.asarray(self.mean)) / np.asarray(self.std)
+        return np.ascontiguousarray(values.transpose(2, 0, 1)[np.newaxis], np.float32)
+
+
+def _bytes_a_channel(image: Image) -> Image:
+    """Grey of 16 bits as grey of 8, which Pillow would cut off at 255; others as they are."""
+    from PIL.Image import fromarray
+
+    if image.mode == "F":
+        raise ValueError("its pixels are floats, of no known range")
+    if image.mode.partition(";")[0] != "I":
+        return image
+    return fromarray(np.uint8(np.asarray(image).clip(0, 0xFFFF) // 257))

@@ -1,0 +1,99 @@
+"""Any function of one byte, by table: cortex_m::quantized_activation, portable int8 functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.affine import EVERY
+from cmcompiler.ops.base import Address, KernelCall, Op, Packed, program_op
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+INT8 = np.dtype(np.int8)
+
+
+@dataclass(frozen=True)
+class Activation(Op):
+    """table[x + 128] of x, read as int8 whatever type of one byte it has.
+
+    Attributes:
+        table: 256 bytes.
+        dtype: of the output, one byte too.
+        name: for people.
+    """
+
+    label: ClassVar[str] = "activation"
+
+    table: bytes
+    dtype: np.dtype[Any] = INT8
+    name: str = label
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({0})
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        table = np.frombuffer(self.table, self.dtype)
+        return (table[inputs[0].view(np.int8).astype(np.intp) + 128],)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        # Half a turn lets the kernel index with the element's bits as they are, unsigned.
+        turned = self.table[128:] + self.table[:128]
+        return [
+            KernelCall(
+                "activation_s8",
+                [
+                    ("input", Address(inputs[0])),
+                    ("table", Packed(turned)),
+                    ("output", Address(outputs[0])),
+                    ("count", outputs[0].numel),
+                ],
+                microkernel="lookup_s8",
+            )
+        ]
+
+
+@program_op("cortex_m::quantized_activation.out(Tensor input, Tensor lut, *, Tensor(a!) out)")
+def read(call: Call) -> None:
+    output = call.output("out")
+    source = call.tensor("input", dtype=np.int8)
+    table = call.constant("lut", dtype=np.int8)
+    if table.size != 256:
+        call.invalid(f"a table of {table.size}")
+    _emit(call, source, output, Activation(table.tobytes()))
+
+
+def tabulate(
+    call: Call,
+    name: str,
+    source: Operand,
+    output: Operand,
+    function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+) -> None:
+    """Emits a function of elements of one byte; it takes and gives arrays of the tensors' types."""
+    every = EVERY.view(np.uint8) != 0 if source.dtype == np.bool_ else EVERY.view(source.dtype)
+    table = function(every).astype(output.dtype)
+    _emit(call, source, output, Activation(table.tobytes(), output.dtype, name))
+
+
+def _emit(call: Call, source: Operand, output: Operand, op: Activation) -> None:
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    call.emit(op, [call.arrange(source, output.dim_order)], [output.tensor])

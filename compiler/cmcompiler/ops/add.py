@@ -1,0 +1,123 @@
+"""Elementwise sum of two quantised tensors: cortex_m::quantized_add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.affine import EVERY, Affine, find_affine
+from cmcompiler.ops.base import KernelCall, program_op
+from cmcompiler.ops.elementwise import Pair, align_pair
+from cmcompiler.ops.parameters import Rescale, read_operand_zero_point, read_range, read_rescale
+from cmcompiler.ops.requantize import Range, wrap32
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+LEFT_SHIFT = 20
+"""Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""
+
+
+@dataclass(frozen=True)
+class Add(Pair):
+    """clamp(output.apply(scaled lhs + scaled rhs)).
+
+    Arithmetic: CMSIS-NN's arm_elementwise_add_s8, with the operands widened by LEFT_SHIFT before
+    they are rescaled. A negative multiplier makes it a difference.
+    """
+
+    label: ClassVar[str] = "add"
+
+    lhs: Rescale
+    rhs: Rescale
+    output: Rescale
+    range: Range
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        lhs, rhs = (self.loops.read(i, x) for i, x in enumerate(inputs))
+        result = _sum(lhs, rhs, (self.lhs, self.rhs, self.output), self.range)
+        return (result.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if self.loops.numel == 0:
+            return ()
+        arguments = self.words(inputs, outputs)
+        affine = _affine(self.lhs, self.rhs, self.output, self.range)
+        if affine is None:
+            kernel = "add_s8"
+            arguments += [
+                ("lhs_zero_point", self.lhs.zero_point),
+                ("lhs_multiplier", self.lhs.multiplier),
+                ("lhs_shift", self.lhs.shift),
+                ("rhs_zero_point", self.rhs.zero_point),
+                ("rhs_multiplier", self.rhs.multiplier),
+                ("rhs_shift", self.rhs.shift),
+                ("zero_point", self.output.zero_point),
+                ("multiplier", self.output.multiplier),
+                ("shift", self.output.shift),
+            ]
+        else:
+            kernel = "add_affine_s8"
+            arguments += [
+                ("lhs_factor", affine.lhs_factor),
+                ("rhs_factor", affine.rhs_factor),
+                ("offset", affine.offset),
+                ("shift", affine.shift),
+            ]
+        arguments += [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
+        return [KernelCall(kernel, arguments, microkernel=kernel)]
+
+
+def _sum(
+    lhs: npt.NDArray[np.int8],
+    rhs: npt.NDArray[np.int8],
+    scales: tuple[Rescale, Rescale, Rescale],
+    limits: Range,
+) -> npt.NDArray[np.int8]:
+    """Sums of broadcast operands; scales of both and of the output."""
+    total = wrap32(_widened(scales[0], lhs).astype(np.int64) + _widened(scales[1], rhs))
+    return limits.clamp(scales[2].apply(total))
+
+
+@lru_cache
+def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affine | None:
+    """The same sum by one multiplication per operand."""
+    table = _sum(EVERY[:, None], EVERY, (lhs, rhs, output), limits)
+    gain = math.ldexp(output.factor, LEFT_SHIFT)
+    return find_affine(table, lhs.factor * gain, rhs.factor * gain, limits)
+
+
+def _widened(scale: Rescale, x: np.ndarray[Any, Any]) -> npt.NDArray[np.int32]:
+    return scale.scale((x.astype(np.int32) - scale.zero_point) << LEFT_SHIFT)
+
+
+@program_op(
+    "cortex_m::quantized_add.out(Tensor self, int self_zero_point, int self_multiplier, "
+    "int self_shift, Tensor other, int other_zero_point, int other_multiplier, int other_shift, "
+    "int output_zero_point, int output_multiplier, int output_shift, int activation_min, "
+    "int activation_max, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    output = call.output("out")
+    operands = [call.tensor(name, dtype=np.int8) for name in ("self", "other")]
+    scales = [read_rescale(call, name, read_operand_zero_point) for name in ("self", "other")]
+    loops, tensors, (lhs, rhs) = align_pair(call, operands, output)
+    op = Add(
+        loops,
+        output.tensor.shape,
+        scales[lhs],
+        scales[rhs],
+        read_rescale(call, "output"),
+        read_range(call, "activation_min", "activation_max"),
+    )
+    call.emit(op, tensors, [output.tensor])

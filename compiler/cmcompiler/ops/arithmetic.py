@@ -1,0 +1,194 @@
+"""Portable operators that are one function of one or two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cmcompiler.graph.operand import Operand
+from cmcompiler.ops.base import program_op
+from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.element import FLOAT, Scalar
+from cmcompiler.ops.unary import emit_unary
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+TENSORS = {
+    "mul.out": Function.MUL,
+    "div.out": Function.DIV,
+    "minimum.out": Function.MINIMUM,
+    "maximum.out": Function.MAXIMUM,
+    "floor_divide.out": Function.FLOOR_DIV,
+    "fmod.Tensor_out": Function.FMOD,
+    "remainder.Tensor_out": Function.REMAINDER,
+    "atan2.out": Function.ATAN2,
+    "bitwise_and.Tensor_out": Function.AND,
+    "bitwise_or.Tensor_out": Function.OR,
+    "bitwise_xor.Tensor_out": Function.XOR,
+    "bitwise_left_shift.Tensor_out": Function.SHIFT_LEFT,
+    "bitwise_right_shift.Tensor_out": Function.SHIFT_RIGHT,
+    "eq.Tensor_out": Function.EQ,
+    "ne.Tensor_out": Function.NE,
+    "lt.Tensor_out": Function.LT,
+    "le.Tensor_out": Function.LE,
+    "gt.Tensor_out": Function.GT,
+    "ge.Tensor_out": Function.GE,
+    "logical_and.out": Function.LOGICAL_AND,
+    "logical_or.out": Function.LOGICAL_OR,
+    "logical_xor.out": Function.LOGICAL_XOR,
+}
+"""Operators `aten::<key>(Tensor self, Tensor other, *, out)`."""
+
+SCALARS = {
+    "mul.Scalar_out": Function.MUL,
+    "div.Scalar_out": Function.DIV,
+    "fmod.Scalar_out": Function.FMOD,
+    "remainder.Scalar_out": Function.REMAINDER,
+    "bitwise_and.Scalar_out": Function.AND,
+    "bitwise_or.Scalar_out": Function.OR,
+    "bitwise_xor.Scalar_out": Function.XOR,
+    "bitwise_left_shift.Tensor_Scalar_out": Function.SHIFT_LEFT,
+    "bitwise_right_shift.Tensor_Scalar_out": Function.SHIFT_RIGHT,
+    "eq.Scalar_out": Function.EQ,
+    "ne.Scalar_out": Function.NE,
+    "lt.Scalar_out": Function.LT,
+    "le.Scalar_out": Function.LE,
+    "gt.Scalar_out": Function.GT,
+    "ge.Scalar_out": Function.GE,
+}
+"""Operators `aten::<key>(Tensor self, Scalar other, *, out)`."""
+
+FLOATS = (
+    *("exp", "expm1", "sigmoid", "tanh", "sinh", "cosh", "log", "log2", "log10", "log1p", "sin"),
+    *("cos", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sqrt", "rsqrt"),
+    *("reciprocal", "hardsigmoid", "hardswish", "silu"),
+)
+"""Operators `aten::<item>.out(Tensor self, *, out)` that give floats, and their functions."""
+
+
+def _register(declaration: str, read: Callable[[Call], None]) -> None:
+    program_op(declaration)(read)
+
+
+def _tensors(function: Function) -> Callable[[Call], None]:
+    def read(call: Call) -> None:
+        output = call.output("out")
+        emit_binary(call, function, call.tensor("self"), call.tensor("other"), output)
+
+    return read
+
+
+def _scalar(function: Function) -> Callable[[Call], None]:
+    def read(call: Call) -> None:
+        output = call.output("out")
+        emit_binary(call, function, call.tensor("self"), call.scalar("other"), output)
+
+    return read
+
+
+OF_FLOATS_ONLY = {"hardsigmoid", "hardswish", "silu"}
+"""Of an integer, torch has no value for these either."""
+
+
+def _float(name: str) -> Callable[[Call], None]:
+    dtype = FLOAT if name in OF_FLOATS_ONLY else None
+
+    def read(call: Call) -> None:
+        emit_unary(call, name, call.tensor("self", dtype=dtype), call.output("out"))
+
+    return read
+
+
+for _key, _function in TENSORS.items():
+    _register(f"aten::{_key}(Tensor self, Tensor other, *, Tensor(a!) out)", _tensors(_function))
+for _key, _function in SCALARS.items():
+    _register(f"aten::{_key}(Tensor self, Scalar other, *, Tensor(a!) out)", _scalar(_function))
+for _name in FLOATS:
+    _register(f"aten::{_name}.out(Tensor self, *, Tensor(a!) out)", _float(_name))
+
+
+def _sum(function: Function, is_scalar: bool) -> Callable[[Call], None]:
+    def read(call: Call) -> None:
+        output = call.output("out")
+        other = call.scalar("other") if is_scalar else call.tensor("other")
+        emit_binary(call, function, call.tensor("self"), _scaled(call, other, output), output)
+
+    return read
+
+
+for _key, _function in (("add", Function.ADD), ("sub", Function.SUB)):
+    _register(
+        f"aten::{_key}.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)",
+        _sum(_function, is_scalar=False),
+    )
+    _register(
+        f"aten::{_key}.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out)",
+        _sum(_function, is_scalar=True),
+    )
+
+
+@program_op("aten::rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out)")
+def read_rsub(call: Call) -> None:
+    output = call.output("out")
+    scaled = _scaled(call, call.tensor("self"), output)
+    emit_binary(call, Function.SUB, call.scalar("other"), scaled, output)
+
+
+def _scaled(call: Call, x: Operand | Scalar, output: Operand) -> Operand | Scalar:
+    """x times the argument alpha."""
+    alpha = call.scalar("alpha")
+    if alpha == 1:
+        return x
+    if isinstance(x, Scalar):
+        return x * alpha
+    product = call.intermediate(output.dtype, x.shape, x.dim_order)
+    emit_binary(call, Function.MUL, x, alpha, product)
+    return product
+
+
+@program_op("aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out)")
+def read_div(call: Call) -> None:
+    _divide(call, call.tensor("other"))
+
+
+@program_op(
+    "aten::div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out)"
+)
+def read_div_scalar(call: Call) -> None:
+    _divide(call, call.scalar("other"))
+
+
+def _divide(call: Call, other: Operand | Scalar) -> None:
+    source, output = call.tensor("self"), call.output("out")
+    mode = None if call.is_none("rounding_mode") else call.string("rounding_mode")
+    if mode not in (None, "floor", "trunc"):
+        call.invalid(f"rounding_mode {mode}")
+    function = Function.FLOOR_DIV if mode == "floor" else Function.DIV
+    if mode == "trunc" and output.dtype == FLOAT:
+        quotient = call.intermediate(FLOAT, output.shape, output.dim_order)
+        emit_binary(call, function, source, other, quotient)
+        emit_unary(call, "trunc", quotient, output)
+    else:
+        emit_binary(call, function, source, other, output)
+
+
+@program_op("aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out)")
+def read_pow(call: Call) -> None:
+    output = call.output("out")
+    emit_binary(call, Function.POWER, call.tensor("self"), call.tensor("exponent"), output)
+
+
+@program_op("aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)")
+def read_pow_scalar(call: Call) -> None:
+    source, output, exponent = call.tensor("self"), call.output("out"), call.scalar("exponent")
+    if exponent == 2:
+        emit_binary(call, Function.MUL, source, source, output)
+    else:
+        emit_binary(call, Function.POWER, source, exponent, output)
+
+
+@program_op("aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out)")
+def read_pow_of_scalar(call: Call) -> None:
+    output = call.output("out")
+    emit_binary(call, Function.POWER, call.scalar("self"), call.tensor("exponent"), output)

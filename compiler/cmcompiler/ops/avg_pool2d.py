@@ -1,0 +1,51 @@
+"""Mean over windows of quantised images: cortex_m::quantized_avg_pool2d."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.ops.base import program_op
+from cmcompiler.ops.pooling import Pool, read_window
+from cmcompiler.ops.requantize import Int8Array
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True)
+class AvgPool2d(Pool):
+    """Mean of the stored values of the image's pixels in a window, halves away from zero.
+
+    Arithmetic: CMSIS-NN's arm_avgpool_s8. The zero point is part of the mean that is rounded.
+    """
+
+    label: ClassVar[str] = "avg_pool2d"
+    kernel: ClassVar[str] = "avg_pool2d_s8"
+    microkernel: ClassVar[str] = "avg_window_s8"
+
+    def reduce(self, taps: npt.NDArray[np.int32], inside: npt.NDArray[np.bool_]) -> Int8Array:
+        sums = taps.sum(axis=(3, 4), dtype=np.int32)
+        counts = inside.sum(axis=(3, 4), dtype=np.int32)
+        magnitudes = (np.abs(sums) + counts // 2) // counts
+        means: Int8Array = (np.sign(sums) * magnitudes).astype(np.int8)
+        return means
+
+
+_PARAMETERS = (
+    "(Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
+    "int zero_point, int multiplier, int shift, Tensor scratch, *, Tensor(a!) out)"
+)
+
+
+@program_op(
+    "cortex_m::quantized_avg_pool2d.out" + _PARAMETERS,
+    "cortex_m::quantized_avg_pool2d_nhwc.out" + _PARAMETERS,
+)
+def read(call: Call) -> None:
+    images, output = call.nhwc("input"), call.nhwc_output("out")
+    window = read_window(call, images, output)
+    call.emit(AvgPool2d(window, output.shape), [images], [output])

@@ -1,0 +1,108 @@
+"""Quantised batched matrix product: cortex_m::quantized_batch_matmul."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Scratch, program_op
+from cmcompiler.ops.convolution import check_output
+from cmcompiler.ops.requantize import Requantize
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+MATMUL = "matmul_s8"
+
+
+@dataclass(frozen=True)
+class BatchMatmul(Op):
+    """Products of int8 matrices [B, M, K] and transposed ones [B, N, K], both computed at run time.
+
+    Attributes:
+        shape: B, M, N, K.
+        lhs_zero_point, rhs_zero_point: subtracted from the elements before they are multiplied.
+        requantize: of one channel.
+    """
+
+    shape: tuple[int, int, int, int]
+    lhs_zero_point: int
+    rhs_zero_point: int
+    requantize: Requantize
+
+    label: ClassVar[str] = "batch_matmul"
+
+    @property
+    def macs(self) -> int:
+        return prod(self.shape)
+
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        """Sums in float64 are exact below 2^53, then kept modulo 2^32."""
+        lhs = inputs[0].astype(np.float64) - self.lhs_zero_point
+        rhs = inputs[1].astype(np.float64) - self.rhs_zero_point
+        sums = (lhs @ rhs.transpose(0, 2, 1)).astype(np.int64)
+        return (self.requantize(sums[..., np.newaxis])[..., 0],)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        batch, rows, columns, depth = self.shape
+        return [
+            KernelCall(
+                "batch_matmul",
+                [
+                    ("lhs", Address(inputs[0])),
+                    ("rhs", Address(inputs[1])),
+                    ("output", Address(outputs[0])),
+                    ("column_sums", Scratch(4 * columns)),
+                    ("batch", batch),
+                    ("rows", rows),
+                    ("columns", columns),
+                    ("depth", depth),
+                    ("lhs_offset", -self.lhs_zero_point),
+                    ("rhs_offset", -self.rhs_zero_point),
+                    ("multiplier", self.requantize.multipliers[0]),
+                    ("shift", self.requantize.shifts[0]),
+                    *self.requantize.arguments(),
+                ],
+                microkernel=MATMUL,
+            )
+        ]
+
+
+@program_op(
+    "cortex_m::quantized_batch_matmul.out(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, "
+    "int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, "
+    "Tensor scratch, *, Tensor(a!) out) -> Tensor(a!)"
+)
+def read(call: Call) -> None:
+    lhs = call.arrange(call.tensor("lhs", dtype=np.int8, rank=3), range(3))
+    rhs = call.arrange(call.tensor("rhs_transposed", dtype=np.int8, rank=3), range(3))
+    result = call.output("out")
+    output = call.arranged_output(result, range(result.rank))
+    (batch, rows, depth), columns = lhs.shape, rhs.shape[1]
+    if rhs.shape != (batch, columns, depth):
+        call.invalid(f"matrices of shapes {lhs.shape} and {rhs.shape}")
+    check_output(call, output, (batch, rows, columns))
+    try:
+        requantize = Requantize.checked(
+            [call.integer("output_multiplier")],
+            [call.integer("output_shift")],
+            1,
+            zero_point=call.integer("output_zero_point"),
+            minimum=-128,
+            maximum=127,
+        )
+    except ValueError as error:
+        call.unsupported(str(error))
+    # What the program calls zero points are their negatives.
+    zero_points = [-call.integer(f"{name}_zero_point", -127, 128) for name in ("lhs", "rhs")]
+    op = BatchMatmul((batch, rows, columns, depth), zero_points[0], zero_points[1], requantize)
+    call.emit(op, [lhs, rhs], [output])

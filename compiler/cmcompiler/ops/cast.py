@@ -1,0 +1,96 @@
+"""Elements as another type: _to_dim_order_copy, _to_copy, copy, copy_."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, program_op
+from cmcompiler.ops.copy import move
+from cmcompiler.ops.element import DOUBLE, check_element, code, converted
+from cmcompiler.ops.loops import Strided
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+
+@dataclass(frozen=True)
+class Cast(Op):
+    """Elements converted to `dtype`, see `converted`."""
+
+    label: ClassVar[str] = "cast"
+
+    dtype: np.dtype[Any]
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({0})
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        return (converted(inputs[0], self.dtype),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        is_double = DOUBLE in (inputs[0].dtype, outputs[0].dtype)
+        return [
+            KernelCall(
+                "cast_double" if is_double else "cast",
+                [
+                    ("input", Address(inputs[0])),
+                    ("output", Address(outputs[0])),
+                    ("count", outputs[0].numel),
+                    ("from", code(inputs[0])),
+                    ("to", code(outputs[0])),
+                ],
+            )
+        ]
+
+
+def cast(call: Call, source: Operand, dtype: np.dtype[Any]) -> Operand:
+    """The operand with elements of another type; itself if it has it."""
+    if source.dtype == dtype:
+        return source
+    for side in {source.dtype, dtype} - {DOUBLE}:
+        check_element(call, side)
+    if source.data is not None:
+        return call.literal(converted(source.data, dtype))
+    tensor = call.temporary(dtype, source.tensor.shape)
+    call.emit(Cast(dtype), [source.tensor], [tensor])
+    return replace(source, tensor=tensor)
+
+
+@program_op(
+    "dim_order_ops::_to_dim_order_copy.out(Tensor self, *, bool non_blocking=False, "
+    "int[]? dim_order=None, Tensor(a!) out)",
+    "aten::_to_copy.out(Tensor self, *, bool non_blocking=False, "
+    "MemoryFormat? memory_format=None, Tensor(a!) out)",
+)
+def read_to(call: Call) -> None:
+    _convert(call, call.tensor("self"))
+
+
+@program_op(
+    "aten::copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out)",
+    "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False)",
+)
+def read_copy(call: Call) -> None:
+    _convert(call, call.tensor("src"))
+
+
+def _convert(call: Call, source: Operand) -> None:
+    output = call.output("out")
+    given = cast(call, source, output.dtype)
+    try:
+        reads = Strided.of(given).broadcast(output.shape)
+    except ValueError as error:
+        call.invalid(str(error))
+    move(call, "copy", output, [(given, reads, Strided.of(output))])

@@ -1,0 +1,155 @@
+"""Quantised convolution: cortex_m::quantized_conv2d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops import packing
+from cmcompiler.ops.base import Held, KernelCall, Packed, Room, Scratch, Word, program_op
+from cmcompiler.ops.convolution import (
+    Convolution,
+    Operands,
+    check_depth,
+    check_output,
+    read_operands,
+)
+from cmcompiler.ops.depthwise_conv2d import emit_depthwise
+from cmcompiler.ops.packing import GEMM, Filters
+from cmcompiler.ops.requantize import Int8Array
+from cmcompiler.ops.window import rows_arguments
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+PATCH_BYTES = 4096
+"""Of the patch buffer, if there is room: weights are read once per bufferful."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conv2d(Convolution):
+    """Convolution of int8 NHWC images, in groups.
+
+    Attributes:
+        weights: int8 [C_out, kernel height, kernel width, C_in / groups].
+    """
+
+    label: ClassVar[str] = "conv2d"
+    groups: int = 1
+
+    @property
+    def depth(self) -> int:
+        """Products per output."""
+        return int(np.prod(self.weights.shape[1:]))
+
+    @property
+    def macs(self) -> int:
+        return int(np.prod(self.output_shape)) * self.depth
+
+    def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
+        """Sums before the bias; float64 holds them exactly, as they are far below 2^53."""
+        taps = self.window.taps(images, self.output_shape[1:3], self.input_zero_point)
+        *outer, channels = taps.shape
+        grouped = taps.reshape(*outer, self.groups, channels // self.groups)
+        pixels = np.prod(outer[:3], dtype=int)
+        filters = self.weights.reshape(self.groups, -1, self.depth)
+        sums = []
+        for group in range(self.groups):
+            patches = grouped[..., group, :].astype(np.float64).reshape(pixels, self.depth)
+            patches -= self.input_zero_point
+            sums.append(patches @ filters[group].T.astype(np.float64))
+        total: npt.NDArray[np.float64] = np.concatenate(sums, axis=-1)
+        return total.reshape(self.output_shape)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        filters = self.filters(self.weights.reshape(len(self.weights), -1))
+        weights = self._packed(filters, isa)
+        stride = packing.patch_stride(self.depth, isa)
+        patches: Word = NO_PATCHES
+        if not self._reads_pixels(inputs[0]):
+            # The matrix product takes two rows at once.
+            pairs = -(-self.output_shape[1] * self.output_shape[2] // 2)
+            patches = Room(2 * stride, min(pairs, max(1, PATCH_BYTES // (2 * stride))))
+        arguments: list[tuple[str, Word]] = [
+            *rows_arguments("input", inputs[0]),
+            *rows_arguments("output", outputs[0]),
+            ("output_pixel", self.output_shape[3]),
+            ("weights", Packed(b"".join(weights))),
+            ("patches", patches),
+            ("workspace", Scratch(packing.gemm_workspace(self.depth, isa))),
+            *self.window.arguments(),
+            ("groups", self.groups),
+            ("group_weights", len(weights[0])),
+            ("patch_count", Held(2) if isinstance(patches, Room) else 0),
+            ("patch_stride", stride),
+            ("input_zero_point", self.input_zero_point),
+            *filters.output_arguments(),
+        ]
+        return [KernelCall("conv2d", arguments, (0, self.output_shape[1]), GEMM)]
+
+    def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
+        """The weights of each group."""
+        size = len(self.weights) // self.groups
+        parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
+        return [packing.gemm_weights(part, isa) for part in parts]
+
+    def _reads_pixels(self, images: Tensor) -> bool:
+        """Whether each patch is one pixel inside of the input."""
+        covered = (
+            (count - 1) * stride + 1
+            for count, stride in zip(self.output_shape[1:3], self.window.stride, strict=True)
+        )
+        fits = all(c <= size for c, size in zip(covered, images.shape[1:3], strict=True))
+        return self.window.area == 1 and self.window.padding == (0, 0) and fits
+
+
+NO_PATCHES = 0xFFFFFFFF
+"""CM_REF_NONE of cmrt/program.h."""
+
+_PARAMETERS = (
+    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+    "int input_offset, int output_offset, Tensor requantize_multipliers, "
+    "Tensor requantize_shifts, int activation_min, int activation_max, Tensor scratch, *, "
+    "Tensor(a!) out) -> Tensor(a!)"
+)
+
+
+@program_op(
+    "cortex_m::quantized_conv2d.out" + _PARAMETERS,
+    "cortex_m::quantized_conv2d_nhwc.out" + _PARAMETERS,
+)
+def read(call: Call) -> None:
+    operands = read_operands(call)
+    weights, channels = operands.weights, operands.images.shape[-1]
+    groups, rest = divmod(channels, weights.shape[3])
+    if groups == 0 or rest or len(weights) % groups:
+        call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
+    if weights.shape[3] == 1 and groups == len(weights) > 1:
+        emit_depthwise(call, operands, weights.transpose(3, 1, 2, 0)[0])
+    else:
+        emit_grouped(call, operands, weights, groups)
+
+
+def emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:
+    """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
+    check_depth(call, weights[0].size)
+    size = operands.window.output_size(*operands.images.shape[1:3])
+    check_output(call, operands.output, (operands.images.shape[0], *size, len(weights)))
+    op = Conv2d(
+        weights,
+        operands.bias,
+        operands.window,
+        operands.input_zero_point,
+        operands.requantize,
+        operands.output_shape,
+        groups,
+    )
+    call.emit(op, [operands.images], [operands.output])

@@ -1,0 +1,87 @@
+"""Running sums along a dimension: aten::cumsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, program_op
+from cmcompiler.ops.cast import cast
+from cmcompiler.ops.element import FLOAT, INTEGER, code
+from cmcompiler.ops.loops import Loops, Strided
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Cumsum(Op):
+    """Sums of float32, or of integers in int64, from the first element up to each.
+
+    Attributes:
+        source, output: windows on all of the tensors, the dimension of the sums last.
+        shape: of the output, physical.
+    """
+
+    label: ClassVar[str] = "cumsum"
+
+    source: Strided
+    output: Strided
+    shape: tuple[int, ...]
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        dtype = FLOAT if inputs[0].dtype == FLOAT else INTEGER
+        with np.errstate(all="ignore"):
+            sums = np.add.accumulate(self.source.read(inputs[0]), axis=-1, dtype=dtype)
+        flat = np.empty(prod(self.shape), dtype)
+        flat[self.output.read(np.arange(flat.size))] = sums
+        return (flat.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        last = len(self.source.shape) - 1
+        rows = Loops.over(self.source.select(last, 0), self.output.select(last, 0))
+        sizes = (inputs[0].dtype.itemsize, outputs[0].dtype.itemsize)
+        return [
+            KernelCall(
+                "cumsum",
+                [
+                    ("input", Address(inputs[0])),
+                    ("output", Address(outputs[0])),
+                    *rows.levels(sizes, len(rows.counts)),
+                    ("count", self.source.shape[-1]),
+                    ("input_step", self.source.strides[-1]),
+                    ("output_step", self.output.strides[-1]),
+                    ("type", code(inputs[0])),
+                ],
+            )
+        ]
+
+
+@program_op("aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out)")
+def read(call: Call) -> None:
+    source, output = call.tensor("self"), call.output("out")
+    if FLOAT in (source.dtype, output.dtype):
+        source = cast(call, source, output.dtype)
+    if output.dtype not in (FLOAT, INTEGER) or source.shape != output.shape:
+        call.unsupported(f"{source.dtype.name}{list(source.shape)} to {output.dtype.name}")
+    dim = call.dimension("dim", max(source.rank, 1))
+    reads, writes = map(Strided.of, (source, output))
+    if source.shape:
+        order = [*(axis for axis in range(source.rank) if axis != dim), dim]
+        reads, writes = reads.permute(order), writes.permute(order)
+    else:
+        reads, writes = reads.insert(0), writes.insert(0)
+    call.emit(Cumsum(reads, writes, output.tensor.shape), [source.tensor], [output.tensor])

@@ -1,0 +1,129 @@
+"""Quantised depthwise convolution: cortex_m::quantized_depthwise_conv2d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import KernelCall, Packed, Scratch, Word, program_op
+from cmcompiler.ops.convolution import (
+    Convolution,
+    Operands,
+    check_depth,
+    check_output,
+    read_operands,
+)
+from cmcompiler.ops.depthwise_schemes import choose
+from cmcompiler.ops.requantize import Int8Array
+from cmcompiler.ops.window import rows_arguments
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True, eq=False)
+class DepthwiseConv2d(Convolution):
+    """Convolution of int8 NHWC images with one filter per channel.
+
+    Attributes:
+        weights: int8 [kernel height, kernel width, C].
+    """
+
+    label: ClassVar[str] = "depthwise_conv2d"
+
+    @property
+    def macs(self) -> int:
+        return int(np.prod(self.output_shape)) * self.window.area
+
+    def accumulate(self, images: Int8Array) -> npt.NDArray[np.int32]:
+        taps = self.window.taps(images, self.output_shape[1:3], self.input_zero_point)
+        sums = np.zeros(self.output_shape, np.int32)
+        for ky, kx in np.ndindex(*self.window.kernel):
+            centred = taps[:, :, :, ky, kx].astype(np.int32) - self.input_zero_point
+            sums += centred * self.weights[ky, kx]
+        return sums
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        filters = self.filters(self.weights.reshape(self.window.area, -1).T)
+        scheme = choose(filters, self.window, self.output_shape, isa)
+        if scheme is None:
+            return self._in_groups().kernel_calls(inputs, outputs, isa)
+        rows = (scheme.band - 1) * self.window.stride[0] + self.window.reach[0] + scheme.band
+        arguments: list[tuple[str, Word]] = [
+            *rows_arguments("input", inputs[0]),
+            *rows_arguments("output", outputs[0]),
+            ("weights", Packed(scheme.weights)),
+            ("workspace", Scratch(scheme.workspace)),
+            ("row_table", Scratch(4 * rows)),
+            *self.window.arguments(),
+            ("band", scheme.band),
+            ("chunk", scheme.chunk),
+            ("input_zero_point", self.input_zero_point),
+            *filters.output_arguments(),
+        ]
+        rows_range = (0, self.output_shape[1])
+        return [KernelCall(scheme.kernel, arguments, rows_range, scheme.microkernel)]
+
+    def _in_groups(self) -> Convolution:
+        """The same as a convolution in groups of one channel each."""
+        from cmcompiler.ops.conv2d import Conv2d
+
+        return Conv2d(
+            self.weights.transpose(2, 0, 1)[..., np.newaxis],
+            self.bias,
+            self.window,
+            self.input_zero_point,
+            self.requantize,
+            self.output_shape,
+            groups=self.output_shape[3],
+        )
+
+
+_PARAMETERS = (
+    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+    "int depth_multiplier, int input_offset, int output_offset, "
+    "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, "
+    "int activation_max, Tensor scratch, *, Tensor(a!) out) -> Tensor(a!)"
+)
+
+
+@program_op(
+    "cortex_m::quantized_depthwise_conv2d.out" + _PARAMETERS,
+    "cortex_m::quantized_depthwise_conv2d_nhwc.out" + _PARAMETERS,
+)
+def read(call: Call) -> None:
+    from cmcompiler.ops.conv2d import emit_grouped
+
+    operands = read_operands(call)
+    weights, channels = operands.weights, operands.images.shape[-1]
+    if len(weights) != 1 or weights.shape[3] != channels * call.integer("depth_multiplier"):
+        call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
+    if weights.shape[3] == channels > 1:
+        emit_depthwise(call, operands, weights[0])
+    else:
+        # Several filters per channel are groups of one channel each.
+        emit_grouped(call, operands, weights.transpose(3, 1, 2, 0), channels)
+
+
+def emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:
+    """Appends a depthwise convolution with weights [kernel height, kernel width, C]."""
+    check_depth(call, operands.window.area)
+    size = operands.window.output_size(*operands.images.shape[1:3])
+    check_output(call, operands.output, (operands.images.shape[0], *size, weights.shape[2]))
+    op = DepthwiseConv2d(
+        weights,
+        operands.bias,
+        operands.window,
+        operands.input_zero_point,
+        operands.requantize,
+        operands.output_shape,
+    )
+    call.emit(op, [operands.images], [operands.output])

@@ -1,0 +1,67 @@
+"""Quantised numbers to floats: cortex_m::dequantize_per_tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
+from cmcompiler.ops.parameters import read_scale
+from cmcompiler.ops.quantize import DTYPES
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True)
+class Dequantize(Op):
+    """float32(x - zero_point) · float32(scale) of int8, uint8 or int16 x."""
+
+    label: ClassVar[str] = "dequantize"
+
+    scale: float
+    zero_point: int
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        steps = (inputs[0].astype(np.int32) - self.zero_point).astype(np.float32)
+        return (steps * np.float32(self.scale),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        arguments: list[tuple[str, Word]] = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("count", outputs[0].numel),
+            ("zero_point", self.zero_point),
+            ("scale", self.scale),
+        ]
+        if inputs[0].dtype == np.int8:
+            return [KernelCall("dequantize_s8", arguments, microkernel="dequantize_s8")]
+        return [KernelCall("dequantize", [*arguments, ("size", inputs[0].dtype.itemsize)])]
+
+
+@program_op(
+    "cortex_m::dequantize_per_tensor.out(Tensor input, float scale, int zero_point, "
+    "int quant_min, int quant_max, ScalarType dtype, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    output = call.output("out")
+    source = call.tensor("input")
+    if source.dtype not in DTYPES or output.dtype != np.float32:
+        call.unsupported(f"{source.dtype.name} to {output.dtype.name} is no dequantisation")
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    limits = np.iinfo(source.dtype)
+    op = Dequantize(
+        float(read_scale(call, "scale")),
+        call.integer("zero_point", limits.min, limits.max),
+    )
+    call.emit(op, [call.arrange(source, output.dim_order)], [output.tensor])

@@ -1,0 +1,113 @@
+"""Elementwise quotient of two quantised tensors: cortex_m::quantized_div."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, program_op
+from cmcompiler.ops.elementwise import align, taken_over
+from cmcompiler.ops.loops import Loops
+from cmcompiler.ops.parameters import read_scale
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+DTYPES = (np.dtype(np.int8), np.dtype(np.int16))
+
+FARTHEST = 1 << 20
+"""Operands of a narrow range far from zero have zero points outside of their type; floats hold
+their differences exactly."""
+
+
+@dataclass(frozen=True)
+class Div(Op):
+    """clamp(rint(scale · (lhs - lhs_zero_point) / (rhs - rhs_zero_point)) + zero_point).
+
+    Quotient and product are float32, halves go to even; x / 0 counts as 0. Arithmetic: the
+    Cortex-M dialect's. Shapes: any that broadcast; int8 or int16, limits are the type's.
+    """
+
+    label: ClassVar[str] = "div"
+
+    loops: Loops
+    shape: tuple[int, ...]
+    lhs_zero_point: int
+    rhs_zero_point: int
+    zero_point: int
+    scale: float
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return taken_over(self.loops)
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        lhs, rhs = (self.loops.read(i, x).astype(np.int32) for i, x in enumerate(inputs))
+        over = (lhs - self.lhs_zero_point).astype(np.float32)
+        under = (rhs - self.rhs_zero_point).astype(np.float32)
+        quotient = np.divide(over, under, out=np.zeros_like(over), where=under != 0)
+        with np.errstate(over="ignore"):
+            steps = np.clip(np.rint(quotient * np.float32(self.scale)), -(2.0**24), 2.0**24)
+        limits = np.iinfo(inputs[0].dtype)
+        result = np.clip(steps.astype(np.int32) + self.zero_point, limits.min, limits.max)
+        return (result.astype(inputs[0].dtype).reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if self.loops.numel == 0:
+            return ()
+        dtype = outputs[0].dtype
+        limits = np.iinfo(dtype)
+        return [
+            KernelCall(
+                "div_quantized",
+                [
+                    ("lhs", Address(inputs[0])),
+                    ("rhs", Address(inputs[1])),
+                    ("output", Address(outputs[0])),
+                    *self.loops.fields((dtype.itemsize,) * 3),
+                    ("size", dtype.itemsize),
+                    ("lhs_step", self.loops.inner[0]),
+                    ("rhs_step", self.loops.inner[1]),
+                    ("lhs_zero_point", self.lhs_zero_point),
+                    ("rhs_zero_point", self.rhs_zero_point),
+                    ("zero_point", self.zero_point),
+                    ("scale", self.scale),
+                    ("minimum", int(limits.min)),
+                    ("maximum", int(limits.max)),
+                ],
+            )
+        ]
+
+
+@program_op(
+    "cortex_m::quantized_div.out(Tensor self, int self_zero_point, Tensor other, "
+    "int other_zero_point, int output_zero_point, float output_scale, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    output = call.output("out")
+    operands = [call.tensor(name, dtype=output.dtype) for name in ("self", "other")]
+    if output.dtype not in DTYPES:
+        call.unsupported(f"output is {output.dtype.name}")
+    limits = np.iinfo(output.dtype)
+    zero_points = [
+        call.integer("self_zero_point", -FARTHEST, FARTHEST),
+        call.integer("other_zero_point", -FARTHEST, FARTHEST),
+        call.integer("output_zero_point", int(limits.min), int(limits.max)),
+    ]
+    loops, tensors = align(call, operands, output)
+    op = Div(
+        loops,
+        output.tensor.shape,
+        zero_points[0],
+        zero_points[1],
+        zero_points[2],
+        float(read_scale(call, "output_scale")),
+    )
+    call.emit(op, tensors, [output.tensor])

@@ -1,0 +1,39 @@
+"""Tensors repeated along dimensions: expand and repeat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cmcompiler.ops.base import program_op
+from cmcompiler.ops.copy import move
+from cmcompiler.ops.loops import Strided
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@program_op(
+    "aten::expand_copy.out(Tensor self, int[] size, *, bool implicit=False, Tensor(a!) out)"
+)
+def read_expand(call: Call) -> None:
+    source, output = call.tensor("self"), call.output("out")
+    try:
+        reads = Strided.of(source).broadcast(output.shape)
+    except ValueError as error:
+        call.invalid(str(error))
+    move(call, "expand", output, [(source, reads, Strided.of(output))])
+
+
+@program_op("aten::repeat.out(Tensor self, int[] repeats, *, Tensor(a!) out)")
+def read_repeat(call: Call) -> None:
+    source, output = call.tensor("self"), call.output("out")
+    repeats = call.integers("repeats", output.rank, 0)
+    sizes = (1,) * (output.rank - source.rank) + source.shape
+    if output.shape != tuple(n * size for n, size in zip(repeats, sizes, strict=True)):
+        call.invalid(f"{list(source.shape)} × {list(repeats)} is not {list(output.shape)}")
+    reads, writes = Strided.of(source).broadcast(sizes), Strided.of(output)
+    # Every dimension of the output as two: which repetition, and the index within it.
+    for dim, (count, size) in reversed(list(enumerate(zip(repeats, sizes, strict=True)))):
+        reads = reads.insert(dim, count)
+        writes = writes.split(dim, size) if size else writes.insert(dim, count)
+    move(call, "repeat", output, [(source, reads, writes)])

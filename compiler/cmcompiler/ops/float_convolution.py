@@ -1,0 +1,236 @@
+"""Convolution of floats in one to three dimensions, transposed or not: aten::convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import gcd, prod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
+from cmcompiler.ops.functions import Floats
+from cmcompiler.ops.loops import Strided
+from cmcompiler.ops.matmul import NONE
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+LARGEST = (1 << 15) - 1
+"""Of a stride, a padding or a dilation."""
+
+AXES = ("depth", "height", "width")
+SPATIAL_FIRST = (3, 4, 5, 0, 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """How a kernel slides along one dimension: tap k of output o meets input (o · stride -
+    padding + k · dilation) / spread, if there is one. A transposed convolution has its stride as
+    the spread, and walks backwards: its padding and dilation are negative.
+    """
+
+    input: int
+    output: int
+    kernel: int
+    stride: int = 1
+    padding: int = 0
+    dilation: int = 1
+    spread: int = 1
+
+    @property
+    def period(self) -> int:
+        """Taps from one that meets an input to the next that may."""
+        return self.spread // gcd(self.spread, self.dilation)
+
+    @property
+    def advance(self) -> int:
+        """Inputs that a period moves on."""
+        return self.period * self.dilation // self.spread
+
+    def pairs(self, tap: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Outputs and the inputs that the tap of each meets."""
+        outputs = np.arange(self.output)
+        places = outputs * self.stride - self.padding + tap * self.dilation
+        inputs = places // self.spread
+        met = (places % self.spread == 0) & (inputs >= 0) & (inputs < self.input)
+        return outputs[met], inputs[met]
+
+    def fields(self, name: str, steps: Sequence[int]) -> list[tuple[str, Word]]:
+        """As a kernel's `struct cm_axis`, with the steps of input, output and weights."""
+        fields = ("input", "output", "kernel", "stride", "padding", "dilation", "spread")
+        numbers = [(field, getattr(self, field)) for field in fields]
+        numbers += [("period", self.period), ("advance", self.advance)]
+        numbers += zip(("input_step", "output_step", "weight_step"), steps, strict=True)
+        return [(f"{name}.{field}", value) for field, value in numbers]
+
+
+@dataclass(frozen=True)
+class FloatConvolution(Op):
+    """Sums over input channels, then taps in their order, of float32 products, plus the bias.
+
+    A sum starts at 0; each product and sum is rounded. Inputs of the node: images, weights, and
+    the bias if there is one.
+
+    Attributes:
+        images: window [N, groups, channels, depth, height, width].
+        weights: window [groups, output channels, channels, taps of three dimensions].
+        output: window [N, groups, output channels, depth, height, width] on all of it.
+        shape: of the output, physical.
+    """
+
+    label: ClassVar[str] = "conv_f32"
+
+    axes: tuple[Axis, Axis, Axis]
+    images: Strided
+    weights: Strided
+    output: Strided
+    shape: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        sides = [str(axis.kernel) for axis in self.axes]
+        return f"convolution {'×'.join(sides[1:] if sides[0] == '1' else sides)}"
+
+    @property
+    def macs(self) -> int:
+        spread = prod(axis.spread for axis in self.axes)
+        return self.output.numel * prod(self.weights.shape[2:]) // spread
+
+    def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
+        # Here, the spatial dimensions come first.
+        images = self.images.permute(SPATIAL_FIRST).read(inputs[0])
+        weights = self.weights.read(inputs[1])
+        places = self.output.permute(SPATIAL_FIRST).read(np.arange(prod(self.shape)))
+        total = np.zeros(places.shape, np.float32)
+        taps = [list(map(axis.pairs, range(axis.kernel))) for axis in self.axes]
+        with np.errstate(all="ignore"):
+            for channel, z, y, x in product(range(weights.shape[2]), *map(range, map(len, taps))):
+                pairs = [along[tap] for along, tap in zip(taps, (z, y, x), strict=True)]
+                met = np.ix_(*(outputs for outputs, _ in pairs))
+                source = np.ix_(*(sources for _, sources in pairs))
+                factors = weights[:, :, channel, z, y, x]
+                total[met] += images[..., channel][source][..., None] * factors
+            if len(inputs) > 2:
+                total += inputs[2].reshape(places.shape[4:])
+        result = np.empty(places.size, np.float32)
+        result[places] = total
+        return (result.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        windows = (self.images, self.output, self.weights)
+        arguments: list[tuple[str, Word]] = [
+            ("input", Address(inputs[0])),
+            ("weights", Address(inputs[1])),
+            ("bias", Address(inputs[2]) if len(inputs) > 2 else NONE),
+            ("output", Address(outputs[0])),
+            ("batch", self.output.shape[0]),
+            ("groups", self.output.shape[1]),
+            ("output_channels", self.output.shape[2]),
+            ("channels", self.images.shape[2]),
+            ("input_batch", self.images.strides[0]),
+            ("input_group", self.images.strides[1]),
+            ("input_channel", self.images.strides[2]),
+            ("output_batch", self.output.strides[0]),
+            ("output_group", self.output.strides[1]),
+            ("output_channel", self.output.strides[2]),
+            ("weight_group", self.weights.strides[0]),
+            ("weight_output", self.weights.strides[1]),
+            ("weight_channel", self.weights.strides[2]),
+        ]
+        for i, (name, axis) in enumerate(zip(AXES, self.axes, strict=True)):
+            arguments += axis.fields(name, [window.strides[3 + i] for window in windows])
+        return [KernelCall("convolution_f32", arguments)]
+
+
+@program_op(
+    "aten::convolution.out(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+    "int[] dilation, bool transposed, int[] output_padding, int groups, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    source, weight = (call.tensor(name, dtype=np.float32) for name in ("input", "weight"))
+    bias, output = call.optional("bias", dtype=np.float32), call.output("out")
+    if not 3 <= source.rank <= 5 or not source.rank == weight.rank == output.rank:
+        call.unsupported(f"images of {source.rank} dimensions, weights of {weight.rank}")
+    groups, transposed = call.integer("groups", 1), call.boolean("transposed")
+    axes = _axes(call, source, weight, output)
+    images, results, filters = map(_spatial, (source, output, weight))
+    # Weights of a transposed convolution are [inputs, outputs of a group, taps].
+    first, second = filters.shape[:2]
+    counts = (second * groups, first) if transposed else (first, second * groups)
+    if (results.shape[1], images.shape[1]) != counts or counts[0] % groups or counts[1] % groups:
+        call.invalid(f"weights are {list(weight.shape)} for {groups} groups of {images.shape[1]}")
+    if images.shape[0] != results.shape[0]:
+        call.invalid(f"{images.shape[0]} images to {results.shape[0]}")
+    filters = _grouped(filters, 0, groups)
+    if transposed:
+        filters = filters.permute((0, 2, 1, 3, 4, 5))
+    op = FloatConvolution(
+        axes,
+        _grouped(images, 1, groups),
+        filters,
+        _grouped(results, 1, groups),
+        output.tensor.shape,
+    )
+    tensors = [source.tensor, weight.tensor]
+    if bias is not None:
+        if bias.shape != counts[:1]:
+            call.invalid(f"bias is {list(bias.shape)}, not [{counts[0]}]")
+        tensors.append(bias.tensor)
+    call.emit(op, tensors, [output.tensor])
+
+
+def _spatial(operand: Operand) -> Strided:
+    """All of an operand, with three dimensions after the first two."""
+    window = Strided.of(operand)
+    for _ in range(5 - operand.rank):
+        window = window.insert(2)
+    return window
+
+
+def _grouped(window: Strided, dim: int, groups: int) -> Strided:
+    """A dimension split in two."""
+    count, stride = window.shape[dim] // groups, window.strides[dim]
+    return window.resize(dim, count, stride).insert(dim, groups, count * stride)
+
+
+def _axes(call: Call, source: Operand, weight: Operand, output: Operand) -> tuple[Axis, Axis, Axis]:
+    rank, transposed = source.rank - 2, call.boolean("transposed")
+    strides = _numbers(call, "stride", rank, 1)
+    paddings = _numbers(call, "padding", rank, 0)
+    dilations = _numbers(call, "dilation", rank, 1)
+    extras = _numbers(call, "output_padding", rank, 0) if transposed else (0,) * rank
+    axes = [Axis(1, 1, 1)] * (3 - rank)
+    sizes = zip(source.shape[2:], output.shape[2:], weight.shape[2:], strict=True)
+    for (size, found, kernel), stride, padding, dilation, extra in zip(
+        sizes, strides, paddings, dilations, extras, strict=True
+    ):
+        reach = dilation * (kernel - 1)
+        if transposed:
+            count = (size - 1) * stride - 2 * padding + reach + extra + 1
+            axes.append(Axis(size, count, kernel, 1, -padding, -dilation, stride))
+        else:
+            count = (size + 2 * padding - reach - 1) // stride + 1
+            axes.append(Axis(size, count, kernel, stride, padding, dilation))
+        if count != found:
+            call.invalid(f"output is {list(output.shape)} for {list(source.shape)}")
+    return axes[0], axes[1], axes[2]
+
+
+def _numbers(call: Call, name: str, rank: int, least: int) -> tuple[int, ...]:
+    """One for each spatial dimension, or one for all."""
+    numbers = call.integers(name, None, least, LARGEST)
+    numbers = numbers * rank if len(numbers) == 1 else numbers
+    if len(numbers) != rank:
+        call.invalid(f"{name} has {len(numbers)} items")
+    return numbers

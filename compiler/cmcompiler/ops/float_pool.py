@@ -1,0 +1,313 @@
+"""Portable pools, adaptive ones too: averages of floats, maxima and their places of all types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Word, program_op
+from cmcompiler.ops.element import FLOAT, check_element, code
+from cmcompiler.ops.functions import Floats
+from cmcompiler.ops.loops import Strided
+from cmcompiler.ops.max_pool2d import MaxPool2d
+from cmcompiler.ops.parameters import INT8
+from cmcompiler.ops.pooling import fit_window, read_pair
+from cmcompiler.ops.window import Pair, Window
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+Array = npt.NDArray[Any]
+
+NHWC = (0, 2, 3, 1)
+LARGEST_DIVISOR = 1 << 24
+"""Up to it, float32 has every integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one output covers along an axis.
+
+    Attributes:
+        first: input of the first tap.
+        count: of taps.
+        size: what the stretch counts in a mean, padding included if it is to count.
+    """
+
+    first: int
+    count: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What the outputs of a pool cover along one axis; taps are `dilation` inputs apart."""
+
+    stretches: tuple[Stretch, ...]
+    dilation: int = 1
+
+    @classmethod
+    def sliding(cls, window: Window, axis: int, length: int, count: int) -> Cover:
+        """The part of each window that lies in the image."""
+        stretches = []
+        for output in range(count):
+            start = output * window.stride[axis] - window.padding[axis]
+            places = range(start, start + window.reach[axis], window.dilation[axis])
+            inside = [place for place in places if 0 <= place < length]
+            end = min(start + window.kernel[axis], length + window.padding[axis])
+            stretches.append(Stretch(inside[0], len(inside), end - start))
+        return cls(tuple(stretches), window.dilation[axis])
+
+    @classmethod
+    def adaptive(cls, length: int, count: int) -> Cover:
+        """As many stretches as are wanted, which may overlap."""
+        bounds = [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+        return cls(tuple(Stretch(first, end - first, end - first) for first, end in bounds))
+
+    def without_padding(self) -> Cover:
+        """With sizes that count what lies in the image."""
+        return Cover(tuple(Stretch(s.first, s.count, s.count) for s in self.stretches))
+
+    @property
+    def most(self) -> int:
+        """Taps of the longest stretch."""
+        return max((stretch.count for stretch in self.stretches), default=0)
+
+    def places(self, tap: int, length: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """The input of each output's tap, and whether it has such a tap."""
+        firsts = np.array([stretch.first for stretch in self.stretches], np.intp)
+        counts = np.array([stretch.count for stretch in self.stretches], np.intp)
+        return np.minimum(firsts + tap * self.dilation, length - 1), counts > tap
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.array([stretch.size for stretch in self.stretches], np.int64)
+
+    def table(self) -> Packed:
+        """As `struct cm_stretch` of kernels/float_pool.c."""
+        numbers = [(s.first, s.count, s.size) for s in self.stretches]
+        return Packed(np.array(numbers, "<i4").tobytes(), 4)
+
+
+@dataclass(frozen=True)
+class PortablePool(Op):
+    """A pool of images in any memory order.
+
+    Attributes:
+        images, output: windows [N, C, H, W] on the input, and on all of the output.
+        shape: of the output, physical.
+    """
+
+    rows: Cover
+    columns: Cover
+    images: Strided
+    output: Strided
+    shape: tuple[int, ...]
+
+    def taps(self, tensor: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """For each tap in order: its inputs [N, C, H, W], which are there, their places."""
+        images = self.images.read(tensor)
+        height, width = images.shape[2:]
+        for y, x in product(range(self.rows.most), range(self.columns.most)):
+            rows, has_row = self.rows.places(y, height)
+            columns, has_column = self.columns.places(x, width)
+            places = rows[:, None] * width + columns
+            seen = images[:, :, rows[:, None], columns]
+            yield seen, has_row[:, None] & has_column, np.broadcast_to(places, seen.shape)
+
+    def written(self, result: Array) -> Array:
+        """The output tensor for a result [N, C, H, W]."""
+        flat = np.empty(prod(self.shape), result.dtype)
+        flat[self.output.read(np.arange(flat.size))] = result
+        return flat.reshape(self.shape)
+
+    def arguments(self, source: Tensor, output: Tensor) -> list[tuple[str, Word]]:
+        """The fields of `struct cm_images` of kernels/float_pool.c."""
+        names = ("batch", "channels", "rows", "columns")
+        words: list[tuple[str, Word]] = [
+            ("input", Address(source)),
+            ("output", Address(output)),
+            ("row_table", self.rows.table()),
+            ("column_table", self.columns.table()),
+            ("row_dilation", self.rows.dilation),
+            ("column_dilation", self.columns.dilation),
+            *zip(names, self.output.shape, strict=True),
+            *((f"input_{name}", n) for name, n in zip(names, self.images.strides, strict=True)),
+            *((f"output_{name}", n) for name, n in zip(names, self.output.strides, strict=True)),
+        ]
+        return [(f"images.{name}", word) for name, word in words]
+
+
+@dataclass(frozen=True)
+class FloatAvgPool(PortablePool):
+    """Sums of float32 taps, row by row, over the sizes of the stretches.
+
+    Attributes:
+        divisor: in place of the sizes; 0 if there is none.
+    """
+
+    label: ClassVar[str] = "avg_pool2d"
+
+    divisor: int = 0
+
+    def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
+        total = np.zeros(self.output.shape, np.float32)
+        sizes = self.rows.sizes()[:, None] * self.columns.sizes()
+        divisors = np.where(self.divisor != 0, self.divisor, sizes).astype(np.float32)
+        with np.errstate(all="ignore"):
+            for seen, is_there, _ in self.taps(inputs[0]):
+                total = np.where(is_there, total + seen, total)
+            return (self.written(total / divisors),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        arguments = [*self.arguments(inputs[0], outputs[0]), ("divisor", self.divisor)]
+        return [KernelCall("avg_pool_f32", arguments)]
+
+
+@dataclass(frozen=True)
+class PortableMaxPool(PortablePool):
+    """The first of the largest taps; the last NaN, if there is one.
+
+    Attributes:
+        of_places: give the index of the tap in its image instead, as int64.
+    """
+
+    label: ClassVar[str] = "max_pool2d"
+
+    of_places: bool = False
+
+    @property
+    def title(self) -> str:
+        return "max_pool2d indices" if self.of_places else self.label
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        (best, _, place), *others = self.taps(inputs[0])
+        for seen, is_there, places in others:
+            beyond = is_there & ((seen > best) | np.isnan(seen))
+            best, place = np.where(beyond, seen, best), np.where(beyond, places, place)
+        return (self.written(np.array(place if self.of_places else best)),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        arguments = [
+            *self.arguments(inputs[0], outputs[0]),
+            ("image_width", self.images.shape[3]),
+            ("type", code(inputs[0])),
+            ("of_places", int(self.of_places)),
+        ]
+        kernel = "max_pool_f32" if inputs[0].dtype == FLOAT else "max_pool_integer"
+        return [KernelCall(kernel, arguments)]
+
+
+@program_op(
+    "aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
+    "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, "
+    "Tensor(a!) out)"
+)
+def read_avg_pool(call: Call) -> None:
+    source, output = call.tensor("self", dtype=np.float32), call.output("out")
+    images, results = _images(call, source), _images(call, output)
+    rows, columns = _covers(_window(call, images, results), images, results)
+    if not call.boolean("count_include_pad"):
+        rows, columns = rows.without_padding(), columns.without_padding()
+    divisor = 0
+    if not call.is_none("divisor_override"):
+        divisor = call.integer("divisor_override", 1, LARGEST_DIVISOR)
+    op = FloatAvgPool(rows, columns, images, results, output.tensor.shape, divisor)
+    call.emit(op, [source.tensor], [output.tensor])
+
+
+@program_op("aten::_adaptive_avg_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out)")
+def read_adaptive_avg_pool(call: Call) -> None:
+    source, output = call.tensor("self", dtype=np.float32), call.output("out")
+    images, results = _images(call, source), _images(call, output)
+    covers = _adaptive_covers(call, images, results)
+    op = FloatAvgPool(*covers, images, results, output.tensor.shape)
+    call.emit(op, [source.tensor], [output.tensor])
+
+
+@program_op(
+    "aten::adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, "
+    "Tensor(b!) indices)"
+)
+def read_adaptive_max_pool(call: Call) -> None:
+    source, output, places = _tensors_of_max_pool(call)
+    images = _images(call, source)
+    for result in (output, places):
+        results = _images(call, result)
+        covers = _adaptive_covers(call, images, results)
+        shape = result.tensor.shape
+        op = PortableMaxPool(*covers, images, results, shape, of_places=result is places)
+        call.emit(op, [source.tensor], [result.tensor])
+
+
+@program_op(
+    "aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], "
+    "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, "
+    "Tensor(b!) indices)"
+)
+def read_max_pool(call: Call) -> None:
+    """Two pools, of which the one that finds the places is seldom needed."""
+    source, output, places = _tensors_of_max_pool(call)
+    images, dilation = _images(call, source), read_pair(call, "dilation", at_least=1)
+    for result in (output, places):
+        results = _images(call, result)
+        window = _window(call, images, results, dilation)
+        if result is output and source.dtype == np.int8 and source.rank == 4:
+            fast = MaxPool2d(window, results.permute(NHWC).shape, INT8)
+            call.emit(fast, [call.arrange(source, NHWC)], [call.arranged_output(output, NHWC)])
+        else:
+            covers = _covers(window, images, results)
+            shape = result.tensor.shape
+            op = PortableMaxPool(*covers, images, results, shape, of_places=result is places)
+            call.emit(op, [source.tensor], [result.tensor])
+
+
+def _tensors_of_max_pool(call: Call) -> tuple[Operand, Operand, Operand]:
+    """The input, the largest taps, their places."""
+    source, output, places = call.tensor("self"), call.output("out"), call.output("indices")
+    check_element(call, source.dtype)
+    if output.dtype != source.dtype or places.dtype != np.int64:
+        call.unsupported(f"{source.dtype.name} to {output.dtype.name}, {places.dtype.name}")
+    return source, output, places
+
+
+def _images(call: Call, operand: Operand) -> Strided:
+    """A tensor [N, C, H, W], or [C, H, W], as a window of four dimensions."""
+    if operand.rank not in (3, 4):
+        call.unsupported(f"images of {operand.rank} dimensions")
+    window = Strided.of(operand)
+    return window if operand.rank == 4 else window.insert(0)
+
+
+def _window(call: Call, images: Strided, results: Strided, dilation: Pair = (1, 1)) -> Window:
+    return fit_window(call, images.permute(NHWC).shape, results.permute(NHWC).shape, dilation)
+
+
+def _covers(window: Window, images: Strided, results: Strided) -> tuple[Cover, Cover]:
+    """Of rows and columns."""
+    sizes = zip(images.shape[2:], results.shape[2:], strict=True)
+    rows, columns = (Cover.sliding(window, axis, *pair) for axis, pair in enumerate(sizes))
+    return rows, columns
+
+
+def _adaptive_covers(call: Call, images: Strided, results: Strided) -> tuple[Cover, Cover]:
+    if images.shape[:2] != results.shape[:2] or 0 in images.shape:
+        call.invalid(f"{list(images.shape)} to {list(results.shape)}")
+    rows, columns = map(Cover.adaptive, images.shape[2:], results.shape[2:])
+    return rows, columns

@@ -1,0 +1,86 @@
+"""Softmax of floats and its logarithm: aten::_softmax, aten::_log_softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, program_op
+from cmcompiler.ops.functions import Floats, exp, log
+from cmcompiler.ops.softmax import arrange_rows
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True)
+class FloatSoftmax(Op):
+    """exp(x - max) / sum over the last dimension; sums go from the first element to the last.
+
+    Attributes:
+        is_log: its logarithm instead, x - max - log(sum).
+    """
+
+    label: ClassVar[str] = "softmax"
+
+    is_log: bool = False
+
+    @property
+    def title(self) -> str:
+        return "log_softmax" if self.is_log else self.label
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({0})
+
+    def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
+        x = np.atleast_1d(inputs[0])
+        if x.size == 0:
+            return (x,)
+        with np.errstate(all="ignore"):
+            distance = x - x.max(axis=-1, keepdims=True)
+            powers = exp(distance)
+            total = np.add.accumulate(powers, axis=-1)[..., -1:]
+            results = distance - log(total) if self.is_log else powers / total
+        return (results.reshape(inputs[0].shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        length = (1, *outputs[0].shape)[-1]
+        return [
+            KernelCall(
+                "log_softmax_f32" if self.is_log else "softmax_f32",
+                [
+                    ("input", Address(inputs[0])),
+                    ("output", Address(outputs[0])),
+                    ("rows", outputs[0].numel // length),
+                    ("length", length),
+                ],
+            )
+        ]
+
+
+@program_op("aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)")
+def read_softmax(call: Call) -> None:
+    _read(call, FloatSoftmax())
+
+
+@program_op("aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)")
+def read_log_softmax(call: Call) -> None:
+    _read(call, FloatSoftmax(is_log=True))
+
+
+def _read(call: Call, op: FloatSoftmax) -> None:
+    source, output = call.tensor("self", dtype=np.float32), call.output("out")
+    if source.shape != output.shape or output.dtype != np.float32:
+        call.invalid(f"{list(source.shape)} to {output.dtype.name}{list(output.shape)}")
+    rows, result = arrange_rows(call, source, output)
+    call.emit(op, [rows], [result])

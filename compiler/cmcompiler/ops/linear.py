@@ -1,0 +1,117 @@
+"""Quantised fully connected layer: cortex_m::quantized_linear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops import packing
+from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Scratch, program_op
+from cmcompiler.ops.convolution import check_depth, check_output, read_bias, read_requantize
+from cmcompiler.ops.packing import GEMM, GEMV, Filters
+from cmcompiler.ops.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize, wrap32
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Op):
+    """Rows of int8 features times constant int8 weights.
+
+    Attributes:
+        weights: int8 [outputs, features].
+        bias: int32 [outputs], to be added to the sum of weight * raw input: the input's zero point
+            is folded in.
+        rows: product of all dimensions of the input but the last.
+    """
+
+    label: ClassVar[str] = "linear"
+    weights: Int8Array
+    bias: Int32Array
+    requantize: Requantize
+    rows: int
+
+    @property
+    def macs(self) -> int:
+        return self.rows * self.weights.size
+
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        features = inputs[0].reshape(self.rows, -1).astype(np.float64)
+        # Exact: sums of products of int8 numbers are far below 2^53.
+        sums = (features @ self.weights.T.astype(np.float64)).astype(np.int64) + self.bias
+        return (self.requantize(sums).reshape(*inputs[0].shape[:-1], -1),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        filters = Filters.of(self.weights, self.bias, self.requantize)
+        columns, depth = self.weights.shape
+        is_vector = self.rows == 1
+        pack = packing.gemv_weights if is_vector else packing.gemm_weights
+        return [
+            KernelCall(
+                "linear_vector" if is_vector else "linear",
+                [
+                    ("input", Address(inputs[0])),
+                    ("output", Address(outputs[0])),
+                    ("weights", Packed(pack(filters, isa))),
+                    ("workspace", Scratch(packing.gemm_workspace(depth, isa))),
+                    ("rows", self.rows),
+                    ("depth", depth),
+                    ("columns", columns),
+                    *filters.output_arguments(),
+                ],
+                microkernel=GEMV if is_vector else GEMM,
+            )
+        ]
+
+
+@program_op(
+    "cortex_m::quantized_linear.out(Tensor input, Tensor weights, Tensor? bias, "
+    "Tensor? kernel_sum, int input_offset, int filter_offset, int output_offset, "
+    "int[] requantize_multipliers, int[] requantize_shifts, int activation_max, "
+    "int activation_min, *, Tensor(a!) out) -> Tensor(a!)"
+)
+def read(call: Call) -> None:
+    operand, result = call.tensor("input", dtype=np.int8), call.output("out")
+    features = call.arrange(operand, range(operand.rank))
+    output = call.arranged_output(result, range(result.rank))
+    weights = _centred(call, call.constant("weights", dtype=np.int8, rank=2))
+    columns, depth = weights.shape
+    if features.shape[-1:] != (depth,):
+        call.invalid(f"weights have shape {list(weights.shape)} for {features.shape}")
+    check_depth(call, depth)
+    check_output(call, output, (*features.shape[:-1], columns))
+    requantize = read_requantize(
+        call, call.integers("requantize_multipliers"), call.integers("requantize_shifts"), columns
+    )
+    op = Linear(weights, _bias(call, weights), requantize, prod(features.shape[:-1]))
+    call.emit(op, [features], [output])
+
+
+def _centred(call: Call, weights: Int8Array) -> Int8Array:
+    """Weights less their zero point, where that still fits int8."""
+    centred = weights.astype(np.int64) + call.integer("filter_offset", -127, 128)
+    if centred.size and not -128 <= centred.min() <= centred.max() <= 127:
+        call.unsupported("weights less their zero point do not fit int8")
+    return centred.astype(np.int8)
+
+
+def _bias(call: Call, weights: Int8Array) -> Int32Array:
+    """What to add to the sums over raw inputs: the program's kernel sum, or made as that is."""
+    kernel_sum = call.optional_constant("kernel_sum", dtype=np.int32)
+    if kernel_sum is None:
+        offset = call.integer("input_offset", -FARTHEST_ZERO_POINT, FARTHEST_ZERO_POINT)
+        sums = weights.astype(np.int64).sum(axis=1)
+        return wrap32(read_bias(call, len(weights)).astype(np.int64) + offset * sums)
+    if kernel_sum.size != len(weights):
+        call.invalid(f"kernel_sum has shape {list(kernel_sum.shape)}")
+    return kernel_sum.reshape(len(weights))

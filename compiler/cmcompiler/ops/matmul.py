@@ -1,0 +1,160 @@
+"""Products of float matrices: aten::mm, bmm, addmm and linear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
+from cmcompiler.ops.functions import Floats
+from cmcompiler.ops.loops import Strided
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+NONE = 0xFFFFFFFF
+"""CM_REF_NONE of cmrt/program.h."""
+
+
+@dataclass(frozen=True)
+class Matmul(Op):
+    """alpha · lhs × rhs + beta · addend of float32 matrices.
+
+    A sum starts at 0 and goes from the first product to the last, each rounded on its way.
+
+    Attributes:
+        lhs, rhs: windows [batch, rows, depth] and [batch, depth, columns].
+        addend: window [batch, rows, columns] on a third input, or None.
+        shape: of the output, which lies as [batch, rows, columns].
+    """
+
+    label: ClassVar[str] = "matmul"
+
+    lhs: Strided
+    rhs: Strided
+    addend: Strided | None
+    shape: tuple[int, ...]
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    @property
+    def depth(self) -> int:
+        return self.lhs.shape[2]
+
+    @property
+    def macs(self) -> int:
+        return prod(self.shape) * self.depth
+
+    def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
+        lhs, rhs = self.lhs.read(inputs[0]), self.rhs.read(inputs[1])
+        total = np.zeros((*lhs.shape[:2], rhs.shape[2]), np.float32)
+        with np.errstate(all="ignore"):
+            for k in range(self.depth):
+                total += lhs[:, :, k, None] * rhs[:, k, None, :]
+            total *= np.float32(self.alpha)
+            if self.addend is not None:
+                total += self.addend.read(inputs[2]) * np.float32(self.beta)
+        return (total.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        arguments: list[tuple[str, Word]] = [
+            ("lhs", Address(inputs[0])),
+            ("rhs", Address(inputs[1])),
+            ("addend", NONE if self.addend is None else Address(inputs[2])),
+            ("output", Address(outputs[0])),
+            ("batch", self.lhs.shape[0]),
+            ("rows", self.lhs.shape[1]),
+            ("depth", self.depth),
+            ("columns", self.rhs.shape[2]),
+            *_steps("lhs", ("batch", "row", "depth"), self.lhs),
+            *_steps("rhs", ("batch", "depth", "column"), self.rhs),
+            *_steps("addend", ("batch", "row", "column"), self.addend),
+            ("alpha", self.alpha),
+            ("beta", self.beta),
+        ]
+        return [KernelCall("matmul_f32", arguments)]
+
+
+def _steps(name: str, dims: Sequence[str], window: Strided | None) -> list[tuple[str, Word]]:
+    """Elements from one index to the next, as kernel arguments."""
+    strides = (0, 0, 0) if window is None else window.strides
+    return [(f"{name}_{dim}", stride) for dim, stride in zip(dims, strides, strict=True)]
+
+
+Side = tuple[Strided, Tensor]
+"""Matrices as a window on a tensor."""
+
+
+@program_op(
+    "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)",
+    "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out)",
+)
+def read_product(call: Call) -> None:
+    _emit(call, _matrices(call, "self"), _matrices(call, "mat2"))
+
+
+@program_op(
+    "aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
+    "Tensor(a!) out)"
+)
+def read_addmm(call: Call) -> None:
+    factors = (call.number("alpha"), call.number("beta"))
+    addend = call.tensor("self", dtype=np.float32) if factors[1] != 0 else None
+    _emit(call, _matrices(call, "mat1"), _matrices(call, "mat2"), addend, factors)
+
+
+@program_op("aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out)")
+def read_linear(call: Call) -> None:
+    """A row for each index of the leading dimensions, times the transposed weight."""
+    source = call.tensor("input", dtype=np.float32)
+    weight = call.tensor("weight", dtype=np.float32, rank=2)
+    if source.shape[-1:] != weight.shape[1:]:
+        call.invalid(f"{list(source.shape)} by {list(weight.shape)}")
+    rows = Strided.dense((1, prod(source.shape[:-1]), source.shape[-1]))
+    columns = Strided.of(weight).permute((1, 0)).insert(0)
+    features = call.arrange(source, range(source.rank))
+    bias = call.optional("bias", dtype=np.float32)
+    _emit(call, (rows, features), (columns, weight.tensor), bias)
+
+
+def _matrices(call: Call, name: str) -> Side:
+    """A tensor of two or three dimensions as a batch of matrices."""
+    operand = call.tensor(name, dtype=np.float32)
+    window = Strided.of(operand)
+    return (window if operand.rank == 3 else window.insert(0)), operand.tensor
+
+
+def _emit(
+    call: Call,
+    lhs: Side,
+    rhs: Side,
+    addend: Operand | None = None,
+    factors: tuple[float, float] = (1.0, 1.0),
+) -> None:
+    output = call.output("out")
+    first, second = lhs[0], rhs[0]
+    if first.shape[0] != second.shape[0] or first.shape[2:] != second.shape[1:2]:
+        call.invalid(f"{list(first.shape)} by {list(second.shape)}")
+    shape = (*first.shape[:2], *second.shape[2:])
+    if prod(shape) != output.numel or output.dtype != np.float32:
+        call.invalid(f"output is {output.dtype.name}{list(output.shape)}, not {list(shape)}")
+    tensors, added = [lhs[1], rhs[1]], None
+    if addend is not None:
+        tensors.append(addend.tensor)
+        try:
+            added = Strided.of(addend).broadcast(shape)
+        except ValueError as error:
+            call.invalid(str(error))
+    result = call.arranged_output(output, range(output.rank))
+    call.emit(Matmul(first, second, added, result.shape, *factors), tensors, [result])

@@ -1,0 +1,54 @@
+"""Maximum over windows of quantised images: cortex_m::quantized_max_pool2d."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.ops.base import Word, program_op
+from cmcompiler.ops.parameters import read_range
+from cmcompiler.ops.pooling import Pool, read_pair, read_window
+from cmcompiler.ops.requantize import Int8Array, Range
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True)
+class MaxPool2d(Pool):
+    """Maximum of the image's pixels in a window, clamped."""
+
+    label: ClassVar[str] = "max_pool2d"
+    kernel: ClassVar[str] = "max_pool2d_s8"
+    microkernel: ClassVar[str] = "max_window_s8"
+
+    range: Range
+
+    def reduce(self, taps: npt.NDArray[np.int32], inside: npt.NDArray[np.bool_]) -> Int8Array:
+        return self.range.clamp(np.where(inside, taps, -128).max(axis=(3, 4)))
+
+    def parameters(self) -> list[tuple[str, Word]]:
+        return [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
+
+
+_PARAMETERS = (
+    "(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
+    "bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, "
+    "int activation_max, *, Tensor(a!) out)"
+)
+
+
+@program_op(
+    "cortex_m::quantized_max_pool2d.out" + _PARAMETERS,
+    "cortex_m::quantized_max_pool2d_nhwc.out" + _PARAMETERS,
+)
+def read(call: Call) -> None:
+    images, output = call.nhwc("input"), call.nhwc_output("out")
+    if call.integer("input_zero_point") != call.integer("output_zero_point"):
+        call.unsupported("input and output have different zero points")
+    window = read_window(call, images, output, read_pair(call, "dilation", at_least=1))
+    limits = read_range(call, "activation_min", "activation_max")
+    call.emit(MaxPool2d(window, output.shape, limits), [images], [output])

@@ -1,0 +1,73 @@
+"""Elementwise minimum and maximum: cortex_m::minimum, cortex_m::maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import KernelCall, program_op
+from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.elementwise import Pair, align_pair
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True)
+class Minimum(Pair):
+    """The smaller of two int8 elements."""
+
+    label: ClassVar[str] = "minimum"
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        operands = (self.loops.read(i, x) for i, x in enumerate(inputs))
+        return (self.choose(*operands).reshape(self.shape),)
+
+    @staticmethod
+    def choose(lhs: np.ndarray[Any, Any], rhs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.minimum(lhs, rhs)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if self.loops.numel == 0:
+            return ()
+        kernel = f"{self.label}_s8"
+        return [KernelCall(kernel, self.words(inputs, outputs), microkernel=kernel)]
+
+
+@dataclass(frozen=True)
+class Maximum(Minimum):
+    """The larger of two int8 elements."""
+
+    label: ClassVar[str] = "maximum"
+
+    @staticmethod
+    def choose(lhs: np.ndarray[Any, Any], rhs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.maximum(lhs, rhs)
+
+
+@program_op("cortex_m::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out)")
+def read_minimum(call: Call) -> None:
+    _read(call, Minimum, Function.MINIMUM)
+
+
+@program_op("cortex_m::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out)")
+def read_maximum(call: Call) -> None:
+    _read(call, Maximum, Function.MAXIMUM)
+
+
+def _read(call: Call, op: type[Minimum], portable: Function) -> None:
+    """ExecuTorch puts these operators in place of aten's whatever the type."""
+    output = call.output("out")
+    operands = [call.tensor("self"), call.tensor("other")]
+    if any(operand.dtype != np.int8 for operand in (*operands, output)):
+        emit_binary(call, portable, operands[0], operands[1], output)
+        return
+    loops, tensors, _ = align_pair(call, operands, output)
+    call.emit(op(loops, output.tensor.shape), tensors, [output.tensor])

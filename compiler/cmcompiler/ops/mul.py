@@ -1,0 +1,83 @@
+"""Elementwise product of two quantised tensors: cortex_m::quantized_mul."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import KernelCall, program_op
+from cmcompiler.ops.elementwise import Pair, align_pair
+from cmcompiler.ops.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+SHORT_SHIFTS = range(-11, 1)
+"""Output shifts that cm_mul_right_s8 takes."""
+
+
+@dataclass(frozen=True)
+class Mul(Pair):
+    """clamp(output.apply((lhs - lhs_zero_point) · (rhs - rhs_zero_point))).
+
+    Arithmetic: CMSIS-NN's arm_elementwise_mul_s8.
+    """
+
+    label: ClassVar[str] = "mul"
+
+    lhs_zero_point: int
+    rhs_zero_point: int
+    output: Rescale
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        lhs, rhs = (self.loops.read(i, x).astype(np.int32) for i, x in enumerate(inputs))
+        product = (lhs - self.lhs_zero_point) * (rhs - self.rhs_zero_point)
+        return (INT8.clamp(self.output.apply(product)).reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if self.loops.numel == 0:
+            return ()
+        kernel = "mul_right_s8" if self.output.shift in SHORT_SHIFTS else "mul_s8"
+        return [
+            KernelCall(
+                kernel,
+                [
+                    *self.words(inputs, outputs),
+                    ("lhs_zero_point", self.lhs_zero_point),
+                    ("rhs_zero_point", self.rhs_zero_point),
+                    ("zero_point", self.output.zero_point),
+                    ("multiplier", self.output.multiplier),
+                    ("shift", self.output.shift),
+                ],
+                microkernel=kernel,
+            )
+        ]
+
+
+@program_op(
+    "cortex_m::quantized_mul.out(Tensor self, int self_zero_point, Tensor other, "
+    "int other_zero_point, int output_zero_point, int output_multiplier, int output_shift, *, "
+    "Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    output = call.output("out")
+    operands = [call.tensor(name, dtype=np.int8) for name in ("self", "other")]
+    zero_points = [
+        read_operand_zero_point(call, f"{name}_zero_point") for name in ("self", "other")
+    ]
+    loops, tensors, (lhs, rhs) = align_pair(call, operands, output)
+    op = Mul(
+        loops,
+        output.tensor.shape,
+        zero_points[lhs],
+        zero_points[rhs],
+        read_rescale(call, "output"),
+    )
+    call.emit(op, tensors, [output.tensor])

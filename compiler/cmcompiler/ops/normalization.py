@@ -1,0 +1,235 @@
+"""Floats brought to mean 0 and variance 1: layer, group and batch norm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
+from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.element import FLOAT
+from cmcompiler.ops.functions import Floats
+from cmcompiler.ops.matmul import NONE
+from cmcompiler.ops.unary import emit_unary
+from cmcompiler.ops.view import reshape
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+
+class Result(IntEnum):
+    """`enum result` of kernels/normalization.c."""
+
+    NORMALIZED = 0
+    MEAN = 1
+    INVERSE_DEVIATION = 2
+
+
+@dataclass(frozen=True)
+class Normalization(Op):
+    """(x - mean) · (1 / √(variance + eps)) · weight + bias of the elements of each group.
+
+    Sums go from the first element of a group to the last: first those of the elements, for the
+    mean, then those of their squared distances from it.
+
+    Attributes:
+        shape: of the output.
+        channels: of a group, each with its own weight and bias.
+        run: elements of a channel, next to each other.
+        cycle: groups after which weights start again.
+        has_weight, has_bias: the node's further inputs, in this order.
+        result: the numbers themselves, or one for each group.
+    """
+
+    label: ClassVar[str] = "norm"
+
+    shape: tuple[int, ...]
+    channels: int
+    run: int
+    cycle: int
+    eps: float
+    has_weight: bool = False
+    has_bias: bool = False
+    result: Result = Result.NORMALIZED
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({0}) if self.result is Result.NORMALIZED else frozenset()
+
+    def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
+        groups = inputs[0].reshape(-1, self.cycle, self.channels, self.run)
+        rows = groups.reshape(-1, self.channels * self.run)
+        parameters = list(inputs[1:])
+        with np.errstate(all="ignore"):
+            mean = _mean(rows)
+            distance = rows - mean
+            deviation = np.sqrt(_mean(distance * distance) + np.float32(self.eps))
+            inverse = np.float32(1) / deviation
+            result = (distance * inverse).reshape(groups.shape)
+            if self.has_weight:
+                result = result * parameters.pop(0).reshape(self.cycle, self.channels, 1)
+            if self.has_bias:
+                result = result + parameters.pop(0).reshape(self.cycle, self.channels, 1)
+        chosen = (result, mean, inverse)[self.result]
+        return (chosen.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if inputs[0].numel == 0:
+            return ()
+        parameters = list(inputs[1:])
+        arguments: list[tuple[str, Word]] = [
+            ("input", Address(inputs[0])),
+            ("weight", Address(parameters.pop(0)) if self.has_weight else NONE),
+            ("bias", Address(parameters.pop(0)) if self.has_bias else NONE),
+            ("output", Address(outputs[0])),
+            ("groups", inputs[0].numel // (self.channels * self.run)),
+            ("cycle", self.cycle),
+            ("channels", self.channels),
+            ("run", self.run),
+            ("eps", self.eps),
+            ("result", int(self.result)),
+        ]
+        return [KernelCall("normalization_f32", arguments)]
+
+
+def _mean(rows: Floats) -> Floats:
+    """One number for each row."""
+    count = np.float32(rows.shape[1])
+    mean: Floats = np.add.accumulate(rows, axis=1)[:, -1:] / count
+    return mean
+
+
+@program_op(
+    "aten::native_layer_norm.out(Tensor input, int[] normalized_shape, Tensor? weight, "
+    "Tensor? bias, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2)"
+)
+def read_layer_norm(call: Call) -> None:
+    source = call.tensor("input", dtype=np.float32)
+    shape = call.integers("normalized_shape", None, 1)
+    if not shape or source.shape[-len(shape) :] != shape:
+        call.invalid(f"normalized_shape {list(shape)} of {list(source.shape)}")
+    _emit(call, Groups(source, range(source.rank), prod(shape), run=1, cycle=1))
+
+
+@program_op(
+    "aten::native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, int N, int C, "
+    "int HxW, int group, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2)"
+)
+def read_group_norm(call: Call) -> None:
+    source = call.tensor("input", dtype=np.float32)
+    groups = call.integer("group", 1)
+    sizes = tuple(call.integer(name, 1) for name in ("N", "C", "HxW"))
+    if source.rank < 2 or sizes != (*source.shape[:2], prod(source.shape[2:])) or sizes[1] % groups:
+        call.invalid(f"{groups} groups of {list(source.shape)}")
+    _emit(call, Groups(source, range(source.rank), sizes[1] // groups, sizes[2], groups))
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """How a tensor is normalised.
+
+    Attributes:
+        order: of its logical dimensions in memory, so that groups lie together.
+        channels, run, cycle: as in Normalization.
+    """
+
+    source: Operand
+    order: Sequence[int]
+    channels: int
+    run: int
+    cycle: int
+
+
+def _emit(call: Call, groups: Groups, results: Sequence[str] = ("out0", "out1", "out2")) -> None:
+    """Emits the numbers, and the two statistics of the groups, which are seldom needed."""
+    source, channels, run, cycle = groups.source, groups.channels, groups.run, groups.cycle
+    inputs = [call.arrange(source, groups.order)]
+    given = {name: call.optional(name, dtype=np.float32) for name in ("weight", "bias")}
+    for name, operand in given.items():
+        if operand is not None:
+            if operand.numel != cycle * channels:
+                call.invalid(f"{name} is {list(operand.shape)}")
+            inputs.append(call.arrange(operand, range(operand.rank)))
+    for result, name in zip(Result, results, strict=True):
+        output, is_whole = call.output(name), result is Result.NORMALIZED
+        if is_whole and output.rank != source.rank:
+            call.invalid(f"{name} is {list(output.shape)}")
+        tensor = call.arranged_output(output, groups.order if is_whole else range(output.rank))
+        op = Normalization(
+            tensor.shape,
+            channels,
+            run,
+            cycle,
+            call.number("eps"),
+            has_weight=is_whole and given["weight"] is not None,
+            has_bias=is_whole and given["bias"] is not None,
+            result=result,
+        )
+        count = source.numel if is_whole else source.numel // (channels * run)
+        if output.dtype != np.float32 or output.numel != count:
+            call.invalid(f"{name} is {output.dtype.name}{list(output.shape)}")
+        call.emit(op, inputs if is_whole else inputs[:1], [tensor])
+
+
+@program_op(
+    "aten::_native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, "
+    "bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, "
+    "Tensor(c!) save_invstd)"
+)
+def read_instance_norm(call: Call) -> None:
+    """Each channel over the whole batch; instance norm comes as a batch of one."""
+    source = call.tensor("input", dtype=np.float32)
+    if source.rank < 2:
+        call.unsupported(f"an input of {source.rank} dimensions")
+    order = (1, 0, *range(2, source.rank))
+    channels = source.shape[1]
+    run = prod(source.shape) // max(channels, 1)
+    groups = Groups(source, order, 1, run, channels)
+    _emit(call, groups, ("out", "save_mean", "save_invstd"))
+
+
+@program_op(
+    "aten::_native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, "
+    "Tensor running_mean, Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, "
+    "Tensor(b!) out1, Tensor(c!) out2)"
+)
+def read_batch_norm(call: Call) -> None:
+    """(x - mean) · (1 / √(variance + eps)) · weight + bias, with numbers for each channel."""
+    source, output = call.tensor("input", dtype=np.float32), call.output("out0")
+    if source.rank < 2 or source.shape != output.shape or output.dtype != np.float32:
+        call.invalid(f"{list(source.shape)} to {output.dtype.name}{list(output.shape)}")
+
+    def of_channels(name: str) -> Operand | None:
+        operand = call.optional(name, dtype=np.float32)
+        if operand is None:
+            return None
+        if operand.shape != source.shape[1:2]:
+            call.invalid(f"{name} is {list(operand.shape)}")
+        return reshape(call, operand, (*operand.shape, *(1 for _ in source.shape[2:])))
+
+    mean, variance = of_channels("running_mean"), of_channels("running_var")
+    if mean is None or variance is None:
+        call.invalid("no mean or no variance")
+    shifted = call.intermediate(FLOAT, variance.shape, range(variance.rank))
+    inverse = call.intermediate(FLOAT, variance.shape, range(variance.rank))
+    emit_binary(call, Function.ADD, variance, call.number("eps"), shifted)
+    emit_unary(call, "rsqrt", shifted, inverse)
+    steps = [(Function.SUB, mean), (Function.MUL, inverse)]
+    steps += [(Function.MUL, x) for x in (of_channels("weight"),) if x is not None]
+    steps += [(Function.ADD, x) for x in (of_channels("bias"),) if x is not None]
+    result = source
+    for number, (function, operand) in enumerate(steps, start=1):
+        is_last = number == len(steps)
+        target = output if is_last else call.intermediate(FLOAT, output.shape, output.dim_order)
+        emit_binary(call, function, result, operand, target)
+        result = target

@@ -1,0 +1,96 @@
+"""Floats to quantised numbers: cortex_m::quantize_per_tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
+from cmcompiler.ops.parameters import read_scale
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+DTYPES = tuple(np.dtype(name) for name in ("int8", "uint8", "int16"))
+"""Quantised types that kernels know."""
+
+
+@dataclass(frozen=True)
+class Quantize(Op):
+    """clamp(rint(float32(x · float32(1 / scale))) + zero_point), halves to even.
+
+    The product is rounded before it is rounded to an integer, and the sum saturates. NaN gives the
+    zero point.
+
+    Attributes:
+        dtype: of the output: int8, uint8 or int16.
+        minimum, maximum: bounds of the output.
+    """
+
+    label: ClassVar[str] = "quantize"
+
+    dtype: np.dtype[Any]
+    scale: float
+    zero_point: int
+    minimum: int
+    maximum: int
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({0})
+
+    @property
+    def inverse_scale(self) -> np.float32:
+        return np.float32(1) / np.float32(self.scale)
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.rint(inputs[0] * self.inverse_scale)
+        steps = np.where(np.isnan(steps), 0, np.clip(steps, -(2.0**24), 2.0**24)).astype(np.int32)
+        return (np.clip(steps + self.zero_point, self.minimum, self.maximum).astype(self.dtype),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        arguments: list[tuple[str, Word]] = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("count", outputs[0].numel),
+            ("inverse_scale", float(self.inverse_scale)),
+            ("zero_point", self.zero_point),
+            ("minimum", self.minimum),
+            ("maximum", self.maximum),
+        ]
+        if self.dtype == np.int8:
+            return [KernelCall("quantize_s8", arguments, microkernel="quantize_s8")]
+        return [KernelCall("quantize", [*arguments, ("size", self.dtype.itemsize)])]
+
+
+@program_op(
+    "cortex_m::quantize_per_tensor.out(Tensor input, float scale, int zero_point, int quant_min, "
+    "int quant_max, ScalarType dtype, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    output = call.output("out")
+    source = call.tensor("input", dtype=np.float32)
+    if output.dtype not in DTYPES:
+        call.unsupported(f"output is {output.dtype.name}")
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    limits = np.iinfo(output.dtype)
+    minimum = call.integer("quant_min", limits.min, limits.max)
+    op = Quantize(
+        output.dtype,
+        float(read_scale(call, "scale")),
+        call.integer("zero_point", limits.min, limits.max),
+        minimum,
+        call.integer("quant_max", minimum, limits.max),
+    )
+    call.emit(op, [call.arrange(source, output.dim_order)], [output.tensor])

@@ -1,0 +1,164 @@
+"""Fixed-point arithmetic of CMSIS-NN on numpy arrays, bit for bit as in cmrt/arithmetic.h."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Int8Array: TypeAlias = npt.NDArray[np.int8]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+IntLike: TypeAlias = "npt.NDArray[np.integer[Any]] | int"
+
+LONGEST_SHIFT = 31
+
+FARTHEST_ZERO_POINT = 32640
+"""Of an int8 tensor: so far may a sum of 16 bits be off before it is clamped to 8. A zero point
+lies outside int8 where zero is not among the values of a tensor."""
+
+
+def wrap32(x: npt.NDArray[np.integer[Any]]) -> Int32Array:
+    """The low 32 bits of each element as a signed number, as a 32-bit register keeps them."""
+    return x.astype(np.int64).astype(np.uint32).view(np.int32)
+
+
+def doubling_high_multiply(x: IntLike, multiplier: IntLike) -> Int32Array:
+    """(2·x·multiplier + 2^31) >> 32: the high half of the doubled product, halves rounded up."""
+    product = np.asarray(x, np.int64) * np.asarray(multiplier, np.int64)
+    return wrap32((product + (1 << 30)) >> 31)
+
+
+def rounding_shift_right(x: IntLike, n: IntLike) -> Int32Array:
+    """x / 2^n to the nearest integer, halves away from zero; 0 ≤ n ≤ 31."""
+    wide, bits = np.asarray(x, np.int64), np.asarray(n, np.int64)
+    mask = (np.int64(1) << bits) - 1
+    threshold = (mask >> 1) + (wide < 0)
+    return wrap32((wide >> bits) + ((wide & mask) > threshold))
+
+
+def requantize(x: IntLike, multiplier: IntLike, shift: IntLike) -> Int32Array:
+    """x · multiplier · 2^(shift - 31) with both of CMSIS-NN's roundings; arrays broadcast.
+
+    Args:
+        x: int32 values.
+        multiplier: Q31 mantissa, 0 ≤ multiplier < 2^31.
+        shift: -31 … 31. A positive one shifts x left first, in 32 bits, wrapping.
+    """
+    bits = np.asarray(shift, np.int64)
+    left = np.maximum(bits, 0)
+    shifted = wrap32(np.asarray(x, np.int64) << left)
+    return rounding_shift_right(doubling_high_multiply(shifted, multiplier), left - bits)
+
+
+class Rounding(IntEnum):
+    """enum cm_rounding of cmrt/isa.h: which short cuts the rescaling of sums allows."""
+
+    GENERAL = 0
+    RIGHT = 1
+    HALF_UP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds of a quantised activation, both included."""
+
+    minimum: int
+    maximum: int
+
+    @property
+    def is_int8(self) -> bool:
+        """Nothing is clamped that fits int8."""
+        return (self.minimum, self.maximum) == (-128, 127)
+
+    def clamp(self, x: IntLike) -> Int8Array:
+        return np.clip(x, self.minimum, self.maximum).astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class Requantize:
+    """From 32-bit accumulators to int8: per-channel rescale, zero point, clamp.
+
+    Attributes:
+        multipliers, shifts: one per output channel, the last axis of the accumulators.
+        zero_point: of the output.
+        range: of the output.
+    """
+
+    multipliers: tuple[int, ...]
+    shifts: tuple[int, ...]
+    zero_point: int
+    range: Range
+
+    @classmethod
+    def checked(
+        cls,
+        multipliers: Sequence[int],
+        shifts: Sequence[int],
+        channels: int,
+        *,
+        zero_point: int,
+        minimum: int,
+        maximum: int,
+    ) -> Requantize:
+        """With one multiplier per channel, a single one repeated.
+
+        A shift below -31 makes every product 0 and becomes a multiplier of 0.
+
+        Raises:
+            ValueError: a count, multiplier, shift, zero point or bound that no kernel can take.
+        """
+        if len(multipliers) == len(shifts) == 1:
+            multipliers, shifts = list(multipliers) * channels, list(shifts) * channels
+        if not len(multipliers) == len(shifts) == channels:
+            raise ValueError(
+                f"{len(multipliers)} multipliers and {len(shifts)} shifts for {channels} channels"
+            )
+        if abs(zero_point) > FARTHEST_ZERO_POINT:
+            raise ValueError(f"output zero point {zero_point} is too far from int8")
+        if not -128 <= minimum <= maximum <= 127:
+            raise ValueError(f"activation range [{minimum}, {maximum}] outside int8")
+        pairs = []
+        for multiplier, shift in zip(multipliers, shifts, strict=True):
+            if not 0 <= multiplier < 1 << 31 or shift > LONGEST_SHIFT:
+                raise ValueError(f"multiplier {multiplier} with shift {shift} out of range")
+            pairs.append((multiplier, shift) if shift >= -LONGEST_SHIFT else (0, 0))
+        return cls(
+            tuple(int(m) for m, _ in pairs),
+            tuple(int(s) for _, s in pairs),
+            zero_point,
+            Range(minimum, maximum),
+        )
+
+    def __call__(self, accumulators: npt.NDArray[np.integer[Any]]) -> Int8Array:
+        """int8 outputs for accumulators of shape […, channels], kept modulo 2^32."""
+        multipliers, shifts = np.array(self.multipliers), np.array(self.shifts)
+        scaled = requantize(wrap32(accumulators), multipliers, shifts)
+        return self.range.clamp(scaled.astype(np.int64) + self.zero_point)
+
+    def rounding(
+        self,
+        multipliers: npt.NDArray[np.integer[Any]],
+        shifts: npt.NDArray[np.integer[Any]],
+        largest: npt.NDArray[np.integer[Any]],
+    ) -> Rounding:
+        """The best that gives the same bits for sums of up to the largest absolute values."""
+        is_usual = (
+            np.all((shifts >= -20) & (shifts < 0) & (multipliers >= 1 << 30) & (largest < 1 << 30))
+            and -128 <= self.zero_point <= 127
+        )
+        if not is_usual:
+            return Rounding.GENERAL
+        return Rounding.HALF_UP if self.range.minimum == self.zero_point else Rounding.RIGHT
+
+    def arguments(self, rounding: Rounding = Rounding.GENERAL) -> list[tuple[str, int]]:
+        """The fields of a kernel's argument struct that fill a `struct cm_output`."""
+        return [
+            ("zero_point", self.zero_point),
+            ("minimum", self.range.minimum),
+            ("maximum", self.range.maximum),
+            ("rounding", rounding),
+        ]

@@ -1,0 +1,204 @@
+"""Quantised transposed convolution: cortex_m::quantized_transpose_conv2d.
+
+The outputs whose row and column have the same remainders by the strides see the same taps of the
+kernel, at neighbouring pixels of the input: they are an ordinary convolution with stride 1. So a
+transposed one is as many ordinary ones as there are remainders, each into its own grid of pixels
+(Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd, prod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Word, program_op
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.convolution import (
+    LARGEST,
+    Convolution,
+    check_depth,
+    check_output,
+    read_operands,
+)
+from cmcompiler.ops.requantize import Int8Array
+from cmcompiler.ops.window import Pair, Window
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Along one axis, the outputs with the same remainder by the stride.
+
+    Attributes:
+        first: the first of them.
+        count: how many there are.
+        taps: of the kernel, in the order of the input pixels they meet.
+        start: the input pixel that the first tap of the first output meets, maybe outside.
+        dilation: input pixels from one tap to the next.
+    """
+
+    first: int
+    count: int
+    taps: range
+    start: int
+    dilation: int
+
+
+def phases(kernel: int, stride: int, padding: int, dilation: int, size: int) -> Iterator[Phase]:
+    """All that have outputs. Tap k of output y meets input (y + padding - k·dilation) / stride."""
+    common = gcd(stride, dilation)
+    step = stride // common
+    for first in range(min(stride, size)):
+        count = -(-(size - first) // stride)
+        met = [k for k in range(kernel) if (first + padding - k * dilation) % stride == 0]
+        taps = range(met[-1], -1, -step) if met else range(0)
+        start = (first + padding - met[-1] * dilation) // stride if met else 0
+        yield Phase(first, count, taps, start, dilation // common)
+
+
+@dataclass(frozen=True, eq=False)
+class TransposeConv2d(Convolution):
+    """Transposed convolution of int8 NHWC images.
+
+    Attributes:
+        weights: int8 [C_out, kernel height, kernel width, C_in].
+        input_shape: [N, H, W, C_in].
+    """
+
+    label: ClassVar[str] = "transpose_conv2d"
+    input_shape: tuple[int, int, int, int]
+
+    @property
+    def macs(self) -> int:
+        return prod(self.input_shape[:3]) * self.weights.size
+
+    def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
+        """Each input pixel adds its products where the kernel puts them; exact below 2^53."""
+        batch, height, width, channels = self.output_shape
+        window = self.window
+        top, left = window.padding
+        reach = window.reach
+        rows, columns = (
+            (size - 1) * stride + extent
+            for size, stride, extent in zip(
+                self.input_shape[1:3], window.stride, reach, strict=True
+            )
+        )
+        canvas = np.zeros((batch, max(rows, top + height), max(columns, left + width), channels))
+        centred = images.astype(np.float64) - self.input_zero_point
+        for ky, kx in np.ndindex(*window.kernel):
+            y, x = ky * window.dilation[0], kx * window.dilation[1]
+            target = canvas[
+                :,
+                y : y + rows - reach[0] + 1 : window.stride[0],
+                x : x + columns - reach[1] + 1 : window.stride[1],
+            ]
+            target += centred @ self.weights[:, ky, kx].T.astype(np.float64)
+        return canvas[:, top : top + height, left : left + width]
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        vertical, horizontal = (
+            list(phases(*axis))
+            for axis in zip(
+                self.window.kernel,
+                self.window.stride,
+                self.window.padding,
+                self.window.dilation,
+                self.output_shape[1:3],
+                strict=True,
+            )
+        )
+        return [self._phase_call(y, x, inputs, outputs, isa) for y in vertical for x in horizontal]
+
+    def _phase_call(
+        self,
+        y: Phase,
+        x: Phase,
+        inputs: tuple[Tensor, ...],
+        outputs: tuple[Tensor, ...],
+        isa: Isa,
+    ) -> KernelCall:
+        batch, _, width, channels = self.output_shape
+        convolution = Conv2d(
+            self._phase_weights(y, x),
+            self.bias,
+            Window(
+                (max(len(y.taps), 1), max(len(x.taps), 1)),
+                padding=(-y.start, -x.start),
+                dilation=(y.dilation, x.dilation),
+            ),
+            self.input_zero_point,
+            self.requantize,
+            (batch, y.count, x.count, channels),
+        )
+        (call,) = convolution.kernel_calls(inputs, outputs, isa)
+        changes: dict[str, Word] = {
+            "output.data": Address(outputs[0], (y.first * width + x.first) * channels),
+            "output.height": y.count,
+            "output.width": x.count,
+            "output.row_stride": self.window.stride[0] * width * channels,
+            "output.ring": y.count,
+            "output_pixel": self.window.stride[1] * channels,
+        }
+        return replace(
+            call, arguments=[(name, changes.get(name, word)) for name, word in call.arguments]
+        )
+
+    def _phase_weights(self, y: Phase, x: Phase) -> Int8Array:
+        """Of the taps that the phase sees; a tap of zeros if there is none."""
+        if not y.taps or not x.taps:
+            shape = (len(self.weights), max(len(y.taps), 1), max(len(x.taps), 1))
+            return np.zeros((*shape, self.weights.shape[3]), np.int8)
+        return self.weights[:, list(y.taps)][:, :, list(x.taps)]
+
+
+_PARAMETERS = (
+    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+    "int[] output_padding, int[] dilation, int input_offset, int output_offset, "
+    "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, "
+    "int activation_max, Tensor scratch, Tensor output_scratch, *, Tensor(a!) out) "
+    "-> Tensor(a!)"
+)
+
+
+@program_op(
+    "cortex_m::quantized_transpose_conv2d.out" + _PARAMETERS,
+    "cortex_m::quantized_transpose_conv2d_nhwc.out" + _PARAMETERS,
+)
+def read(call: Call) -> None:
+    operands = read_operands(call)
+    images, weights, window = operands.images, operands.weights, operands.window
+    if weights.shape[3] != images.shape[3]:
+        call.unsupported(f"weights of shape {list(weights.shape)} for {images.shape[3]} channels")
+    check_depth(call, weights[0].size)
+    if not -128 <= operands.input_zero_point <= 127:
+        call.unsupported(f"no int8 number is zero: input_offset = {-operands.input_zero_point}")
+    extra = _extra_size(call)
+    size = window.transposed_size(images.shape[1], images.shape[2], extra)
+    check_output(call, operands.output, (images.shape[0], *size, len(weights)))
+    op = TransposeConv2d(
+        weights,
+        operands.bias,
+        window,
+        operands.input_zero_point,
+        operands.requantize,
+        operands.output_shape,
+        (images.shape[0], images.shape[1], images.shape[2], images.shape[3]),
+    )
+    call.emit(op, [images], [operands.output])
+
+
+def _extra_size(call: Call) -> Pair:
+    height, width = call.integers("output_padding", count=2, low=0, high=LARGEST)
+    return height, width

@@ -1,0 +1,179 @@
+"""Portable functions of one number, and the operators that are one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops import functions
+from cmcompiler.ops.base import Address, KernelCall, Op
+from cmcompiler.ops.cast import Cast, cast
+from cmcompiler.ops.element import FLOAT
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+Array = npt.NDArray[Any]
+
+ZERO, ONE, THREE, SIX = (np.array(x, np.float32) for x in (0, 1, 3, 6))
+
+
+def _clamp(x: Array, low: Array, high: Array) -> Array:
+    return np.where(x < low, low, np.where(x > high, high, x))
+
+
+def _hard(x: Array) -> Array:
+    return _clamp(x + THREE, ZERO, SIX)
+
+
+PLAIN: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "abs": lambda x, *_: np.abs(x),
+    "neg": lambda x, *_: -x,
+    "clamp": _clamp,
+    "sqrt": lambda x, *_: np.sqrt(x),
+    "rsqrt": lambda x, *_: ONE / np.sqrt(x),
+    "reciprocal": lambda x, *_: ONE / x,
+    "sign": lambda x, *_: np.where(x > 0, ONE, np.where(x < 0, -ONE, x)),
+    "leaky_relu": lambda x, slope, _: np.where(x > 0, x, x * slope),
+    "hardsigmoid": lambda x, *_: _hard(x) / SIX,
+    "hardswish": lambda x, *_: x * _hard(x) / SIX,
+    "floor": lambda x, *_: np.floor(x),
+    "ceil": lambda x, *_: np.ceil(x),
+    "trunc": lambda x, *_: np.trunc(x),
+    "round": lambda x, *_: np.rint(x),
+}
+"""On float32, to the bit; in the order of `enum plain` of kernels/unary.c."""
+
+
+def _gelu_tanh(x: Array, *_: Array) -> Array:
+    inner = np.float32(1.5957691) * (x + np.float32(0.044715) * x * x * x)
+    return x * functions.sigmoid(inner)
+
+
+EXPONENTIAL: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "exp": lambda x, *_: functions.exp(x),
+    "expm1": lambda x, *_: functions.expm1(x),
+    "log": lambda x, *_: functions.log(x),
+    "sigmoid": lambda x, *_: functions.sigmoid(x),
+    "tanh": lambda x, *_: functions.tanh(x),
+    "elu": lambda x, below, above: np.where(x > 0, x * above, functions.expm1(x) * below),
+    "gelu": lambda x, *_: np.float32(0.5) * x * functions.erfc(x * np.float32(-0.70710678)),
+    "gelu_tanh": _gelu_tanh,
+    "silu": lambda x, *_: x * functions.sigmoid(x),
+    "log1p": lambda x, *_: functions.log1p(x),
+    "log2": lambda x, *_: functions.log2(x),
+    "log10": lambda x, *_: functions.log10(x),
+    "erf": lambda x, *_: functions.erf(x),
+}
+"""On float32, to the bit; in the order of `enum exponential`."""
+
+HYPERBOLIC: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "sinh": lambda x, *_: functions.sinh(x),
+    "cosh": lambda x, *_: functions.cosh(x),
+    "asinh": lambda x, *_: functions.asinh(x),
+    "acosh": lambda x, *_: functions.acosh(x),
+    "atanh": lambda x, *_: functions.atanh(x),
+}
+"""On float32, to the bit; in the order of `enum hyperbolic`."""
+
+LIBRARY: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "sin": lambda x, *_: np.sin(x),
+    "cos": lambda x, *_: np.cos(x),
+    "tan": lambda x, *_: np.tan(x),
+    "asin": lambda x, *_: np.arcsin(x),
+    "acos": lambda x, *_: np.arccos(x),
+    "atan": lambda x, *_: np.arctan(x),
+}
+"""On float64, within tolerance of the C library; in the order of `enum library`."""
+
+KERNELS = {
+    "unary_f32": PLAIN,
+    "unary_exp_f32": EXPONENTIAL,
+    "unary_hyperbolic_f32": HYPERBOLIC,
+    "unary_library_f32": LIBRARY,
+}
+"""Functions by kernel, each in the order of the kernel's enum."""
+
+_KERNEL_OF = {name: kernel for kernel, table in KERNELS.items() for name in table}
+
+
+@dataclass(frozen=True)
+class Unary(Op):
+    """A function of float32 numbers.
+
+    Attributes:
+        name: a key of one of the tables of KERNELS.
+        parameters: two numbers, if the function takes them.
+    """
+
+    label: ClassVar[str] = "unary"
+
+    name: str
+    parameters: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        return self.name not in LIBRARY
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({0})
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        function = KERNELS[_KERNEL_OF[self.name]][self.name]
+        # Those of the library are computed with more digits than it has, and rounded once.
+        precision = np.float32 if self.exact else np.float64
+        first, second = (np.array(np.float32(x), precision) for x in self.parameters)
+        with np.errstate(all="ignore"):
+            return (function(inputs[0].astype(precision), first, second).astype(np.float32),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        kernel = _KERNEL_OF[self.name]
+        return [
+            KernelCall(
+                kernel,
+                [
+                    ("input", Address(inputs[0])),
+                    ("output", Address(outputs[0])),
+                    ("count", outputs[0].numel),
+                    ("function", list(KERNELS[kernel]).index(self.name)),
+                    ("first", self.parameters[0]),
+                    ("second", self.parameters[1]),
+                ],
+            )
+        ]
+
+
+def emit_unary(
+    call: Call,
+    name: str,
+    source: Operand,
+    output: Operand,
+    parameters: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Emits a function of a tensor's elements, as floats."""
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    tensor = call.arrange(cast(call, source, FLOAT), output.dim_order)
+    op = Unary(name, parameters)
+    if output.dtype == FLOAT:
+        call.emit(op, [tensor], [output.tensor])
+        return
+    result = call.temporary(FLOAT, output.tensor.shape)
+    call.emit(op, [tensor], [result])
+    call.emit(Cast(output.dtype), [result], [output.tensor])

@@ -1,0 +1,199 @@
+"""Images brought to another size: nearest of any type, and bilinear of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Word, program_op
+from cmcompiler.ops.copy import move
+from cmcompiler.ops.functions import Floats
+from cmcompiler.ops.gather import Gather, Places
+from cmcompiler.ops.loops import Loops, Strided
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """Along one axis, each output as (1 - weight) · input[low] + weight · input[high]."""
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def between(cls, places: Floats, length: int) -> Blend:
+        """Outputs at these places between inputs 0 and length - 1."""
+        low = np.minimum(places.astype(np.int64), length - 1)
+        weights = np.clip(places - low.astype(np.float32), 0, 1).astype(np.float32)
+        high = np.minimum(low + 1, length - 1)
+        return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(weights.tolist()))
+
+    def table(self, stride: int) -> Packed:
+        """As `struct blend` of kernels/upsample.c, for inputs this many elements apart."""
+        numbers = np.zeros((len(self.low), 3), "<i4")
+        numbers[:, 0] = np.multiply(self.low, stride)
+        numbers[:, 1] = np.multiply(self.high, stride)
+        numbers[:, 2] = np.array(self.weights, "<f4").view("<i4")
+        return Packed(numbers.tobytes(), 4)
+
+
+@dataclass(frozen=True)
+class Bilinear(Op):
+    """Float32 images blended along rows, then columns; every product and sum is rounded.
+
+    Attributes:
+        images, output: windows [N, C, H, W] on the input, and on all of the output.
+        shape: of the output, physical.
+    """
+
+    label: ClassVar[str] = "upsample_bilinear"
+
+    rows: Blend
+    columns: Blend
+    images: Strided
+    output: Strided
+    shape: tuple[int, ...]
+
+    def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
+        images = self.images.read(inputs[0])
+        one = np.float32(1)
+        weights = np.array(self.columns.weights, np.float32)
+        low, high = (images[..., list(places)] for places in (self.columns.low, self.columns.high))
+        with np.errstate(all="ignore"):
+            wide = low * (one - weights) + high * weights
+            weights = np.array(self.rows.weights, np.float32)[:, None]
+            low, high = (wide[..., list(places), :] for places in (self.rows.low, self.rows.high))
+            blended = low * (one - weights) + high * weights
+        result = np.empty(prod(self.shape), np.float32)
+        result[self.output.read(np.arange(result.size))] = blended
+        return (result.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if outputs[0].numel == 0:
+            return ()
+        names = ("batch", "channels", "rows", "columns")
+        arguments: list[tuple[str, Word]] = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("row_table", self.rows.table(self.images.strides[2])),
+            ("column_table", self.columns.table(self.images.strides[3])),
+            *zip(names, self.output.shape, strict=True),
+            *zip(("input_batch", "input_channel"), self.images.strides[:2], strict=True),
+            *zip((f"output_{name}" for name in names), self.output.strides, strict=True),
+        ]
+        return [KernelCall("bilinear_f32", arguments)]
+
+
+@program_op(
+    "aten::upsample_nearest2d.vec_out(Tensor input, int[]? output_size, float[]? scale_factors, "
+    "*, Tensor(a!) out)"
+)
+def read_nearest(call: Call) -> None:
+    source, output = call.tensor("input", rank=4), call.output("out")
+    if source.dtype != output.dtype:
+        call.invalid(f"{source.dtype.name} to {output.dtype.name}")
+    _check(call, source, output)
+    places = [_nearest(*axis) for axis in _scales(call, source, output)]
+    reads = _repeated(source, places)
+    if reads is not None:
+        window = Strided.of(output)
+        for dim in (3, 2):
+            factor, stride = output.shape[dim] // source.shape[dim], window.strides[dim]
+            window = window.resize(dim, source.shape[dim], stride * factor)
+            window = window.insert(dim + 1, factor, stride)
+        move(call, "upsample_nearest", output, [(source, reads, window)])
+    else:
+        _gather(call, source, output, places)
+
+
+def _nearest(scale: np.float32, length: int, count: int) -> Indices:
+    """The input of each output. As torch has it, given factors are rounded if outputs are as many
+    as inputs, or twice as many.
+    """
+    outputs: Indices = np.arange(count)
+    if count in (length, 2 * length):
+        return outputs * length // count
+    found: Indices = np.floor(outputs.astype(np.float32) * scale).astype(np.int64)
+    return np.minimum(found, length - 1)
+
+
+def _repeated(source: Operand, places: Sequence[Indices]) -> Strided | None:
+    """The source as [N, C, H, n, W, m], if all rows and columns are repeated equally often."""
+    reads = Strided.of(source)
+    for dim, indices in ((3, places[1]), (2, places[0])):
+        factor, rest = divmod(indices.size, source.shape[dim])
+        if rest or not np.array_equal(indices, np.arange(indices.size) // factor):
+            return None
+        reads = reads.insert(dim + 1, factor)
+    return reads
+
+
+def _gather(call: Call, source: Operand, output: Operand, places: Sequence[Indices]) -> None:
+    """One element of each image at a time, whose place is that of its row plus its column's."""
+    strides = source.strides
+    offsets = places[0][:, None] * strides[2] + places[1] * strides[3]
+    dtype = np.int16 if offsets.max() <= np.iinfo(np.int16).max else np.int32
+    table = call.literal(offsets.astype(dtype))
+    batch, channels = output.shape[:2]
+    window = Strided(output.shape, (*strides[:2], 0, 0))
+    indices = Strided.of(table).insert(0, channels).insert(0, batch)
+    op = Gather(
+        Loops.over(window, indices, Strided.of(output)),
+        Places(1, source.numel),
+        output.tensor.shape,
+    )
+    call.emit(op, [source.tensor, table.tensor], [output.tensor])
+
+
+@program_op(
+    "aten::upsample_bilinear2d.vec_out(Tensor input, int[]? output_size, bool align_corners, "
+    "float[]? scale_factors, *, Tensor(a!) out)"
+)
+def read_bilinear(call: Call) -> None:
+    source, output = call.tensor("input", dtype=np.float32, rank=4), call.output("out")
+    _check(call, source, output)
+    half, blends = np.float32(0.5), []
+    for scale, length, count in _scales(call, source, output):
+        outputs = np.arange(count, dtype=np.float32)
+        if count == length:  # as torch has it, factors are rounded here
+            places = outputs
+        elif call.boolean("align_corners"):
+            places = outputs * np.float32((length - 1) / (count - 1) if count > 1 else 0)
+        else:
+            places = np.maximum((outputs + half) * scale - half, np.float32(0))
+        blends.append(Blend.between(places, length))
+    images, results = Strided.of(source), Strided.of(output)
+    op = Bilinear(blends[0], blends[1], images, results, output.tensor.shape)
+    call.emit(op, [source.tensor], [output.tensor])
+
+
+def _check(call: Call, source: Operand, output: Operand) -> None:
+    if source.shape[:2] != output.shape[:2] or output.rank != 4 or 0 in source.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+
+
+def _scales(call: Call, source: Operand, output: Operand) -> list[tuple[np.float32, int, int]]:
+    """Of rows and columns: inputs per output as torch has it, inputs, outputs."""
+    factors = () if call.is_none("scale_factors") else call.numbers("scale_factors")
+    if len(factors) not in (0, 2) or any(factor <= 0 for factor in factors):
+        call.invalid(f"scale_factors {list(factors)}")
+    found = []
+    for i, (length, count) in enumerate(zip(source.shape[2:], output.shape[2:], strict=True)):
+        scale = 1 / factors[i] if factors else np.float32(length) / np.float32(count)
+        found.append((np.float32(scale), length, count))
+    return found

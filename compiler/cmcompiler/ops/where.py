@@ -1,0 +1,112 @@
+"""One of two tensors, element by element: where, masked_fill, tril, triu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.graph.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Address, KernelCall, Op, program_op
+from cmcompiler.ops.cast import cast
+from cmcompiler.ops.elementwise import align, taken_over
+from cmcompiler.ops.loops import Loops
+
+if TYPE_CHECKING:
+    from cmcompiler.graph.call import Call
+    from cmcompiler.graph.operand import Operand
+
+LARGEST = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Where(Op):
+    """The second input where the first, of bools, is true, else the third. Shapes broadcast.
+
+    Attributes:
+        loops: over the inputs and the output.
+        shape: of the output, physical.
+    """
+
+    label: ClassVar[str] = "where"
+
+    loops: Loops
+    shape: tuple[int, ...]
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return taken_over(self.loops) - {0}
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        condition, lhs, rhs = (self.loops.read(i, x) for i, x in enumerate(inputs))
+        return (np.where(condition, lhs, rhs).reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        if self.loops.numel == 0:
+            return ()
+        size = outputs[0].dtype.itemsize
+        return [
+            KernelCall(
+                "where",
+                [
+                    ("condition", Address(inputs[0])),
+                    ("lhs", Address(inputs[1])),
+                    ("rhs", Address(inputs[2])),
+                    ("output", Address(outputs[0])),
+                    *self.loops.fields((1, size, size, size)),
+                    ("size", size),
+                    ("condition_step", self.loops.inner[0]),
+                    ("lhs_step", self.loops.inner[1] * size),
+                    ("rhs_step", self.loops.inner[2] * size),
+                ],
+            )
+        ]
+
+
+@program_op("aten::where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out)")
+def read_where(call: Call) -> None:
+    condition = call.tensor("condition")
+    choose(call, condition, call.tensor("self"), call.tensor("other"))
+
+
+@program_op(
+    "aten::masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out)"
+)
+def read_masked_fill(call: Call) -> None:
+    source = call.tensor("self")
+    value = call.literal(np.array(call.scalar("value"), source.dtype))
+    choose(call, call.tensor("mask"), value, source)
+
+
+@program_op("aten::tril.out(Tensor self, int diagonal=0, *, Tensor(a!) out)")
+def read_tril(call: Call) -> None:
+    _keep(call, np.tril)
+
+
+@program_op("aten::triu.out(Tensor self, int diagonal=0, *, Tensor(a!) out)")
+def read_triu(call: Call) -> None:
+    _keep(call, np.triu)
+
+
+def _keep(call: Call, part: Any) -> None:
+    source = call.tensor("self")
+    if source.rank < 2:
+        call.invalid(f"self has {source.rank} dimensions")
+    diagonal = call.integer("diagonal", -LARGEST, LARGEST)
+    kept = call.literal(part(np.ones(source.shape[-2:], np.bool_), diagonal))
+    choose(call, kept, source, call.literal(np.zeros((), source.dtype)))
+
+
+def choose(call: Call, condition: Operand, lhs: Operand, rhs: Operand) -> None:
+    """Emits what `out` becomes: lhs where the condition is true, else rhs."""
+    output = call.output("out")
+    if condition.dtype not in (np.bool_, np.uint8):
+        call.unsupported(f"a condition of {condition.dtype.name}")
+    sides = [cast(call, side, output.dtype) for side in (lhs, rhs)]
+    loops, tensors = align(call, [condition, *sides], output)
+    call.emit(Where(loops, output.tensor.shape), tensors, [output.tensor])

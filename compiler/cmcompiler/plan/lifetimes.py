@@ -1,0 +1,114 @@
+"""Which tensors share memory, and during which steps each is alive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cmcompiler.graph import Graph, Node, Tensor
+from cmcompiler.plan.arena import Block, Piece, aligned
+from cmcompiler.plan.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Steps [first, last] during which a tensor's memory must not be touched by others."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How a graph uses memory.
+
+    Attributes:
+        storage: where each tensor lies.
+        blocks: of the arena; owners that take over each other's memory share one.
+        block: per owner in the arena, the index of its block.
+        lifetimes: per owner in the arena.
+    """
+
+    storage: dict[Tensor, Storage]
+    blocks: tuple[Block, ...]
+    block: dict[Tensor, int]
+    lifetimes: dict[Tensor, Lifetime]
+
+    def alive(self, step: int) -> tuple[Tensor, ...]:
+        """Owners that are alive during a step."""
+        return tuple(t for t, life in self.lifetimes.items() if life.first <= step <= life.last)
+
+    def bytes_at(self, step: int) -> int:
+        """Bytes in use during a step."""
+        return sum(aligned(block.size_at(step)) for block in self.blocks)
+
+
+def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]) -> Memory:
+    """Lifetimes of all tensors of `graph`, whose nodes run during the steps `spans`.
+
+    Inputs are alive from before the first step to their last use, outputs from their producer to
+    after the last step, states always. Constants take no part. Both ways of a branch count as if
+    they ran one after the other, as their steps do: what is alive during either is so in both.
+    """
+    lifetimes = _lifetimes(graph, storage, spans)
+    pieces: list[list[Piece]] = []
+    block: dict[Tensor, int] = {}
+    donors = {
+        node.outputs[0]: _donor(node, span, storage, lifetimes)
+        for node, span in zip(graph.nodes, spans, strict=True)
+        if node.outputs
+    }
+    for tensor, life in lifetimes.items():
+        donor = donors.get(tensor)
+        if donor is None:
+            block[tensor] = len(pieces)
+            pieces.append([])
+        else:
+            block[tensor] = block[donor]
+        pieces[block[tensor]].append(Piece(life.first, life.last, tensor.nbytes))
+    return Memory(storage, tuple(Block(tuple(group)) for group in pieces), block, lifetimes)
+
+
+def _lifetimes(
+    graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]
+) -> dict[Tensor, Lifetime]:
+    """Per owner in the arena, producers before consumers."""
+    owner = {tensor: place.owner for tensor, place in storage.items()}
+    end = spans[-1].stop if spans else 0
+    first: dict[Tensor, int] = {port.tensor: -1 for port in graph.inputs}
+    first.update((state.tensor, -1) for state in graph.states)
+    last: dict[Tensor, int] = dict(first)
+    for node, span in zip(graph.nodes, spans, strict=True):
+        for tensor in node.outputs:
+            first.setdefault(owner[tensor], span.start)
+        if span:
+            for tensor in (*node.reads, *node.outputs):
+                last[owner[tensor]] = span[-1]
+    for tensor in (*(port.tensor for port in graph.outputs), *(s.tensor for s in graph.states)):
+        last[owner[tensor]] = end
+    return {
+        tensor: Lifetime(start, max(start, last.get(tensor, start)))
+        for tensor, start in first.items()
+        if tensor.data is None
+    }
+
+
+def _donor(
+    node: Node, span: range, storage: dict[Tensor, Storage], lifetimes: dict[Tensor, Lifetime]
+) -> Tensor | None:
+    """The largest input that dies here and whose memory the node's first output may take over."""
+    output, places = node.outputs[0], [storage[tensor] for tensor in node.inputs]
+    if storage[output].owner is not output or not span or output.nbytes == 0:
+        return None
+    donors = [
+        place.owner
+        for place in places
+        if place.owner in lifetimes
+        and lifetimes[place.owner].last == span[-1]
+        and all(
+            index in node.op.in_place and other.offset == 0 and tensor.nbytes >= output.nbytes
+            for index, (tensor, other) in enumerate(zip(node.inputs, places, strict=True))
+            if other.owner is place.owner
+        )
+    ]
+    return max(donors, key=lambda tensor: tensor.nbytes, default=None)

@@ -1,0 +1,209 @@
+"""From a graph to its plan: kernel calls resolved to words, constants packed, arena laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+import numpy as np
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.graph import Graph, State, Tensor
+from cmcompiler.isa import Isa, provider
+from cmcompiler.ops.base import Address, Held, KernelCall, Packed, Room, Scratch, Word
+from cmcompiler.plan import arena
+from cmcompiler.plan.arena import Block, Piece
+from cmcompiler.plan.constants import ConstantPool
+from cmcompiler.plan.lifetimes import Memory, analyse
+from cmcompiler.plan.plan import Argument, Base, Kept, Peak, Plan, Ref, Span, Step
+from cmcompiler.plan.room import furnish, least_scratch
+from cmcompiler.plan.schedule import Branch, make_schedule
+from cmcompiler.plan.storage import share
+from cmcompiler.plan.words import BRANCH, SLACK
+
+ARENA_LIMIT = 1 << 31
+
+
+def make_plan(graph: Graph, isa: Isa) -> Plan:
+    """The plan of `graph` for cores with `isa`.
+
+    Raises:
+        Unsupported: the arena or the constants need 2 GiB or more.
+    """
+    _check_sizes(graph)
+    sharing = share(graph)
+    schedule = make_schedule(graph.nodes, _calls(graph, isa, sharing.settled))
+    memory = analyse(graph, sharing.storage, schedule.spans)
+    scratch = [least_scratch(entry) for entry in schedule.entries]
+    blocks = [*memory.blocks, *_scratch_blocks(scratch)]
+    bound = arena.lower_bound(blocks)
+    if bound + SLACK >= ARENA_LIMIT:
+        raise Unsupported(f"activations need {bound:,} bytes at once, more than 2 GiB")
+    layout = arena.place(blocks)
+    furnished = furnish(schedule.entries, blocks, layout)
+    constants = ConstantPool()
+    resolver = _Resolver(memory, furnished.offsets, constants)
+    exact = exact_tensors(graph)
+    steps = []
+    for index, entry in enumerate(furnished.entries):
+        node = graph.nodes[entry.node]
+        if isinstance(entry.action, Branch):
+            steps.append(_branch_step(entry.node, entry.action, resolver))
+            continue
+        call, is_last = entry.action, index == schedule.spans[entry.node][-1]
+        arguments = resolver.arguments(call)
+        steps.append(
+            Step(
+                node=entry.node,
+                title=node.op.title,
+                source=node.source,
+                kernel=call.kernel,
+                arguments=arguments,
+                rows=call.rows,
+                microkernel=call.microkernel,
+                provider=provider(call.microkernel, isa) if call.microkernel else None,
+                macs=node.op.macs if is_last else 0,
+                scratch=_scratch_spans(call, arguments),
+                writes=node.outputs if is_last else (),
+                exact=all(tensor in exact for tensor in node.outputs),
+            )
+        )
+    for port in (*graph.inputs, *graph.outputs):
+        resolver.place(port.tensor)
+    states = tuple(_kept(state, resolver, constants) for state in graph.states)
+    scratch_bytes = [sum(map(arena.aligned, sizes)) for sizes in scratch]
+    return Plan(
+        name=graph.name,
+        isa=isa,
+        steps=tuple(steps),
+        constants=constants.bytes(),
+        arena_bytes=layout.size + SLACK,
+        places=resolver.places,
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        peak=_peak(memory, scratch_bytes),
+        exact_outputs=tuple(port.tensor in exact for port in graph.outputs),
+        states=states,
+    )
+
+
+def _check_sizes(graph: Graph) -> None:
+    """Refuses what can never fit, before any op packs tables for it."""
+    tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
+    for tensor in (*tensors, *(port.tensor for port in (*graph.inputs, *graph.outputs))):
+        if tensor.nbytes >= ARENA_LIMIT:
+            raise Unsupported(f"{tensor.name} needs {tensor.nbytes:,} bytes, more than 2 GiB")
+
+
+def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[KernelCall]]:
+    """Per node, what it takes to compute it."""
+    return [
+        ()
+        if node.op.view_of is not None or index in settled
+        else tuple(node.op.kernel_calls(node.inputs, node.outputs, isa))
+        for index, node in enumerate(graph.nodes)
+    ]
+
+
+def _branch_step(node: int, branch: Branch, resolver: _Resolver) -> Step:
+    """The fields of struct cm_branch in cmrt/program.h."""
+    guard = branch.guard
+    return Step(
+        node=node,
+        title=BRANCH,
+        source=guard.source,
+        kernel=BRANCH,
+        arguments=(
+            Argument("condition", resolver.place(guard.condition)),
+            Argument("expected", int(guard.expected)),
+            Argument("count", branch.count),
+        ),
+    )
+
+
+def _kept(state: State, resolver: _Resolver, constants: ConstantPool) -> Kept:
+    data = np.ascontiguousarray(state.initial).tobytes()
+    initial = constants.add(data) if any(data) else None
+    return Kept(state.tensor, Span(resolver.place(state.tensor), len(data)), initial)
+
+
+def _scratch_blocks(scratch: Sequence[Sequence[int]]) -> list[Block]:
+    """Of sizes per step."""
+    return [Block((Piece(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes]
+
+
+def _scratch_spans(call: KernelCall, arguments: Sequence[Argument]) -> tuple[Span, ...]:
+    return tuple(
+        Span(argument.value, word.size)
+        for (_, word), argument in zip(call.arguments, arguments, strict=True)
+        if isinstance(word, Scratch) and isinstance(argument.value, Ref)
+    )
+
+
+def exact_tensors(graph: Graph) -> set[Tensor]:
+    """Tensors with no inexact op upstream, in this run or, through a state, in one before."""
+    inexact: set[Tensor] = set()
+    while True:
+        for node in graph.nodes:
+            if not node.op.exact or not inexact.isdisjoint(node.reads):
+                inexact.update(node.outputs)
+        carried = {state.tensor for state in graph.states if state.final in inexact}
+        if carried <= inexact:
+            break
+        inexact |= carried
+    everyone = {port.tensor for port in (*graph.inputs, *graph.outputs)}
+    everyone.update(tensor for node in graph.nodes for tensor in node.outputs)
+    return everyone - inexact
+
+
+def _peak(memory: Memory, scratch: Sequence[int]) -> Peak | None:
+    if not scratch:
+        return None
+    sizes = [memory.bytes_at(step) + size for step, size in enumerate(scratch)]
+    step = sizes.index(max(sizes))
+    return Peak(step, sizes[step], memory.alive(step), scratch[step])
+
+
+class _Resolver:
+    """Turns the words of kernel calls into numbers and places; scratch is taken in order."""
+
+    def __init__(self, memory: Memory, offsets: Sequence[int], constants: ConstantPool) -> None:
+        self.places: dict[Tensor, Ref] = {}
+        self._memory = memory
+        self._offsets = offsets
+        self._constants = constants
+        self._next_scratch = len(memory.blocks)
+
+    def arguments(self, call: KernelCall) -> tuple[Argument, ...]:
+        try:
+            return tuple(Argument(name, self._value(word)) for name, word in call.arguments)
+        except ValueError as error:
+            raise ValueError(f"kernel {call.kernel}: {error}") from error
+
+    def place(self, tensor: Tensor) -> Ref:
+        if tensor not in self.places:
+            place = self._memory.storage[tensor]
+            owner = place.owner
+            if owner.data is not None:
+                ref = self._constants.add(np.ascontiguousarray(owner.data).tobytes())
+            else:
+                ref = Ref(Base.ARENA, self._offsets[self._memory.block[owner]])
+            self.places[tensor] = Ref(ref.base, ref.offset + place.offset)
+        return self.places[tensor]
+
+    def _value(self, word: Word) -> int | float | Ref:
+        if isinstance(word, Address):
+            if not 0 <= word.offset <= word.tensor.nbytes:
+                raise ValueError(f"offset {word.offset} lies outside of {word.tensor.name}")
+            place = self.place(word.tensor)
+            return Ref(place.base, place.offset + word.offset)
+        if isinstance(word, Packed):
+            return self._constants.add(word.data, word.align)
+        if isinstance(word, Scratch):
+            self._next_scratch += 1
+            return Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
+        assert not isinstance(word, Room | Held)
+        if isinstance(word, float | np.floating):
+            return float(word)
+        if not -(1 << 31) <= word < 1 << 32:
+            raise ValueError(f"{word} does not fit 32 bits")
+        return int(word)

@@ -1,0 +1,79 @@
+"""The order of a plan's steps: the kernel calls of nodes, and the branches around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from cmcompiler.graph import Guard, Node
+from cmcompiler.ops.base import KernelCall
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Leaves out the `count` steps that follow unless the guard holds."""
+
+    guard: Guard
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one step does.
+
+    Attributes:
+        node: index of the node whose call it is; of the first one inside for a branch.
+    """
+
+    node: int
+    action: KernelCall | Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Steps in order.
+
+    Attributes:
+        spans: per node, its kernel calls as indices of `entries`.
+    """
+
+    entries: tuple[Entry, ...]
+    spans: tuple[range, ...]
+
+
+def make_schedule(nodes: Sequence[Node], calls: Sequence[Sequence[KernelCall]]) -> Schedule:
+    """The steps of nodes whose kernel calls are given."""
+    entries = _entries(range(len(nodes)), nodes, calls, 0)
+    return Schedule(tuple(entries), tuple(_spans(entries, calls)))
+
+
+def _entries(
+    indices: Sequence[int],
+    nodes: Sequence[Node],
+    calls: Sequence[Sequence[KernelCall]],
+    depth: int,
+) -> list[Entry]:
+    """Those of nodes that have their first `depth` guards in common."""
+
+    def guard_of(index: int) -> Guard | None:
+        guards = nodes[index].guards
+        return guards[depth] if depth < len(guards) else None
+
+    entries: list[Entry] = []
+    for guard, group in groupby(indices, guard_of):
+        members = list(group)
+        if guard is None:
+            entries += (Entry(index, call) for index in members for call in calls[index])
+        elif inside := _entries(members, nodes, calls, depth + 1):
+            entries += (Entry(members[0], Branch(guard, len(inside))), *inside)
+    return entries
+
+
+def _spans(entries: Sequence[Entry], calls: Sequence[Sequence[KernelCall]]) -> Iterator[range]:
+    position = 0
+    for group in calls:
+        while group and isinstance(entries[position].action, Branch):
+            position += 1
+        yield range(position, position + len(group))
+        position += len(group)

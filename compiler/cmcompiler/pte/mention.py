@@ -1,0 +1,29 @@
+"""How an instruction is spoken of in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cmcompiler.pte.program import KernelCall, TensorList, TensorValue, Value
+
+MOST_SHAPES = 8
+"""Shapes that are shown of one instruction."""
+
+
+def shapes(call: KernelCall, values: Sequence[Value]) -> str:
+    """The tensors among a call's arguments, outputs last."""
+    indices: dict[int, None] = {}
+    for argument in call.arguments:
+        value = values[argument]
+        members = value.items if isinstance(value, TensorList) else (argument,)
+        indices.update((index, None) for index in members if index is not None)
+    tensors = [value for i in indices if isinstance(value := values[i], TensorValue)]
+    shown = [*map(str, tensors[:MOST_SHAPES]), *["…"] * (len(tensors) > MOST_SHAPES)]
+    return ", ".join(shown) or "no tensors"
+
+
+def home(operator: str) -> str:
+    """The file that an operator's reader has, or would have."""
+    name = operator.partition("::")[2].partition(".")[0].strip("_")
+    stem = name.removeprefix("quantized_").removesuffix("_nhwc").removesuffix("_copy")
+    return f"ops/{stem}.py"

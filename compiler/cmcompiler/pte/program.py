@@ -1,0 +1,154 @@
+"""The typed form of a program: methods, values and instructions, all checked and frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from cmcompiler.errors import Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A place in planned memory.
+
+    Attributes:
+        memory: which of the method's buffers, an index into `Method.buffer_sizes`.
+        offset: bytes from the buffer's start.
+    """
+
+    memory: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """A tensor of static shape.
+
+    Attributes:
+        sizes: logical shape, torch's `x.shape`.
+        dim_order: the logical dimension that each physical one holds, outermost first.
+        data: bytes in physical order: of a constant, or of what a mutable buffer begins with; None
+            for the others.
+        allocation: where memory planning put it; None if constant or given at run time.
+    """
+
+    dtype: np.dtype[Any]
+    sizes: tuple[int, ...]
+    dim_order: tuple[int, ...]
+    data: memoryview | None = field(default=None, repr=False)
+    allocation: Allocation | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.sizes) * self.dtype.itemsize
+
+    @property
+    def is_constant(self) -> bool:
+        return self.data is not None and self.allocation is None
+
+    @property
+    def physical_shape(self) -> tuple[int, ...]:
+        return tuple(self.sizes[dim] for dim in self.dim_order)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.sizes))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorList:
+    """Tensors by their index in `Method.values`; None where an optional one is absent."""
+
+    items: tuple[int | None, ...]
+
+
+Value = (
+    TensorValue
+    | TensorList
+    | int
+    | float
+    | bool
+    | str
+    | tuple[int, ...]
+    | tuple[float, ...]
+    | tuple[bool, ...]
+    | None
+)
+"""What an argument can be. An empty list of numbers is the empty tuple, whatever its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """Runs an operator.
+
+    Attributes:
+        operator: full name, `cortex_m::pad.out`.
+        arguments: indices into `Method.values`, outputs included.
+    """
+
+    operator: str
+    arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCall:
+    """Makes the value `target` the value `source`."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class JumpFalseCall:
+    """Goes on at instruction `destination` if the value `condition` is false."""
+
+    condition: int
+    destination: int
+
+
+Instruction = KernelCall | MoveCall | JumpFalseCall
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One entry point of a program.
+
+    Attributes:
+        inputs: indices into `values`; scalars among them are baked into the program.
+        outputs: indices into `values`.
+        buffer_sizes: bytes of each planned buffer; the first one is unused.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    instructions: tuple[Instruction, ...]
+    buffer_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedMethod:
+    """A well-formed method that a static executor cannot run.
+
+    Attributes:
+        reason: raised when it is chosen.
+    """
+
+    name: str
+    reason: Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A `.pte` file, read.
+
+    Attributes:
+        version: of the schema, as the file states it.
+    """
+
+    version: int
+    methods: tuple[Method | RefusedMethod, ...]

@@ -1,0 +1,164 @@
+"""A program from the bytes of a `.pte` file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from cmcompiler.errors import InvalidProgram, Unsupported
+from cmcompiler.pte import mention, schema
+from cmcompiler.pte.container import LARGEST, Constants, open_container
+from cmcompiler.pte.flatbuffer import Table
+from cmcompiler.pte.program import (
+    Instruction,
+    JumpFalseCall,
+    KernelCall,
+    Method,
+    MoveCall,
+    Program,
+    RefusedMethod,
+)
+from cmcompiler.pte.schema import ExecutionPlan, InstructionArguments
+from cmcompiler.pte.values import dynamic_tensors, read_values
+
+LONGEST_NAME = 256
+
+
+def read_program(data: bytes | memoryview) -> Program:
+    """Reads and checks all of a program; constants stay where they are in `data`.
+
+    Every offset, length, index and product of sizes is checked, so the result can be trusted to
+    be consistent in itself. Time and memory are linear in the size of `data`.
+
+    What a static executor cannot run refuses its own method only: delegates, dynamic shapes,
+    external tensors, FreeCall. Named data is for delegates and is not looked at.
+
+    Raises:
+        InvalidProgram: the bytes are no well-formed program.
+        Unsupported: a bundled program, another schema, or more than 2 GiB.
+    """
+    container = open_container(data)
+    program = container.program
+    constants = Constants(container)
+    methods = tuple(
+        _method(plan, constants) for plan in program.tables(schema.Program.EXECUTION_PLAN)
+    )
+    if not methods:
+        raise InvalidProgram("the program has no method")
+    if len({method.name for method in methods}) != len(methods):
+        raise InvalidProgram("the program has two methods of the same name")
+    return Program(program.uint32(schema.Program.VERSION), methods)
+
+
+def _method(plan: Table, constants: Constants) -> Method | RefusedMethod:
+    name = _name(plan, ExecutionPlan.NAME)
+    try:
+        return _runnable(name, plan, constants)
+    except Unsupported as reason:
+        return RefusedMethod(name, reason)
+
+
+def _runnable(name: str, plan: Table, constants: Constants) -> Method:
+    for delegate in plan.tables(ExecutionPlan.DELEGATES):
+        backend = _name(delegate, schema.BackendDelegate.ID)
+        raise Unsupported(
+            f"delegates are not supported: method {name} has one for {backend}",
+            "lower with the Cortex-M passes only, without to_backend",
+        )
+    buffer_sizes = plan.int64s(ExecutionPlan.NON_CONST_BUFFER_SIZES)
+    for number, size in enumerate(buffer_sizes):
+        if not 0 <= size <= LARGEST:
+            raise Unsupported(f"planned buffer {number} of method {name} has {size:,} bytes")
+    entries = list(plan.tables(ExecutionPlan.VALUES))
+    inputs = _indices(plan.int32s(ExecutionPlan.INPUTS), len(entries), "input")
+    outputs = _indices(plan.int32s(ExecutionPlan.OUTPUTS), len(entries), "output")
+    values = read_values(entries, buffer_sizes, constants)
+    chains = list(plan.tables(ExecutionPlan.CHAINS))
+    if len(chains) != 1:
+        raise Unsupported(f"method {name} has {len(chains)} chains of instructions, not one")
+    operators = [_operator(table) for table in plan.tables(ExecutionPlan.OPERATORS)]
+    tables = list(chains[0].tables(schema.Chain.INSTRUCTIONS))
+    instructions = tuple(
+        _instruction(number, len(tables), table, operators, len(values))
+        for number, table in enumerate(tables)
+    )
+    method = Method(name, values, inputs, outputs, instructions, buffer_sizes)
+    _refuse_dynamic_shapes(method, dynamic_tensors(entries))
+    return method
+
+
+def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
+    """Raises Unsupported if a tensor has no static shape; where all inputs have, naming the
+    instruction whose data decides about it."""
+    for number in dynamic:
+        if number in method.inputs:
+            raise Unsupported(
+                f"dynamic shapes are not supported: tensor {number} has one",
+                "export with example inputs of one size and without dynamic_shapes",
+            )
+    for number, call in enumerate(method.instructions):
+        if isinstance(call, KernelCall) and not set(dynamic).isdisjoint(call.arguments):
+            raise Unsupported(
+                f"data-dependent shapes are not supported: {call.operator} #{number} has one "
+                f"({mention.shapes(call, method.values)}; would be {mention.home(call.operator)})",
+                "nonzero, masked_select, torch.map and their like do not fit a static plan",
+            )
+    for number in dynamic:
+        raise Unsupported(f"dynamic shapes are not supported: tensor {number} has one")
+
+
+def _instruction(
+    number: int, count: int, table: Table, operators: Sequence[str], value_count: int
+) -> Instruction:
+    label = f"instruction #{number}"
+    kind = table.uint8(schema.Instruction.INSTR_ARGS_TYPE)
+    content = table.table(schema.Instruction.INSTR_ARGS)
+    if content is None:
+        raise InvalidProgram(f"{label} of the program is empty")
+    match kind:
+        case InstructionArguments.KernelCall:
+            operator = content.int32(schema.KernelCall.OP_INDEX)
+            if not 0 <= operator < len(operators):
+                raise InvalidProgram(f"{label} has operator {operator} of {len(operators)}")
+            arguments = content.int32s(schema.KernelCall.ARGS)
+            return KernelCall(operators[operator], _indices(arguments, value_count, label))
+        case InstructionArguments.MoveCall:
+            ends = (
+                content.int32(schema.MoveCall.MOVE_FROM),
+                content.int32(schema.MoveCall.MOVE_TO),
+            )
+            return MoveCall(*_indices(ends, value_count, label))
+        case InstructionArguments.JumpFalseCall:
+            condition = content.int32(schema.JumpFalseCall.COND_VALUE_INDEX)
+            destination = content.int32(schema.JumpFalseCall.DESTINATION_INSTRUCTION)
+            if not 0 <= destination <= count:
+                raise InvalidProgram(f"{label} jumps to {destination} of {count} instructions")
+            _indices((condition,), value_count, label)
+            return JumpFalseCall(condition, destination)
+        case InstructionArguments.FreeCall:
+            raise Unsupported(f"FreeCall is not supported: {label} is one")
+        case InstructionArguments.DelegateCall:
+            raise Unsupported(f"delegates are not supported: {label} calls one")
+    raise InvalidProgram(f"{label} of the program has the unknown type {kind}")
+
+
+def _indices(indices: Iterable[int], value_count: int, label: str) -> tuple[int, ...]:
+    """Raises InvalidProgram unless all are indices of values."""
+    checked = tuple(indices)
+    for index in checked:
+        if not 0 <= index < value_count:
+            raise InvalidProgram(f"{label} of the program is value {index} of {value_count}")
+    return checked
+
+
+def _operator(table: Table) -> str:
+    name = _name(table, schema.Operator.NAME)
+    overload = _name(table, schema.Operator.OVERLOAD)
+    return f"{name}.{overload}" if overload else name
+
+
+def _name(table: Table, slot: int) -> str:
+    """A string that can be part of a one-line message."""
+    name = table.string(slot)
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise InvalidProgram("the program is corrupt: a name is too long or not printable")
+    return name

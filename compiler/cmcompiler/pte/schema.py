@@ -1,0 +1,238 @@
+"""Field numbers and codes of ExecuTorch's program.fbs and scalar_type.fbs (executorch 1.5.1).
+
+A class per table, named as in the schema; a member is a field, its value the field's slot in the
+table's vtable. A union takes two slots: its type's code, then its value.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+FILE_IDENTIFIER = b"ET12"
+BUNDLED_IDENTIFIER = b"BP08"
+EXTENDED_HEADER_MAGIC = b"eh00"
+# Magic, its own length, program size, segment base offset; from 32 bytes on, segment data size too.
+EXTENDED_HEADER_MINIMUM_LENGTH = 24
+EXTENDED_HEADER_LENGTH = 32
+
+
+class Program(IntEnum):
+    VERSION = 0
+    EXECUTION_PLAN = 1
+    CONSTANT_BUFFER = 2
+    BACKEND_DELEGATE_DATA = 3
+    SEGMENTS = 4
+    CONSTANT_SEGMENT = 5
+    MUTABLE_DATA_SEGMENTS = 6
+    NAMED_DATA = 7
+
+
+class ExecutionPlan(IntEnum):
+    NAME = 0
+    VALUES = 2
+    INPUTS = 3
+    OUTPUTS = 4
+    CHAINS = 5
+    OPERATORS = 6
+    DELEGATES = 7
+    NON_CONST_BUFFER_SIZES = 8
+
+
+class Buffer(IntEnum):
+    STORAGE = 0
+
+
+class DataSegment(IntEnum):
+    OFFSET = 0
+    SIZE = 1
+
+
+class SubsegmentOffsets(IntEnum):
+    SEGMENT_INDEX = 0
+    OFFSETS = 1
+
+
+class Chain(IntEnum):
+    INSTRUCTIONS = 2
+
+
+class Operator(IntEnum):
+    NAME = 0
+    OVERLOAD = 1
+
+
+class Instruction(IntEnum):
+    INSTR_ARGS_TYPE = 0
+    INSTR_ARGS = 1
+
+
+class InstructionArguments(IntEnum):
+    """Codes of the union."""
+
+    KernelCall = 1
+    DelegateCall = 2
+    MoveCall = 3
+    JumpFalseCall = 4
+    FreeCall = 5
+
+
+class KernelCall(IntEnum):
+    OP_INDEX = 0
+    ARGS = 1
+
+
+class MoveCall(IntEnum):
+    MOVE_FROM = 0
+    MOVE_TO = 1
+
+
+class JumpFalseCall(IntEnum):
+    COND_VALUE_INDEX = 0
+    DESTINATION_INSTRUCTION = 1
+
+
+class EValue(IntEnum):
+    VAL_TYPE = 0
+    VAL = 1
+
+
+class KernelTypes(IntEnum):
+    """Codes of the union."""
+
+    Null = 1
+    Int = 2
+    Bool = 3
+    Double = 4
+    Tensor = 5
+    String = 6
+    IntList = 7
+    DoubleList = 8
+    BoolList = 9
+    TensorList = 10
+    OptionalTensorList = 11
+
+
+class Int(IntEnum):
+    INT_VAL = 0
+
+
+class Bool(IntEnum):
+    BOOL_VAL = 0
+
+
+class Double(IntEnum):
+    DOUBLE_VAL = 0
+
+
+class String(IntEnum):
+    STRING_VAL = 0
+
+
+class IntList(IntEnum):
+    ITEMS = 0
+
+
+class DoubleList(IntEnum):
+    ITEMS = 0
+
+
+class BoolList(IntEnum):
+    ITEMS = 0
+
+
+class TensorList(IntEnum):
+    ITEMS = 0
+
+
+class OptionalTensorList(IntEnum):
+    ITEMS = 0
+
+
+class Tensor(IntEnum):
+    SCALAR_TYPE = 0
+    STORAGE_OFFSET = 1
+    SIZES = 2
+    DIM_ORDER = 3
+    DATA_BUFFER_IDX = 5
+    ALLOCATION_INFO = 6
+    LAYOUT = 7
+    SHAPE_DYNAMISM = 8
+    EXTRA_TENSOR_INFO = 9
+
+
+class AllocationDetails(IntEnum):
+    MEMORY_ID = 0
+    MEMORY_OFFSET_LOW = 1
+    MEMORY_OFFSET_HIGH = 2
+
+
+class BackendDelegate(IntEnum):
+    ID = 0
+
+
+class ExtraTensorInfo(IntEnum):
+    LOCATION = 2
+    DEVICE_TYPE = 3
+
+
+class TensorShapeDynamism(IntEnum):
+    """Codes of the enum."""
+
+    STATIC = 0
+    DYNAMIC_BOUND = 1
+    DYNAMIC_UNBOUND = 2
+
+
+class TensorDataLocation(IntEnum):
+    """Codes of the enum."""
+
+    SEGMENT = 0
+    EXTERNAL = 1
+
+
+class ScalarType(IntEnum):
+    """Codes of the enum."""
+
+    BYTE = 0
+    CHAR = 1
+    SHORT = 2
+    INT = 3
+    LONG = 4
+    HALF = 5
+    FLOAT = 6
+    DOUBLE = 7
+    BOOL = 11
+    QINT8 = 12
+    QUINT8 = 13
+    QINT32 = 14
+    BFLOAT16 = 15
+    QUINT4X2 = 16
+    QUINT2X4 = 17
+    BITS16 = 22
+    FLOAT8E5M2 = 23
+    FLOAT8E4M3FN = 24
+    FLOAT8E5M2FNUZ = 25
+    FLOAT8E4M3FNUZ = 26
+    UINT16 = 27
+    UINT32 = 28
+    UINT64 = 29
+
+
+DTYPES: dict[int, np.dtype[Any]] = {
+    ScalarType.BYTE: np.dtype(np.uint8),
+    ScalarType.CHAR: np.dtype(np.int8),
+    ScalarType.SHORT: np.dtype(np.int16),
+    ScalarType.INT: np.dtype(np.int32),
+    ScalarType.LONG: np.dtype(np.int64),
+    ScalarType.HALF: np.dtype(np.float16),
+    ScalarType.FLOAT: np.dtype(np.float32),
+    ScalarType.DOUBLE: np.dtype(np.float64),
+    ScalarType.BOOL: np.dtype(np.bool_),
+    ScalarType.UINT16: np.dtype(np.uint16),
+    ScalarType.UINT32: np.dtype(np.uint32),
+    ScalarType.UINT64: np.dtype(np.uint64),
+}
+"""The scalar types that numpy has; the others are refused."""

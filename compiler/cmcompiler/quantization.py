@@ -1,0 +1,15 @@
+"""How integers stand for real numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Affine quantisation: real = scale · (stored - zero_point)."""
+
+    scale: float
+    zero_point: int
+    minimum: int
+    maximum: int

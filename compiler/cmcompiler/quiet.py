@@ -1,0 +1,24 @@
+"""Silence for libraries that log and warn about what their users cannot change."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def quiet(enabled: bool = True) -> Iterator[None]:
+    """No warnings, no log messages below errors, for all of this process."""
+    if not enabled:
+        yield
+        return
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.WARNING))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,18 @@
+"""Names close to a mistyped one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint: the closest known names if any are close, otherwise all of them."""
+    from difflib import SequenceMatcher, get_close_matches
+
+    names = sorted(known)
+    close = get_close_matches(name, names)
+    if not close:
+        return f"known: {', '.join(names)}"
+    likeness = {other: SequenceMatcher(None, other, name).ratio() for other in close}
+    best = max(likeness.values())
+    return f"did you mean {' or '.join(sorted(n for n in close if likeness[n] == best))}?"

@@ -1,0 +1,70 @@
+"""Test vectors: inputs to run a model on, and the right answers where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.arrays import read_arrays
+from cmcompiler.errors import InvalidRequest
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Samples:
+    """Inputs of a model, stacked.
+
+    Attributes:
+        inputs: one array for each input, shape (samples, *x.shape) with torch's x.shape.
+        labels: class of each sample, shape (samples,), int64; None where unknown.
+    """
+
+    inputs: tuple[npt.NDArray[Any], ...]
+    labels: npt.NDArray[Any] | None = None
+
+    @classmethod
+    def stack(
+        cls, samples: Sequence[Sequence[npt.NDArray[Any]]], labels: npt.NDArray[Any] | None = None
+    ) -> Samples:
+        """From the inputs of one sample after the other."""
+        return cls(tuple(np.stack(arrays) for arrays in zip(*samples, strict=True)), labels)
+
+    def __len__(self) -> int:
+        return len(self.inputs[0])
+
+    def __getitem__(self, index: int) -> tuple[npt.NDArray[Any], ...]:
+        """The inputs of one sample, each of its logical shape."""
+        return tuple(stacked[index] for stacked in self.inputs)
+
+    def __iter__(self) -> Iterator[tuple[npt.NDArray[Any], ...]]:
+        return (self[index] for index in range(len(self)))
+
+    def save(self, path: Path) -> None:
+        """Writes an `.npz` of input_0, input_1, … and labels; equal samples give equal bytes."""
+        arrays = {f"input_{index}": stacked for index, stacked in enumerate(self.inputs)}
+        if self.labels is not None:
+            arrays["labels"] = self.labels
+        np.savez(path, **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Samples:
+        """Reads what `save` wrote.
+
+        Raises:
+            InvalidRequest: unreadable, or not such a file.
+        """
+        arrays = read_arrays(path)
+        labels = arrays.pop("labels", None)
+        names = [f"input_{index}" for index in range(len(arrays))]
+        if not names or sorted(arrays) != sorted(names):
+            found = ", ".join(filter(None, arrays)) or "nothing by name"
+            raise InvalidRequest(f"{path} holds {found}, not input_0, …")
+        inputs = tuple(arrays[name] for name in names)
+        columns = inputs if labels is None else (*inputs, labels)
+        if any(column.ndim == 0 or len(column) != len(inputs[0]) for column in columns):
+            raise InvalidRequest(f"{path}: its arrays differ in the number of samples")
+        return cls(inputs, labels)

@@ -1,0 +1,123 @@
+"""Where the weights of a module come from. Importing it does not import torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmcompiler.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Origin(str, Enum):
+    """How a module got its weights."""
+
+    PRETRAINED = "pretrained"
+    """Published ones."""
+    RANDOM = "random"
+    """Seeded random ones, for want of published ones."""
+    TRAINED = "trained"
+    """Trained at export time, seeded."""
+    FILE = "file"
+    """A state dict of the user."""
+    GIVEN = "given"
+    """Those that the user's module came with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Provenance of a module's weights, for people.
+
+    Attributes:
+        detail: which file, how they were trained, or why there are only random ones.
+    """
+
+    source: Origin
+    detail: str
+
+
+def load_state_dict(path: Path) -> dict[str, torch.Tensor]:
+    """A file of `torch.save(module.state_dict(), path)`; one under the key `state_dict` will do.
+
+    Raises:
+        InvalidRequest: unreadable, or something else than tensors by name.
+    """
+    import torch
+
+    hint = "it must be the file of a torch.save(module.state_dict(), …)"
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise InvalidRequest(f"{path}: {error.strerror or error}") from None
+    except Exception as error:  # unpickling untrusted bytes raises anything
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidRequest(f"{path} is no state dict: {reason}", hint) from None
+    if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
+        state = state["state_dict"]
+    if not isinstance(state, dict) or not all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in state.items()
+    ):
+        raise InvalidRequest(f"{path} holds something else than tensors by name", hint)
+    return state
+
+
+def assign(module: torch.nn.Module, path: Path) -> None:
+    """Loads a state dict into a module.
+
+    Raises:
+        InvalidRequest: unreadable, or a tensor too many, too few or of another shape.
+    """
+    given, wanted = load_state_dict(path), module.state_dict()
+    shapes = [
+        f"{name} has shape {tuple(given[name].shape)}, not {tuple(wanted[name].shape)}"
+        for name in wanted
+        if name in given and given[name].shape != wanted[name].shape
+    ]
+    problems = (
+        *_listed("missing", [name for name in wanted if name not in given]),
+        *_listed("unexpected", [name for name in given if name not in wanted]),
+        *_listed("mismatched", shapes),
+    )
+    if problems:
+        raise InvalidRequest(f"{path} does not fit the model: {'; '.join(problems)}")
+    module.load_state_dict(given)
+
+
+def _listed(what: str, items: list[str]) -> list[str]:
+    if not items:
+        return []
+    more = f" and {len(items) - 2} more" if len(items) > 2 else ""
+    return [f"{len(items)} {what} ({', '.join(items[:2])}{more})"]
+
+
+def randomize(module: torch.nn.Module, batch: torch.Tensor) -> None:
+    """Gives a freshly made module activations like a trained one's, from the current seed.
+
+    Batch normalisations get spread scales and offsets and the statistics of a batch, as training
+    would leave them: untouched ones let ranges explode or vanish. The output layer is centred, so
+    that different inputs have different answers.
+
+    Args:
+        batch: inputs, (samples, …).
+    """
+    import torch
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    if batch.ndim == 4:
+        # Batch normalisation in training mode takes half the time so.
+        batch = batch.contiguous(memory_format=torch.channels_last)
+    module.eval()
+    for norm in (part for part in module.modules() if isinstance(part, _BatchNorm)):
+        torch.nn.init.uniform_(norm.weight, 0.75, 1.25)
+        torch.nn.init.normal_(norm.bias, std=0.25)
+        # No momentum: the statistics become those of the batch.
+        norm.train().momentum = None
+    last = [part for part in module.modules() if isinstance(part, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        module(batch)
+        module.eval()
+        last.bias.sub_(module(batch).mean(0))

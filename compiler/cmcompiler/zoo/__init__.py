@@ -1,0 +1,151 @@
+"""Models that come with the compiler: every module of this folder defines one as `MODEL`.
+
+Modules whose names begin with an underscore hold what several models share.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cmcompiler.checkpoint import Checkpoint
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.images import ImageInput
+from cmcompiler.model import Model, Task
+from cmcompiler.suggest import did_you_mean
+from cmcompiler.weights import Origin, Weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import torch
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Data:
+    """Inputs for a model, float32.
+
+    Attributes:
+        detail: what they are, for people.
+        calibration: shape (samples, *x.shape[1:]); training inputs where the model is trained.
+        samples: held out of the above; shape as above.
+        labels: classes of the samples, shape (samples,), or None.
+    """
+
+    detail: str
+    calibration: npt.NDArray[Any]
+    samples: npt.NDArray[Any]
+    labels: npt.NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZooModel:
+    """A model of the zoo; none of its functions is called, nor torch imported, to describe it.
+
+    Attributes:
+        name: that of its module.
+        summary: one line.
+        input_shape: of its only input, float32, batch included.
+        dataset: that its inputs are of, or are like.
+        module: makes the module with fresh random weights.
+        data: inputs for a seed.
+        classes: names of its outputs.
+        train: trains a module in place for a seed and says how, for a model without a checkpoint.
+        checkpoint: published weights.
+    """
+
+    name: str
+    summary: str
+    input_shape: tuple[int, ...]
+    task: Task
+    dataset: str
+    module: Callable[[], torch.nn.Module]
+    data: Callable[[int], Data]
+    classes: Callable[[], tuple[str, ...]] = tuple
+    image: ImageInput | None = None
+    train: Callable[[torch.nn.Module, int], str] | None = None
+    checkpoint: Checkpoint | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (
+            FOLDER / f"{self.name}.py",
+            FOLDER / "__init__.py",
+            *sorted(FOLDER.glob("_[!_]*.py")),
+        )
+
+    @property
+    def expects_weights(self) -> Path | None:
+        return self.checkpoint.path if self.checkpoint else None
+
+    def load(self, seed: int, weights: Path | None = None) -> Model:
+        """See ModelSource."""
+        import torch
+
+        from cmcompiler.vectors import Samples
+
+        data = self.data(seed)
+        batch = torch.from_numpy(data.calibration)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            module = self.module()
+            origin = self._weigh(module, batch, seed, weights)
+        return Model(
+            module=module.eval(),
+            example_inputs=(batch[:1],),
+            calibration=[(batch[index : index + 1],) for index in range(len(batch))],
+            calibration_detail=data.detail,
+            samples=Samples((data.samples[:, None],), data.labels),
+            weights=origin,
+            task=self.task,
+            classes=self.classes(),
+            image=self.image,
+        )
+
+    def _weigh(
+        self, module: torch.nn.Module, batch: torch.Tensor, seed: int, file: Path | None
+    ) -> Weights:
+        from cmcompiler.weights import assign, randomize
+
+        if file is not None:
+            assign(module, file)
+            return Weights(Origin.FILE, file.name)
+        if self.train is not None:
+            return Weights(Origin.TRAINED, self.train(module, seed))
+        reason = f"there are no published ones for {self.name}"
+        if self.checkpoint is not None:
+            try:
+                path = self.checkpoint.fetch()
+            except OSError as error:
+                reason = f"pretrained ones could not be had: {error}"
+            else:
+                assign(module, path)
+                return Weights(Origin.PRETRAINED, path.name)
+        randomize(module, batch)
+        return Weights(Origin.RANDOM, reason)
+
+
+def names() -> tuple[str, ...]:
+    """Names of all models, sorted; imports none of them."""
+    modules = (module.name for module in pkgutil.iter_modules([str(FOLDER)]))
+    return tuple(sorted(name for name in modules if not name.startswith("_")))
+
+
+def get(name: str) -> ZooModel:
+    """Raises InvalidRequest for an unknown name."""
+    if name not in names():
+        raise InvalidRequest(f"unknown model {name}", did_you_mean(name, names()))
+    model = import_module(f"{__name__}.{name}").MODEL
+    if not isinstance(model, ZooModel) or model.name != name:
+        raise TypeError(f"zoo/{name}.py does not define the model {name}")
+    return model
+
+
+def models() -> tuple[ZooModel, ...]:
+    """All models, by name."""
+    return tuple(map(get, names()))

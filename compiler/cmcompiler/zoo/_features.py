@@ -1,0 +1,16 @@
+"""Random inputs for models of sound features, which have no data set at hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmcompiler.zoo import Data
+
+_CALIBRATION, _SAMPLES = 32, 8
+
+
+def features(shape: tuple[int, ...], seed: int) -> Data:
+    """Standardised features: seeded normal numbers, shape (samples, *shape)."""
+    random = np.random.default_rng(seed)
+    stacked = random.standard_normal((_CALIBRATION + _SAMPLES, *shape), np.float32)
+    return Data("seeded normal numbers", stacked[:_CALIBRATION], stacked[_CALIBRATION:])

@@ -1,0 +1,21 @@
+"""What the models that torchvision trained on ImageNet share."""
+
+from __future__ import annotations
+
+from cmcompiler.images import ImageInput
+
+# The statistics of ImageNet that torchvision's own presets use.
+IMAGE = ImageInput(
+    height=224,
+    width=224,
+    mean=(0.485, 0.456, 0.406),
+    std=(0.229, 0.224, 0.225),
+    margin=232 / 224,
+)
+
+
+def classes() -> tuple[str, ...]:
+    """The 1000 names."""
+    from torchvision.models import MobileNet_V2_Weights
+
+    return tuple(MobileNet_V2_Weights.DEFAULT.meta["categories"])
