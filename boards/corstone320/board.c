@@ -1,0 +1,13 @@
+/* Arm Corstone-320 on the MPS4 board, simulated by Arm's FVP; QEMU's mps3-an547 stands in. */
+#include "cmrt/board.h"
+#include "cmrt/system_counter.h"
+
+void cm_board_init(void)
+{
+    cm_system_counter_start();
+}
+
+uint64_t cm_board_ticks(void)
+{
+    return cm_system_counter_ticks();
+}
