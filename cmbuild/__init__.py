@@ -1,0 +1,1 @@
+"""From a PyTorch model to verified firmware on Arm Cortex-M."""

@@ -1,0 +1,1 @@
+"""Launchers: ways to get an image executed, one module each."""

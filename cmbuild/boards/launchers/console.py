@@ -1,0 +1,42 @@
+"""What an image says on its console: records, one a line, which begin with `cmrt`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+PREFIX = "cmrt "
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line that runtime/runner/text.c wrote: a kind, then words and hexadecimal numbers."""
+
+    kind: str
+    words: tuple[str, ...]
+
+    def number(self, index: int) -> int:
+        """Raises ValueError if there is no such number."""
+        if index >= len(self.words):
+            raise ValueError(f"record {self.kind} has no word {index}")
+        return int(self.words[index], 16)
+
+    @property
+    def status(self) -> int | None:
+        """The status that a run ended with; None in all records but a well-formed last one."""
+        if self.kind != "end" or len(self.words) != 1:
+            return None
+        try:
+            return self.number(0)
+        except ValueError:
+            return None
+
+
+def records(lines: Iterable[str]) -> tuple[Record, ...]:
+    """The records among the lines of a console."""
+    found = []
+    for line in lines:
+        if line.startswith(PREFIX):
+            kind, *words = line.split()[1:] or [""]
+            found.append(Record(kind, tuple(words)))
+    return tuple(found)

@@ -1,0 +1,84 @@
+"""Link scripts: made from a board's regions, or the board's own, held to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.board import Board, Region
+
+FILE = "link.ld"
+"""In a board's folder, in place of one that is made."""
+
+_NULL_BYTES = 4096  # of runtime/cortexm/protect.c
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+_NUMBER = r"(0[xX][0-9a-fA-F]+|\d+)([KM]?)"
+
+
+def link_script(board: Board, folder: Path) -> Path:
+    """The board's own script, or one that is written to the folder."""
+    own = board.folder / FILE
+    if own.is_file():
+        return own
+    script = folder / FILE
+    script.write_text(render(board))
+    return script
+
+
+def render(board: Board) -> str:
+    """The script that the template makes of a board with memory."""
+    from jinja2 import Environment, StrictUndefined
+
+    template = (paths.runtime() / "cortexm" / f"{FILE}.j2").read_text()
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(template).render(
+        regions=board.regions.values(),
+        layout=board.layout,
+        stack=board.stack,
+        workspace_end=_workspace_end(board),
+        null_in_use=_null_in_use(board),
+        baud=board.serial.baud if board.serial else None,
+    )
+
+
+def _null_in_use(board: Board) -> bool:
+    """Whether a part of an image may be where a null pointer leads to."""
+    assert board.layout is not None
+    used = {getattr(board.layout, part.name) for part in fields(board.layout)}
+    return any(board.regions[name].origin < _NULL_BYTES for name in used if name is not None)
+
+
+def _workspace_end(board: Board) -> int:
+    """The end of the memory that the board has, and all that simulate it."""
+    assert board.layout is not None
+    region = board.regions[board.layout.workspace or board.layout.arena]
+    others = (r for launcher in board.launchers for r in launcher.memory or ())
+    return min([region.end, *(r.end for r in others if r.origin <= region.origin < r.end)])
+
+
+def disagreement(script: str, regions: Mapping[str, Region]) -> tuple[str, str] | None:
+    """The first region that a board's own script has not, or elsewhere; and how."""
+    found = _memory(script)
+    for name, region in regions.items():
+        if name not in found:
+            return name, f"{FILE} has no such region"
+        if found[name] != (region.origin, region.size):
+            origin, size = found[name]
+            return name, f"{FILE} has it at 0x{origin:08x} with 0x{size:x} bytes"
+    return None
+
+
+def _memory(script: str) -> dict[str, tuple[int, int]]:
+    """Origin and size by name, as far as they are numbers."""
+    block = re.search(r"\bMEMORY\s*\{([^}]*)\}", re.sub(r"/\*.*?\*/", "", script, flags=re.DOTALL))
+    if block is None:
+        return {}
+    entry = rf"(\w+)\s*(?:\([^)]*\))?\s*:\s*ORIGIN\s*=\s*{_NUMBER}\s*,\s*LENGTH\s*=\s*{_NUMBER}"
+    return {
+        name: (int(origin, 0) * _UNITS[unit], int(length, 0) * _UNITS[units])
+        for name, origin, unit, length, units in re.findall(entry, block[1])
+    }

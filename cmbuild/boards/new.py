@@ -1,0 +1,115 @@
+"""New boards: a folder that links at once, from a core and where its memory is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from cmbuild.boards.board import Memory, Region
+from cmbuild.boards.descriptor import FILE, parse_size, read_board
+from cmbuild.errors import UsageError
+from cmbuild.files import write
+from cmbuild.strictfile import BrokenFile
+from cmcompiler.suggest import did_you_mean
+from cmcompiler.target import BEST_ISA
+
+SKELETON = Path(__file__).parent / "skeleton"
+
+_MOST_STACK = 16 << 10
+_NO_CYCLE_COUNTER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
+_ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the most that the architectures' NVICs can have
+
+
+class Exists(UsageError):
+    template = "{folder} is there already"
+    hint = "choose another name, or --dir"
+
+
+class BadName(UsageError):
+    template = "{name!r} is no name for a board"
+    hint = "small letters, digits, _ and - make one"
+
+
+class BadMemory(UsageError):
+    template = "--{option} {text}: {problem}"
+    hint = "ORIGIN:SIZE is wanted, as in 0x20000000:256K"
+
+
+def parse_memory(kind: Memory, text: str) -> Region:
+    """The region of a kind, from `0x20000000:256K`.
+
+    Raises:
+        BadMemory: it is something else.
+    """
+    origin, _, size = text.partition(":")
+    if not re.fullmatch(r"0x[0-9a-fA-F]{1,8}|\d+", origin):
+        raise BadMemory(option=kind.value, text=text, problem=f"{origin!r} is no address")
+    try:
+        return Region(
+            kind.value, kind, int(origin, 16 if origin.startswith("0x") else 10), parse_size(size)
+        )
+    except ValueError as error:
+        raise BadMemory(option=kind.value, text=text, problem=str(error)) from error
+
+
+def make_board(
+    name: str, place: Path, *, cpu: str, fpu: str | None, flash: Region, ram: Region
+) -> Path:
+    """Writes the folder <place>/<name>.
+
+    Raises:
+        BadName, Exists, NotWritable.
+        UsageError: an unknown core, or what board.toml must not say of memory.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+        raise BadName(name=name)
+    if cpu not in BEST_ISA:
+        raise UsageError(message=f"no such core: {cpu!r}", hint=did_you_mean(cpu, BEST_ISA))
+    folder = place / name
+    if folder.exists():
+        raise Exists(folder=folder)
+    small = cpu in ("cortex-m0", "cortex-m0plus")
+    values = {
+        "name": name,
+        "cpu": cpu,
+        "fpu": fpu,
+        "flash": flash,
+        "ram": ram,
+        "stack": min(_MOST_STACK, ram.size // 32 * 8),
+        "size": _size,
+        "interrupts": _ARMV6_M_INTERRUPTS if small else _INTERRUPTS,
+        "counts_cycles": cpu not in _NO_CYCLE_COUNTER,
+    }
+    for source in sorted(SKELETON.glob("*.j2")):
+        write(folder / source.stem, _render(source.read_text(), values))
+    try:
+        read_board(folder)
+    except BrokenFile as error:
+        _remove(folder)
+        problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
+        raise UsageError(message=problem, hint=error.hint) from error
+    return folder
+
+
+def _render(template: str, values: Mapping[str, object]) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(template).render(values)
+
+
+def _size(size: int) -> str:
+    """As board.toml has it: `"256K"`, or the bytes."""
+    for unit, scale in (("M", 1 << 20), ("K", 1 << 10)):
+        if size and size % scale == 0:
+            return f'"{size // scale}{unit}"'
+    return str(size)
+
+
+def _remove(folder: Path) -> None:
+    for source in SKELETON.glob("*.j2"):
+        (folder / source.stem).unlink(missing_ok=True)
+    folder.rmdir()

@@ -1,0 +1,93 @@
+"""Where boards are found: in the tree, in the project, on a path, in installed packages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.board import Board
+from cmbuild.boards.descriptor import FILE, read_board
+from cmbuild.errors import UnknownName, UsageError
+
+GROUP = "cmbuild.boards"
+"""Entry points: each names a package that holds board folders."""
+
+
+class MissingFolder(UsageError):
+    template = "CMBUILD_BOARD_PATH: {folder} is no folder"
+
+
+class BrokenPackage(UsageError):
+    template = "the entry point {name!r} of {group} names {module!r}, which is no package: {reason}"
+    hint = "repair or uninstall the distribution {distribution}, which brings it"
+
+
+def board_folders(
+    project: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> dict[str, Path]:
+    """Folders of all boards by name. Earlier places win: project, path, packages, the tree.
+
+    Args:
+        project: the folder whose `boards` folder is searched; by default the current one.
+
+    Raises:
+        MissingFolder: $CMBUILD_BOARD_PATH names a folder that is not there.
+        BrokenPackage: an installed distribution names a package that is not there.
+    """
+    found: dict[str, Path] = {}
+    for place in _places(project or Path.cwd(), environ):
+        for descriptor in sorted(place.glob(f"*/{FILE}")):
+            found.setdefault(descriptor.parent.name, descriptor.parent.resolve())
+    return dict(sorted(found.items()))
+
+
+def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
+    """A board by name.
+
+    Args:
+        folders: where to look; by default all that board_folders finds.
+
+    Raises:
+        UnknownName: with the nearest known one.
+        BrokenFile: it is there, but its board.toml is not right.
+    """
+    if folders is None:
+        folders = board_folders()
+    if name not in folders:
+        raise UnknownName(kind="board", name=name, known=folders)
+    return read_board(folders[name])
+
+
+def _places(project: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    yield project / "boards"
+    for entry in filter(None, environ.get("CMBUILD_BOARD_PATH", "").split(os.pathsep)):
+        if not Path(entry).is_dir():
+            raise MissingFolder(folder=entry)
+        yield Path(entry)
+    for point in entry_points(group=GROUP):
+        yield from _package(point)
+    yield paths.boards()
+
+
+def _package(point: EntryPoint) -> Iterator[Path]:
+    """The folders of a package; one that holds only boards needs no __init__.py, and may then be in
+    several places.
+    """
+    spec, reason = None, "it is not installed"
+    try:
+        spec = find_spec(point.module)
+    except Exception as error:  # looking imports the packages around it, whose code is not ours
+        reason = f"{type(error).__name__}: {error}"
+    if spec is None or spec.submodule_search_locations is None:
+        raise BrokenPackage(
+            name=point.name,
+            group=GROUP,
+            module=point.module,
+            reason=reason if spec is None else "it is a module",
+            distribution=point.dist.name if point.dist is not None else "unknown",
+        )
+    yield from map(Path, spec.submodule_search_locations)

@@ -1,0 +1,98 @@
+"""cmbuild bench"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.session import Session
+    from cmbuild.stages.simulate import Simulate
+
+EPILOG = """\b
+Examples:
+  cmbuild bench --models resnet8,ds_cnn --boards corstone300,microbit
+  cmbuild bench --boards corstone300,corstone300:scalar --markdown table.md
+  cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
+  cmbuild bench --models net.py:make,model.pte --csv figures.csv -j 2
+
+Without --models or --boards: all that can be run. A model that fails on a board is
+told with the reason, the others go on, and the exit status is 1.
+"""
+
+
+@click.command("bench", epilog=EPILOG, short_help="Run models on boards; compare with upstream.")
+@click.option("--models", metavar="A,B", help="Names of `cmbuild models`, or files.")
+@click.option("--boards", metavar="X,Y", help="Of `cmbuild boards`; BOARD:ISA for a lower ISA.")
+@click.option("--toolchain", metavar="P,Q", help="gcc, clang, zig: compare what they build.")
+@click.option(
+    "--executor",
+    type=click.Choice(["static", "executorch", "both"]),
+    default="static",
+    help="executorch: ExecuTorch's own runtime; both: compare them.",
+)
+@options.executorch_root
+@click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table there.")
+@click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
+@options.build_dir
+@options.jobs
+@options.output
+def command(
+    *,
+    models: str | None,
+    boards: str | None,
+    toolchain: str | None,
+    executor: str,
+    executorch_root: Path | None,
+    csv_file: Path | None,
+    markdown: Path | None,
+    build_dir: Path,
+    jobs: int,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Run every model on every board, verify each, and show what it costs beside ExecuTorch's own
+    runtime where that was measured.
+    """
+    from cmbuild import bench
+    from cmbuild.cli.work import work
+    from cmbuild.files import write
+    from cmbuild.report.bench import BenchReport
+    from cmbuild.report.benchfiles import to_csv, to_markdown
+    from cmbuild.road import build_folder
+
+    executors = bench.Executors.named(executor, executorch_root)
+    requests = bench.requests(models, boards, toolchain, build_dir, executors)
+    named = {"models": models, "boards": boards, "toolchain": toolchain, "markdown": markdown}
+    chosen = [f"--{name} {value}" for name, value in named.items() if value is not None]
+    chosen += [f"--executor {executor}"] if executor != "static" else []
+    told = " ".join(["cmbuild bench", *chosen])
+
+    def stages(road: Road) -> list[Simulate]:
+        return [road.simulate(request) for request in requests]
+
+    def conclude(session: Session, runs: Sequence[Simulate]) -> None:
+        cells = [bench.cell(session, run) for run in runs]
+        session.reports = [BenchReport(cells)]
+        if csv_file is not None:
+            write(csv_file, to_csv(cells))
+        if markdown is not None:
+            write(markdown, to_markdown(cells, told))
+        bench.check(cells)
+
+    return work(
+        stages,
+        list(map(build_folder, requests)),
+        conclude=conclude,
+        logs=build_dir.absolute() / "logs",
+        json=as_json,
+        verbose=verbose,
+        jobs=jobs,
+        keep_going=True,
+    )

@@ -1,0 +1,32 @@
+"""cmbuild boards"""
+
+from __future__ import annotations
+
+import click
+
+from cmbuild.cli import options
+
+
+@click.command("boards", short_help="The boards there are; with NAME, all about one.")
+@click.argument("name", required=False, shell_complete=options.complete_boards)
+@options.json
+def command(name: str | None, as_json: bool) -> int:
+    """List the boards, or tell all about the one of that NAME.
+
+    Boards are folders with a board.toml, found in ./boards, in the folders of
+    $CMBUILD_BOARD_PATH, in installed packages, and in cmbuild itself; the first of a name wins.
+    """
+    from cmbuild.boards.inspection import builders, flashers, runners
+    from cmbuild.boards.registry import board_folders, find_board
+    from cmbuild.report.boards import BoardReport, BoardsReport
+    from cmbuild.report.choice import reporter
+
+    folders = board_folders()
+    if name is not None:
+        board = find_board(name, folders)
+        means = (list(found(board)) for found in (runners, flashers, builders))
+        reporter(as_json).close([BoardReport(board, *means)], None)
+    else:
+        boards = [find_board(known, folders) for known in folders]
+        reporter(as_json).close([BoardsReport(boards)], None)
+    return 0

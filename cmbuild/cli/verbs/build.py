@@ -1,0 +1,52 @@
+"""cmbuild build"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.session import Session
+    from cmbuild.stages.runner import Runner
+
+EPILOG = """\b
+Examples:
+  cmbuild build mv2 --board corstone300
+  cmbuild build model.pte --board corstone300 --io int8 --build-dir out
+"""
+
+
+@click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without a run.")
+@options.model
+@options.build
+@options.jobs
+@options.output
+def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
+    """Export, plan and build MODEL for a board; tell what it takes of the board's memory."""
+    from cmbuild.cli.work import work
+    from cmbuild.request import BuildRequest
+    from cmbuild.road import build_folder
+
+    request = BuildRequest(**chosen)
+    folder = build_folder(request)
+
+    def stages(road: Road) -> list[Runner]:
+        return [road.runner(request)]
+
+    def conclude(session: Session, runners: Sequence[Runner]) -> None:
+        session.reports += [runner.report() for runner in runners]
+
+    return work(
+        stages,
+        [folder],
+        conclude=conclude,
+        logs=folder / "logs",
+        json=as_json,
+        verbose=verbose,
+        jobs=jobs,
+    )

@@ -1,0 +1,40 @@
+"""cmbuild clean"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cmbuild.cli import options
+
+EPILOG = """\b
+Examples:
+  cmbuild clean                             # all builds in ./build
+  cmbuild clean mv2 --board corstone300     # one
+  cmbuild clean --cache                     # exports and libraries of this user
+"""
+
+
+@click.command("clean", epilog=EPILOG, short_help="Remove what was built.")
+@click.argument("model", required=False, shell_complete=options.complete_models)
+@click.option("--board", "-b", metavar="NAME", help="Only this board's builds.")
+@click.option("--cache", is_flag=True, help="Exports, libraries and references instead of builds.")
+@options.build_dir
+def command(model: str | None, board: str | None, cache: bool, build_dir: Path) -> int:
+    """Remove builds, all or those of MODEL; what they need can be made again.
+
+    A folder that another command is building in is waited for.
+    """
+    from cmbuild.cleaning import clean_builds, clean_cache
+    from cmbuild.errors import UsageError
+    from cmbuild.report.choice import reporter
+
+    note = reporter(json=False).note
+    if cache:
+        if model or board:
+            raise UsageError(message="--cache is shared by all models and boards")
+        clean_cache(note)
+    else:
+        clean_builds(build_dir, model, board, note)
+    return 0

@@ -1,0 +1,95 @@
+"""cmbuild conformance"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.stages.tests import Tests
+
+EPILOG = """\b
+Examples:
+  cmbuild conformance --board corstone300
+  cmbuild conformance --board mps2-an505 -k "conv or linear" --junit results.xml
+  cmbuild conformance --board corstone300 --isa scalar --json
+
+Your own CortexMTester tests run on a board with
+  pytest -p cmbuild.pytest_plugin --cmbuild-board corstone300
+
+\b
+Exit status: 0 none failed; 1 some did; 2 usage; 3 something is missing on
+this machine; 130 Ctrl-C.
+"""
+
+
+@click.command(
+    "conformance", epilog=EPILOG, short_help="Run ExecuTorch's own Cortex-M tests on a board."
+)
+@click.option(
+    "--board",
+    "-b",
+    default="corstone300",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=options.complete_boards,
+    help="See `cmbuild boards`.",
+)
+@click.option("--isa", metavar="ISA", help="Use less than the board's best: scalar, dsp or mve.")
+@options.toolchain
+@click.option("--launcher", metavar="NAME", help="fvp, qemu or native; by default the best here.")
+@click.option("-k", "expression", metavar="EXPR", help="Only tests that match, as for pytest.")
+@click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
+@options.build_dir
+@click.option(
+    "--jobs",
+    "-j",
+    "-n",
+    type=click.IntRange(min=1),
+    default=lambda: min(os.cpu_count() or 1, 8),
+    show_default="one a core",
+    metavar="N",
+    help="Tests to run at once.",
+)
+@options.output
+def command(
+    *,
+    board: str,
+    isa: str | None,
+    toolchain: str | None,
+    launcher: str | None,
+    expression: str | None,
+    junit: Path | None,
+    build_dir: Path,
+    jobs: int,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Run the tests that the installed executorch has of its Cortex-M backend, every program on a
+    board and compared to the bit with the reference; ExecuTorch's own tolerances hold as well.
+    """
+    from cmbuild.cli.work import work
+    from cmbuild.request import ConformanceRequest
+
+    request = ConformanceRequest(
+        board=board,
+        isa=isa,
+        toolchain=toolchain,
+        launcher=launcher,
+        expression=expression,
+        junit=junit,
+        jobs=jobs,
+        build_dir=build_dir,
+    )
+
+    def stages(road: Road) -> list[Tests]:
+        return [road.tests(request)]
+
+    folder = request.folder
+    return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=1)

@@ -1,0 +1,106 @@
+"""cmbuild debug"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.stages.simulate import Simulate
+    from cmbuild.stages.stage import Stage
+
+EPILOG = """\b
+Examples:
+  cmbuild debug mv2 --board corstone300
+  cmbuild debug model.pte --board rp2350 --gdb-port 3333 --no-gdb
+  cmbuild debug mlp --board rp2350 --on hardware --method openocd
+
+The image waits before its first instruction. It ends with gdb, and without
+gdb when whoever has connected kills it, or with Ctrl-C.
+
+\b
+Exit status: 0 it ended; 1 it could not be built or started;
+2 usage, or a launcher without a gdb server; 3 something is missing; 130 Ctrl-C.
+"""
+
+
+@click.command("debug", epilog=EPILOG, short_help="Run a model's image under gdb.")
+@options.model
+@options.firmware
+@click.option("--launcher", metavar="NAME", help="By default the first here with a gdb server.")
+@options.place("hardware: a real board, through a debug probe.")
+@click.option(
+    "--method",
+    "flash_method",
+    metavar="NAME",
+    help="Of a real board: probe-rs, pyocd or openocd; by default the first here.",
+)
+@click.option("--probe", metavar="SERIAL", help="The debug probe, if there are several.")
+@click.option("--gdb", metavar="PROGRAM", help="By default arm-none-eabi-gdb or gdb-multiarch.")
+@click.option("--no-gdb", is_flag=True, help="Wait for another debugger, such as VS Code's.")
+@click.option(
+    "--gdb-port",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Where the simulator waits; by default any free one.",
+)
+@options.jobs
+@click.option("--verbose", "-v", is_flag=True, help="Show the commands that are run.")
+def command(
+    *,
+    launcher: str | None,
+    gdb: str | None,
+    no_gdb: bool,
+    gdb_port: int | None,
+    jobs: int,
+    verbose: bool,
+    **chosen: Any,
+) -> int:
+    """Build MODEL for a board, load the image into its simulator or onto a real one, and attach
+    gdb where there is one. Prints what VS Code needs to attach.
+    """
+    from cmbuild.boards.registry import find_board
+    from cmbuild.cli.work import work
+    from cmbuild.debug import debug, find_gdb, free_port, launcher_with_server, probe, simulator
+    from cmbuild.flash.method import Way
+    from cmbuild.report.choice import reporter
+    from cmbuild.request import RunRequest
+    from cmbuild.road import build_folder
+    from cmbuild.session import Session
+
+    request = RunRequest(**chosen)
+    board, port = find_board(request.board), gdb_port or free_port()
+    way = Way(probe=request.probe)
+    program = None if no_gdb else find_gdb(gdb)
+    folder = build_folder(request)
+    if request.on == "hardware":
+        probe(board, folder, request.flash_method, way, port)  # if there is none, tell at once
+    else:
+        place = launcher_with_server(board, launcher)
+    runs: list[Simulate] = []
+
+    def stages(road: Road) -> Sequence[Stage]:
+        runs.append(road.simulate(request))
+        return [runs[0].runner, runs[0].reference]
+
+    def start() -> None:
+        runner, streams = runs[0].runner, folder / "debug"
+        if request.on == "hardware":
+            server = probe(board, runner.image, request.flash_method, way, port)
+        else:
+            server = simulator(place, runner, runs[0].reference, streams, port)
+        debug(session, server, logs / "debug.txt", program)
+
+    logs = folder / "logs"
+    status = work(stages, [folder], logs=logs, json=False, verbose=verbose, jobs=jobs)
+    if status != 0:
+        return status
+    session = Session(reporter(json=False, verbose=verbose), logs)
+    session.start()
+    session.attempt(start)
+    return session.finish()

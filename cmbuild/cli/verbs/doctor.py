@@ -1,0 +1,25 @@
+"""cmbuild doctor"""
+
+from __future__ import annotations
+
+import click
+
+from cmbuild.cli import options
+
+
+@click.command("doctor", short_help="What this machine has, and how to get what it lacks.")
+@options.json
+def command(as_json: bool) -> int:
+    """Show every component that cmbuild uses: version, place, what needs it, how to install it.
+
+    \b
+    Exit status: 0 nothing is missing; 3 something is.
+    """
+    from cmbuild.doctor import components
+    from cmbuild.errors import ExitCode
+    from cmbuild.report.choice import reporter
+    from cmbuild.report.doctor import DoctorReport
+
+    found = components()
+    reporter(as_json).close([DoctorReport(found)], None)
+    return ExitCode.MISSING if any(component.is_lacking for component in found) else ExitCode.FINE

@@ -1,0 +1,62 @@
+"""cmbuild export"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.session import Session
+    from cmbuild.stages.export import Export
+
+EPILOG = """\b
+Examples:
+  cmbuild export mv2 --target cortex-m55
+  cmbuild export ds_cnn resnet8 --target cortex-m33 --output-dir programs
+  cmbuild export net.py:make --calibration samples.npz --output-dir .
+
+Exports are kept and shared: another one of the same model, target and options takes no time.
+"""
+
+
+@click.command("export", epilog=EPILOG, short_help="Quantise and lower models to .pte programs.")
+@click.argument("models", nargs=-1, required=True, shell_complete=options.complete_models)
+@click.option("--target", default="cortex-m55", show_default=True, metavar="CPU", help="The core.")
+@options.export
+@click.option(
+    "--output-dir",
+    "-o",
+    type=options.FILE,
+    metavar="DIR",
+    help="Gets MODEL.pte, and MODEL.npz with samples.",
+)
+@options.output
+def command(
+    models: tuple[str, ...],
+    target: str,
+    output_dir: Path | None,
+    as_json: bool,
+    verbose: bool,
+    **chosen: Any,
+) -> int:
+    """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
+    from cmbuild import paths
+    from cmbuild.cli.work import work
+    from cmbuild.request import ModelRequest
+
+    requests = [ModelRequest(model=model, **chosen) for model in models]
+
+    def stages(road: Road) -> list[Export]:
+        return [road.export(request, target) for request in requests]
+
+    def conclude(session: Session, exports: Sequence[Export]) -> None:
+        session.reports += [export.report(output_dir) for export in exports]
+
+    logs = paths.cache() / "logs"
+    return work(stages, [], conclude=conclude, logs=logs, json=as_json, verbose=verbose, jobs=1)

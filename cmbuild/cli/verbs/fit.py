@@ -1,0 +1,85 @@
+"""cmbuild fit"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.session import Session
+    from cmbuild.stages.export import Export
+
+EPILOG = """\b
+Examples:
+  cmbuild fit
+  cmbuild fit mv2 --board rp2350 --io int8
+  cmbuild fit model.pte ds_cnn --json
+
+Programs come from the cache; --export makes those that are not there.
+Weights and arena are exact. Code is what would be linked of the libraries in
+the cache, and marked where there is none: `cmbuild build` tells the truth.
+
+\b
+Exit status: 0 fine; 1 a MODEL does not fit a --board, or no board if none is
+named; 2 usage; 3 there is no program of a MODEL, nor of any; 130 Ctrl-C.
+"""
+
+
+@click.command("fit", epilog=EPILOG, short_help="Tell which models fit which boards, at once.")
+@click.argument("models", nargs=-1, shell_complete=options.complete_models)
+@click.option(
+    "--board",
+    "-b",
+    "boards",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=options.complete_boards,
+    help="See `cmbuild boards`; by default all.",
+)
+@options.io
+@click.option("--export", is_flag=True, help="Export the models that were not exported yet.")
+@options.json
+def command(
+    models: tuple[str, ...], boards: tuple[str, ...], io: str, export: bool, as_json: bool
+) -> int:
+    """Tell which MODELS fit which boards, or by how much they do not, without a build."""
+    from cmbuild import paths
+    from cmbuild.cli.work import work
+    from cmbuild.fit import Fits, boards_with_memory, check
+    from cmbuild.report.fit import FitReport
+    from cmbuild.request import BuildRequest
+    from cmcompiler import zoo
+
+    chosen, places = models or tuple(zoo.names()), boards_with_memory(boards)
+    requests = [
+        BuildRequest(model=model, board=place.name, io=io, build_dir=Path())
+        for model in chosen
+        for place in places
+    ]
+    fits: list[Fits] = []
+
+    def exports(road: Road) -> Sequence[Export]:
+        fits.append(Fits(road))
+        return fits[0].missing(requests) if export else ()
+
+    def conclude(session: Session, _: Sequence[Export]) -> None:
+        cells = [fits[0].cell(request) for request in requests]
+        if any(cell.need is not None for cell in cells):
+            session.reports.append(FitReport(cells))
+        check(cells, models, boards)
+
+    return work(
+        exports,
+        [],
+        conclude=conclude,
+        logs=paths.cache() / "logs",
+        json=as_json,
+        verbose=False,
+        jobs=1,
+    )

@@ -1,0 +1,56 @@
+"""cmbuild flash"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.stages.flash import Flash
+
+EPILOG = """\b
+Examples:
+  cmbuild flash mlp --board rp2350
+  cmbuild flash mlp --board rp2350 --method picotool
+  cmbuild flash model.pte --board rp2350 --dry-run
+
+\b
+Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
+3 no board is there, or the method's program is missing; 130 Ctrl-C.
+"""
+
+
+@click.command("flash", epilog=EPILOG, short_help="Put firmware for a model onto a real board.")
+@options.model
+@options.firmware
+@click.option(
+    "--method",
+    "flash_method",
+    metavar="NAME",
+    help="uf2, picotool, probe-rs, pyocd or openocd; by default the first possible here.",
+)
+@options.real_board
+@click.option("--dry-run", is_flag=True, help="Build; say what would be done, and do not do it.")
+@options.timeout("For the board or the program that flashes it.")
+@options.jobs
+@options.output
+def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
+    """Export, plan and build MODEL for a board, and put it there.
+
+    A Pico 2 shows its volume if you hold BOOTSEL while you plug it in.
+    """
+    from cmbuild.cli.work import work
+    from cmbuild.request import FlashRequest
+    from cmbuild.road import build_folder
+
+    request = FlashRequest(**chosen)
+    folder = build_folder(request)
+
+    def stages(road: Road) -> list[Flash]:
+        return [road.flash(road.runner(request), request)]
+
+    return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=jobs)

@@ -1,0 +1,22 @@
+"""cmbuild models"""
+
+from __future__ import annotations
+
+import click
+
+from cmbuild.cli import options
+
+
+@click.command("models", short_help="The models that come with cmbuild.")
+@options.json
+def command(as_json: bool) -> int:
+    """List the models that `cmbuild run` knows by name.
+
+    Your own models are given as path.py[:callable], path.pt2 or path.pte instead.
+    """
+    from cmbuild.report.choice import reporter
+    from cmbuild.report.models import ModelsReport
+    from cmcompiler import zoo
+
+    reporter(as_json).close([ModelsReport(zoo.models())], None)
+    return 0

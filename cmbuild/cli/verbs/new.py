@@ -1,0 +1,66 @@
+"""cmbuild new"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cmbuild.cli import options
+
+EPILOG = """\b
+Example:
+  cmbuild new board mine --cpu cortex-m4 \\
+      --flash 0x08000000:1M --ram 0x20000000:256K
+  cmbuild build mlp --board mine
+"""
+
+
+@click.group(
+    "new",
+    epilog=EPILOG,
+    invoke_without_command=True,
+    short_help="Begin something of your own: a board.",
+)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Begin something of your own."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@command.command("board", epilog=EPILOG)
+@click.argument("name")
+@click.option("--cpu", required=True, metavar="CORE", help="cortex-m0 to cortex-m85.")
+@click.option("--flash", required=True, metavar="ORIGIN:SIZE", help="As 0x08000000:1M.")
+@click.option("--ram", required=True, metavar="ORIGIN:SIZE", help="As 0x20000000:256K.")
+@click.option("--fpu", metavar="KIND", help="double, single or none; by default the core's best.")
+@click.option(
+    "--dir",
+    "place",
+    type=options.FILE,
+    default="boards",
+    show_default=True,
+    metavar="DIR",
+    help="Gets the folder NAME. ./boards is searched; others by CMBUILD_BOARD_PATH.",
+)
+def board(*, name: str, cpu: str, flash: str, ram: str, fpu: str | None, place: Path) -> int:
+    """Write a folder for a board, for which firmware can be built at once.
+
+    The files are yours to change: docs/boards.md tells of all that they may say.
+    """
+    from cmbuild.boards.board import Memory
+    from cmbuild.boards.new import make_board, parse_memory
+
+    folder = make_board(
+        name,
+        place,
+        cpu=cpu,
+        fpu=fpu,
+        flash=parse_memory(Memory.FLASH, flash),
+        ram=parse_memory(Memory.RAM, ram),
+    )
+    for path in sorted(folder.iterdir()):
+        click.echo(f"  wrote     {path}")
+    click.echo(f"  try       cmbuild build mlp --board {name}")
+    return 0

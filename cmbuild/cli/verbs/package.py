@@ -1,0 +1,91 @@
+"""cmbuild package"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.session import Session
+    from cmbuild.stages.package import Package
+
+EPILOG = """\b
+Examples:
+  cmbuild package mv2 --as zephyr --target cortex-m55 --output-dir mv2-package
+  cmbuild package model.pte --as source --target cortex-m33 --io int8 -o kws
+
+The package holds the model's C source, its weights, a header with shapes and
+scales, test vectors with the outputs that the reference gives, and checksums.
+A Zephyr application takes it by cmbuild_add_model(app FOLDER), without Python;
+with --as source any other CMake project by add_subdirectory(FOLDER).
+"""
+
+
+@click.command(
+    "package", epilog=EPILOG, short_help="Make a model's source a package for another build."
+)
+@options.model
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["zephyr", "source"]),
+    default="zephyr",
+    show_default=True,
+    help="Whose build it is for; source: any, with the runtime's C files.",
+)
+@click.option("--target", default="cortex-m55", show_default=True, metavar="CPU", help="The core.")
+@click.option("--isa", metavar="ISA", help="Use less than the core's best: scalar, dsp or mve.")
+@options.export
+@options.method
+@options.io
+@click.option(
+    "--samples",
+    "-n",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many test vectors; by default one.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    type=options.FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Test vectors: .npy, .pt or picture, once for each input; or one .npz.",
+)
+@click.option(
+    "--output-dir", "-o", type=options.FILE, metavar="DIR", help="Gets the package as well."
+)
+@options.build_dir
+@options.output
+def command(as_json: bool, verbose: bool, inputs: tuple[Path, ...], **chosen: Any) -> int:
+    """Export and plan MODEL for a core, and pack what a build needs that has no Python."""
+    from cmbuild.cli.work import work
+    from cmbuild.report.package import package_report
+    from cmbuild.request import PackageRequest
+    from cmbuild.road import package_folder
+
+    request = PackageRequest(inputs=inputs, **chosen)
+    folder = package_folder(request)
+
+    def stages(road: Road) -> list[Package]:
+        return [road.package(request)]
+
+    def conclude(session: Session, packages: Sequence[Package]) -> None:
+        session.reports += [package_report(each, request.output_dir) for each in packages]
+
+    return work(
+        stages,
+        [folder],
+        conclude=conclude,
+        logs=folder / "logs",
+        json=as_json,
+        verbose=verbose,
+        jobs=1,
+    )

@@ -1,0 +1,80 @@
+"""cmbuild run"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.stages.simulate import Simulate
+
+EPILOG = """\b
+Examples:
+  cmbuild run mv2 --board corstone300
+  cmbuild run digits --board corstone300 --isa scalar -n 20
+  cmbuild run mv2 --board corstone300 --input dog.jpg --output-dir out
+  cmbuild run net.py:make --board native --json
+  cmbuild run mlp --board rp2350 --on hardware
+
+MODEL is a name of `cmbuild models`, path.py[:callable], path.pt2 or path.pte.
+A .pte needs no torch; without --input it is run on seeded random samples.
+
+\b
+Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
+2 usage or unreadable input; 3 something is missing on this machine; 130 Ctrl-C.
+"""
+
+
+@click.command(
+    "run", epilog=EPILOG, short_help="Export, build and run a model; verify its outputs."
+)
+@options.model
+@options.build
+@click.option(
+    "--samples", "-n", type=click.IntRange(min=1), metavar="N", help="How many; by default one."
+)
+@click.option(
+    "--input",
+    "inputs",
+    type=options.FILE,
+    multiple=True,
+    metavar="FILE",
+    help="A .npy, .pt or picture, once for each input; or one .npz of samples.",
+)
+@click.option(
+    "--output-dir", type=options.FILE, metavar="DIR", help="Gets output_0.npy, … as well."
+)
+@click.option("--launcher", metavar="NAME", help="fvp, qemu or native; by default the best here.")
+@options.place("hardware: a real board, flashed first if it runs anything else.")
+@options.real_board
+@click.option(
+    "--flash-method", metavar="NAME", help="As `cmbuild flash --method`; for --on hardware."
+)
+@options.timeout("For the simulator or board; by default by the model's work.")
+@click.option(
+    "--reset", is_flag=True, help="Mutable buffers begin anew with each sample, not once."
+)
+@options.jobs
+@options.output
+def command(
+    as_json: bool, verbose: bool, jobs: int, inputs: tuple[Path, ...], **chosen: Any
+) -> int:
+    """Export, plan, build and run MODEL on a board, and compare its outputs to the bit with the
+    reference.
+    """
+    from cmbuild.cli.work import work
+    from cmbuild.request import RunRequest
+    from cmbuild.road import build_folder
+
+    request = RunRequest(inputs=inputs, **chosen)
+    folder = build_folder(request)
+
+    def stages(road: Road) -> list[Simulate]:
+        return [road.simulate(request)]
+
+    return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=jobs)

@@ -1,0 +1,114 @@
+"""cmbuild zephyr"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.road import Road
+    from cmbuild.stages.stage import Stage
+    from cmbuild.stages.west import Application
+
+EPILOG = """\b
+Examples:
+  cmbuild zephyr init ws
+  cmbuild zephyr run hello -b mps3/corstone300/an547 --workspace ws
+  cmbuild zephyr flash digits -b rpi_pico2/rp2350a/m33 --model digits-package
+
+\b
+SAMPLE is hello, mv2, digits, or the folder of an application of your own.
+Exit status: 0 fine; 1 failed; 2 usage; 3 something is missing on this machine:
+west, a workspace, a toolchain, a simulator; 130 Ctrl-C.
+"""
+
+
+@click.group("zephyr", epilog=EPILOG, short_help="Build, run and flash under Zephyr, by west.")
+def command() -> None:
+    """Drive west: make a workspace with Zephyr, build samples there, run and flash them."""
+
+
+_application = options.together(
+    click.argument("sample"),
+    click.option("--board", "-b", required=True, metavar="NAME", help="As Zephyr names it."),
+    click.option(
+        "--model",
+        metavar="MODEL",
+        help="In place of the sample's own: a package, a .pte, or what `package` takes.",
+    ),
+    click.option(
+        "--workspace",
+        type=options.FILE,
+        metavar="DIR",
+        help="By default the one around $ZEPHYR_BASE or the current folder.",
+    ),
+    options.timeout("For the run, or for the program that flashes."),
+    options.build_dir,
+    options.output,
+)
+
+
+@command.command("init", short_help="Make a workspace with Zephyr.")
+@click.argument("workspace", type=options.FILE)
+@options.build_dir
+@options.output
+def init(workspace: Path, build_dir: Path, as_json: bool, verbose: bool) -> int:
+    """Make WORKSPACE with the release of Zephyr that the samples are for; takes some gigabytes."""
+    from cmbuild.cli.work import work
+
+    def stages(road: Road) -> list[Stage]:
+        return [road.workspace(workspace, build_dir)]
+
+    logs = build_dir.absolute() / "zephyr" / "logs"
+    return work(stages, [], logs=logs, json=as_json, verbose=verbose, jobs=1)
+
+
+@command.command("build", short_help="Build a sample or an application.")
+@_application
+def build(as_json: bool, verbose: bool, **chosen: Any) -> int:
+    """Build SAMPLE for a board; the model is packaged as a part of the build."""
+    return _west(lambda application: application, as_json, verbose, chosen)
+
+
+@command.command("run", short_help="Build and run in the board's simulator.")
+@_application
+def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
+    """Build SAMPLE and run it in the simulator that Zephyr knows for the board, until it ends."""
+    from cmbuild.stages.west import Emulate
+
+    return _west(Emulate, as_json, verbose, chosen)
+
+
+@command.command("flash", short_help="Build and put onto a real board.")
+@_application
+def flash(as_json: bool, verbose: bool, **chosen: Any) -> int:
+    """Build SAMPLE and put it onto a real board, by Zephyr's runner for it."""
+    from cmbuild.stages.west import Program
+
+    return _west(Program, as_json, verbose, chosen)
+
+
+def _west(
+    goal: Callable[[Application], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
+) -> int:
+    from cmbuild.cli.work import work
+    from cmbuild.request import ApplicationRequest
+
+    request = ApplicationRequest(**chosen)
+
+    def stages(road: Road) -> Sequence[Stage]:
+        return [goal(road.application(request))]
+
+    return work(
+        stages,
+        [request.folder],
+        logs=request.folder / "logs",
+        json=as_json,
+        verbose=verbose,
+        jobs=1,
+    )

@@ -1,0 +1,1 @@
+"""ExecuTorch's own tests of its Cortex-M backend, run on boards of cmbuild's."""

@@ -1,0 +1,90 @@
+"""What tests came to, and the lines of JSON in which their process tells it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Outcome(Enum):
+    """How a test ended, in the order in which tables show it."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    """It failed, as its authors expect."""
+    XPASSED = "xpassed"
+    """It passed, though its authors expect it to fail."""
+
+
+class Event(BaseModel):
+    """One line from the process that runs the tests."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Collected(Event):
+    """How many tests there are."""
+
+    event: Literal["collected"] = "collected"
+    tests: int
+
+
+class Result(Event):
+    """One test, or a file of them that could not be read or was skipped as a whole.
+
+    Attributes:
+        test: pytest's node id below the folder of the suite.
+        outcome: see Outcome.
+        reason: why it did not pass, or was not expected to; one line.
+        details: all that pytest says of a failure.
+        seconds: wall time, preparation included.
+    """
+
+    event: Literal["result"] = "result"
+    test: str
+    outcome: Outcome
+    reason: str = ""
+    details: str = ""
+    seconds: float = 0.0
+
+    @property
+    def op(self) -> str:
+        """What is tested: `ops/conv` for a test in ops/test_conv.py."""
+        folder, _, name = self.test.partition("::")[0].removesuffix(".py").rpartition("/")
+        return "/".join(filter(None, (folder, name.removeprefix("test_"))))
+
+
+def read_event(line: str) -> Collected | Result | None:
+    """An event from a line, or None if the line is something else."""
+    for kind in (Result, Collected):
+        try:
+            return kind.model_validate_json(line)
+        except ValidationError:
+            continue
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many tests of an op came to what."""
+
+    op: str
+    counts: Counter[Outcome]
+
+    def __getitem__(self, outcome: Outcome) -> int:
+        return self.counts[outcome]
+
+
+def per_op(results: Iterable[Result]) -> list[Tally]:
+    """The tallies of all ops, in alphabetical order."""
+    ops: dict[str, Counter[Outcome]] = {}
+    for result in results:
+        ops.setdefault(result.op, Counter())[result.outcome] += 1
+    return [Tally(op, ops[op]) for op in sorted(ops)]

@@ -1,0 +1,58 @@
+"""Where ExecuTorch's tests of its Cortex-M backend are, and what they need."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.errors import Missing
+from cmbuild.tools import pip_command
+from cmbuild.versions import package
+
+PLACE = ("backends", "cortex_m", "test")
+EXTRA = "conformance"
+
+
+class NotInstalled(Missing):
+    template = "the Python package {package} is not installed"
+
+
+class NoTests(Missing):
+    template = "executorch {version} comes without the tests of its Cortex-M backend"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """
+    Attributes:
+        folder: of the tests; never written to.
+        version: of executorch.
+    """
+
+    folder: Path
+    version: str
+
+
+def find_suite(parallel: bool) -> Suite:
+    """The suite of the installed executorch; nothing of it is imported.
+
+    Args:
+        parallel: several tests are to be run at once.
+
+    Raises:
+        Missing: a package is not installed, or executorch has no tests.
+    """
+    needed = {"executorch": "executorch", "torch": "torch", "pytest": "pytest"}
+    if parallel:
+        needed["xdist"] = "pytest-xdist"
+    for name, distribution in needed.items():
+        if importlib.util.find_spec(name) is None:
+            raise NotInstalled(package=distribution, hint=pip_command(EXTRA))
+    version = package("executorch") or "of an unknown version"
+    spec = importlib.util.find_spec("executorch")
+    for place in (spec and spec.submodule_search_locations) or ():
+        folder = Path(place).joinpath(*PLACE)
+        if (folder / "tester.py").is_file():
+            return Suite(folder, version)
+    raise NoTests(version=version, hint=pip_command(EXTRA))

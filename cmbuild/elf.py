@@ -1,0 +1,218 @@
+"""ELF images: how big, where in memory, and what is at an address."""
+
+from __future__ import annotations
+
+import bisect
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import Symbol
+
+from cmbuild.errors import Failed
+
+
+class NoVectors(Failed):
+    template = "{image} has no section .vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes of an image.
+
+    Attributes:
+        weights: packed constants.
+        code: everything else that is loaded.
+        arena: activations.
+        static: variables, the stack not counted.
+        stack: reserved for the stack.
+    """
+
+    weights: int
+    code: int
+    arena: int
+    static: int
+    stack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Memory that the image occupies: loaded at `physical`, used at `address`."""
+
+    address: int
+    physical: int
+    size: int
+    loaded: int
+
+
+def sizes(image: Path) -> Sizes:
+    """From the sections that runtime/cortexm/link.ld.j2 makes; of a program for this computer,
+    whose sections are not ours, only weights and arena.
+    """
+    with _opened(image) as file:
+        named = {s.name: int(s["sh_size"]) for s in file.iter_sections() if s["sh_flags"] & 2}
+        arena = sum(size for name, size in _variables(file) if name == "cm_arena")
+    weights = named.get(".weights", 0)
+    if ".vectors" not in named:
+        return Sizes(weights, 0, arena, 0, 0)
+    variables = sum(named.get(name, 0) for name in (".hot", ".data", ".bss", ".fault_stack"))
+    code = (".vectors", ".hot", ".text", ".rodata", ".data")
+    loaded = sum(named.get(name, 0) for name in code)
+    return Sizes(weights, loaded, arena, variables, named.get(".stack", 0))
+
+
+def segments(image: Path) -> list[Segment]:
+    """Its PT_LOAD segments."""
+    with _opened(image) as file:
+        return [
+            Segment(s["p_vaddr"], s["p_paddr"], s["p_memsz"], s["p_filesz"])
+            for s in file.iter_segments("PT_LOAD")
+        ]
+
+
+def loaded(image: Path) -> list[tuple[int, bytes]]:
+    """Address and bytes of all that is loaded."""
+    with _opened(image) as file:
+        return [
+            (s["p_paddr"], s.data()) for s in file.iter_segments("PT_LOAD") if s["p_filesz"] > 0
+        ]
+
+
+def entry(image: Path) -> int:
+    """Where execution begins."""
+    with _opened(image) as file:
+        address: int = file["e_entry"]
+        return address
+
+
+class Vectors(NamedTuple):
+    """What the core takes from the vector table at reset."""
+
+    stack: int
+    reset: int
+
+
+def vectors(image: Path) -> Vectors:
+    """
+    Raises:
+        NoVectors: there is no table, or less than its first two words.
+    """
+    with _opened(image) as file:
+        section = file.get_section_by_name(".vectors")
+        data = b"" if section is None else section.data()
+    if len(data) < 8:
+        raise NoVectors(image=image)
+    return Vectors(*struct.unpack_from("<2I", data))
+
+
+def section_address(image: Path, name: str) -> int | None:
+    """Where a section is; None if there is none of that name."""
+    with _opened(image) as file:
+        section = file.get_section_by_name(name)
+        return None if section is None else int(section["sh_addr"])
+
+
+def symbol_address(image: Path, name: str) -> int | None:
+    """The address of a function; None if it defines none of that name."""
+    with _opened(image) as file:
+        return next((start for start, _, known in _functions(file) if known == name), None)
+
+
+def functions(image: Path) -> frozenset[str]:
+    """Names of the functions that it defines."""
+    with _opened(image) as file:
+        return frozenset(name for _, _, name in _functions(file))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    address: int
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """Functions and source lines of an image, each ordered by address."""
+
+    functions: tuple[tuple[int, int, str], ...]
+    lines: tuple[_Line, ...]
+
+    @classmethod
+    def read(cls, image: Path) -> Symbols:
+        with _opened(image) as file:
+            return cls(tuple(sorted(_functions(file))), tuple(_lines(file)))
+
+    def describe(self, address: int) -> str | None:
+        """`cm_copy (copy.c:31)`; None where no function is."""
+        address &= ~1
+        name = self._function(address)
+        if name is None:
+            return None
+        index = bisect.bisect_right(self.lines, address, key=lambda line: line.address) - 1
+        if index < 0 or self.lines[index].line == 0:
+            return name
+        return f"{name} ({self.lines[index].file}:{self.lines[index].line})"
+
+    def _function(self, address: int) -> str | None:
+        index = bisect.bisect_right(self.functions, address, key=lambda f: f[0]) - 1
+        if index < 0:
+            return None
+        start, size, name = self.functions[index]
+        return name if address < start + max(size, 2) else None
+
+
+class _opened:
+    def __init__(self, image: Path) -> None:
+        self._stream = image.open("rb")
+
+    def __enter__(self) -> ELFFile:
+        from elftools.elf.elffile import ELFFile
+
+        return ELFFile(self._stream)
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+
+def _functions(file: ELFFile) -> Iterator[tuple[int, int, str]]:
+    for symbol in _symbols(file):
+        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+            yield symbol["st_value"] & ~1, symbol["st_size"], symbol.name
+
+
+def _variables(file: ELFFile) -> Iterator[tuple[str, int]]:
+    for symbol in _symbols(file):
+        if symbol["st_info"]["type"] == "STT_OBJECT":
+            yield symbol.name, symbol["st_size"]
+
+
+def _symbols(file: ELFFile) -> Iterator[Symbol]:
+    from elftools.elf.sections import SymbolTableSection
+
+    table = file.get_section_by_name(".symtab")
+    if isinstance(table, SymbolTableSection):
+        yield from table.iter_symbols()
+
+
+def _lines(file: ELFFile) -> list[_Line]:
+    if not file.has_dwarf_info():
+        return []
+    dwarf, lines = file.get_dwarf_info(), []
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        names, first = program["file_entry"], 0 if program["version"] >= 5 else 1
+        for entry in program.get_entries():
+            state = entry.state
+            if state is None:
+                continue
+            name = names[state.file - first].name.decode(errors="replace")
+            line = 0 if state.end_sequence else state.line
+            lines.append(_Line(state.address, PurePosixPath(name).name, line))
+    return sorted(lines, key=lambda line: (line.address, line.line))

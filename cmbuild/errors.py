@@ -1,0 +1,138 @@
+"""Everything that may go wrong, each as one line and a hint, and the only place for exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from pathlib import Path
+from typing import ClassVar
+
+from cmcompiler.errors import CompilerError, Kind
+from cmcompiler.suggest import did_you_mean
+
+
+class ExitCode(IntEnum):
+    """What a command's status means; the same under plain doit."""
+
+    FINE = 0
+    FAILED = 1
+    """The work failed: mismatch, fault, will not fit, a valid program that we cannot run."""
+    USAGE = 2
+    """Usage, configuration, an unknown or unreadable input file."""
+    MISSING = 3
+    """Something is missing on this machine; the hint has the command that installs it."""
+    INTERRUPTED = 130
+
+
+class CmbuildError(Exception):
+    """Base of all errors that cmbuild raises on purpose.
+
+    A subclass sets `exit_code`, `template` and perhaps `hint`; both texts are formatted with the
+    keyword arguments of the constructor. An argument `hint=` replaces the class's hint as it is.
+
+    Attributes:
+        message: one line: what is wrong and where.
+        hint: what to do about it, or None.
+    """
+
+    exit_code: ClassVar[ExitCode] = ExitCode.FAILED
+    template: ClassVar[str] = "{message}"
+    hint: str | None = None
+
+    def __init__(self, **fields: object) -> None:
+        self.message = _one_line(self.template.format(**fields))
+        super().__init__(self.message)
+        if "hint" in fields:
+            self.hint = None if fields["hint"] is None else _one_line(str(fields["hint"]))
+        elif self.hint is not None:
+            self.hint = _one_line(self.hint.format(**fields))
+
+    def moved(self, old: Path, new: Path) -> None:
+        """The files that it speaks of are elsewhere now."""
+        self.message = self.message.replace(str(old), str(new))
+        self.args = (self.message,)
+        if self.hint is not None:
+            self.hint = self.hint.replace(str(old), str(new))
+
+
+class Failed(CmbuildError):
+    """The work failed, for a reason that needs no class of its own."""
+
+
+class UsageError(CmbuildError):
+    """A request that makes no sense, or an input that cannot be read."""
+
+    exit_code = ExitCode.USAGE
+
+
+class UnknownName(UsageError):
+    """A name that nothing has; the hint is the nearest known one, or all of them."""
+
+    template = "unknown {kind} {name!r}"
+
+    def __init__(self, *, kind: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(kind=kind, name=name, hint=did_you_mean(name, known))
+
+
+class NotWritable(UsageError):
+    template = "cannot write {path}: {reason}"
+    hint = "--build-dir puts builds elsewhere; CMBUILD_CACHE moves exports and libraries"
+
+
+class Missing(CmbuildError):
+    """Something that this machine lacks; `hint=` has the command that installs it."""
+
+    exit_code = ExitCode.MISSING
+
+
+class MissingTool(Missing):
+    template = "{tool} not found"
+    hint = "`cmbuild doctor` shows what is missing and how to install it"
+
+
+class NoSpace(Missing):
+    template = "no space left on the disk that holds {path}"
+    hint = "`cmbuild clean --cache` removes what can be made again"
+
+
+class ProcessFailed(CmbuildError):
+    template = "{name} {outcome}: {detail}"
+    hint = "the whole output is in {log}"
+
+
+class TimedOut(CmbuildError):
+    template = "{name} did not end within {seconds:g} s and was stopped"
+    hint = "--timeout SECONDS allows it more; what it printed is in {log}"
+
+
+class Interrupted(CmbuildError):
+    exit_code = ExitCode.INTERRUPTED
+    template = "interrupted"
+
+
+class Internal(CmbuildError):
+    """An exception that nobody foresaw."""
+
+    template = "internal error: {message}"
+    hint = "the traceback is in {log}; please report it"
+
+
+_COMPILER: dict[Kind, type[CmbuildError]] = {
+    Kind.INVALID: UsageError,
+    Kind.UNSUPPORTED: Failed,
+    Kind.MISSING: Missing,
+}
+
+
+def from_compiler(error: CompilerError) -> CmbuildError:
+    """An error of the compiler core, with the exit code of its kind."""
+    return compiler_failure(error.kind, error.message, error.hint)
+
+
+def compiler_failure(kind: Kind, message: str, hint: str | None) -> CmbuildError:
+    """As from_compiler, for an error that was raised in a child process."""
+    return _COMPILER[kind](message=message, hint=hint)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,155 @@
+"""The user's checkout of ExecuTorch: where it is, which version, and whether all of it is there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.errors import Missing, UsageError
+from cmbuild.versions import package
+
+VARIABLE = "EXECUTORCH_ROOT"
+CMSIS_NN_VARIABLE = "CMSIS_NN_ROOT"
+
+# What the build and the registration of kernels read, besides sources.
+_FILES = (
+    "CMakeLists.txt",
+    "version.txt",
+    "backends/cortex_m/CMakeLists.txt",
+    "backends/cortex_m/ops/operators.yaml",
+    "codegen/gen.py",
+    "codegen/templates",
+    "kernels/portable/functions.yaml",
+    "runtime/executor/method.h",
+    "schema/program.fbs",
+)
+
+# Submodules that a build for Cortex-M may configure; needed are those that its own CMake names.
+_SUBMODULES = ("flatbuffers", "flatcc", "json", "gflags")
+
+
+class NoCheckout(Missing):
+    template = "--executor executorch needs a checkout of ExecuTorch, and none is named"
+    hint = (
+        "git clone --branch v{version} --depth 1 https://github.com/pytorch/executorch, then "
+        "--executorch-root DIR, EXECUTORCH_ROOT=DIR, or root in [executorch] of cmbuild.toml"
+    )
+
+
+class NotACheckout(UsageError):
+    template = "{root} is no checkout of ExecuTorch: {reason}"
+
+
+class OtherVersion(UsageError):
+    template = "{root} is ExecuTorch {found}, and programs are made with {version}"
+    hint = (
+        "git -C {root} fetch --depth 1 origin tag v{version} && git -C {root} checkout v{version}"
+    )
+
+
+class MissingPieces(Missing):
+    template = "{root} lacks {pieces}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A checkout that can be built.
+
+    Attributes:
+        root: a folder called `executorch`, as its sources demand.
+        version: what its version.txt says.
+        cmsis_nn: sources of CMSIS-NN; the checkout's own build fetches them if None.
+    """
+
+    root: Path
+    version: str
+    cmsis_nn: Path | None
+
+    @property
+    def include(self) -> Path:
+        """Where `#include <executorch/…>` begins."""
+        return self.root.parent
+
+
+def find_root(
+    option: Path | None, project: Path | None, environ: Mapping[str, str] = os.environ
+) -> Path:
+    """The checkout's folder: of the option, else of the environment, else of the project.
+
+    Raises:
+        NoCheckout: none is named.
+    """
+    variable = environ.get(VARIABLE)
+    named = option or (Path(variable) if variable else None) or project
+    if named is None:
+        raise NoCheckout(version=installed() or "1.5.1")
+    return named.absolute()
+
+
+def find_cmsis_nn(project: Path | None, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's own sources of CMSIS-NN, of the environment, else of the project."""
+    variable = environ.get(CMSIS_NN_VARIABLE)
+    named = Path(variable) if variable else project
+    return None if named is None else named.absolute()
+
+
+def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
+    """Whether a checkout is whole and of the right version.
+
+    Args:
+        version: of the ExecuTorch that programs are made with; None if it is not known.
+
+    Raises:
+        NotACheckout, OtherVersion, MissingPieces.
+    """
+    if not (root / "version.txt").is_file():
+        reason = "it has no version.txt" if root.is_dir() else "there is no such folder"
+        raise NotACheckout(root=root, reason=reason)
+    if root.name != "executorch":
+        hint = (
+            f"its sources include each other by that name: mv {root} {root.with_name('executorch')}"
+        )
+        raise NotACheckout(root=root, reason="the folder must be called executorch", hint=hint)
+    missing = [name for name in _FILES if not (root / name).exists()]
+    if missing:
+        hint = f"git -C {root} checkout -- {' '.join(missing)}"
+        raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)
+    found = (root / "version.txt").read_text(encoding="utf-8", errors="replace").strip()
+    if version is not None and _minor(found) != _minor(version):
+        raise OtherVersion(root=root, found=found or "of no version", version=version)
+    if missing := [name for name in _submodules(root) if not _is_filled(root / name)]:
+        hint = f"git -C {root} submodule update --init --depth 1 {' '.join(missing)}"
+        raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)
+    if cmsis_nn is not None and not (cmsis_nn / "Include" / "arm_nnfunctions.h").is_file():
+        raise NotACheckout(
+            root=root,
+            reason=f"CMSIS-NN is not in {cmsis_nn}",
+            hint=f"git clone https://github.com/ARM-software/CMSIS-NN, and {CMSIS_NN_VARIABLE}=DIR",
+        )
+    return Checkout(root, found, cmsis_nn)
+
+
+def installed() -> str | None:
+    """The version of the ExecuTorch that exports programs here: `1.5.1`; None without one."""
+    version = package("executorch")
+    return None if version is None else version.partition("+")[0]
+
+
+def _minor(version: str) -> str:
+    """`1.5` of `1.5.1` and `1.5.0a0+abc`."""
+    match = re.match(r"\d+\.\d+", version)
+    return match[0] if match else version
+
+
+def _submodules(root: Path) -> list[str]:
+    """The submodules that the checkout's own CMake names."""
+    file = root / "third-party" / "CMakeLists.txt"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    return [f"third-party/{name}" for name in _SUBMODULES if re.search(rf"\b{name}\b", text)]
+
+
+def _is_filled(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())

@@ -1,0 +1,63 @@
+"""What an image needs of ExecuTorch's runtime: headers, libraries, registered kernels, pools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+# What the runtime's headers need beside themselves: the c10 headers that it brings along.
+_C10 = Path("executorch", "runtime", "core", "portable_type", "c10")
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Sizes of the memory that the runtime allocates from, in bytes.
+
+    Attributes:
+        method: for what it makes of the program as it loads it.
+        temporary: for what a kernel asks for while it runs.
+    """
+
+    method: int
+    temporary: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """ExecuTorch's runtime, built for a core.
+
+    Attributes:
+        include: the folder with `executorch/runtime/…`: a checkout's parent.
+        libraries: in any order.
+        whole_libraries: linked whole, since they register kernels of their own accord.
+        definitions: `NAME=VALUE`, as the libraries were compiled with.
+    """
+
+    include: Path
+    libraries: tuple[Path, ...]
+    whole_libraries: tuple[Path, ...] = ()
+    definitions: tuple[str, ...] = ()
+
+    def cmake(self, sources: tuple[Path, ...], pools: Pools | None) -> list[str]:
+        """The variables of runtime/cmake/executorch.cmake.
+
+        Args:
+            sources: that register the kernels of a program.
+            pools: None for a dry run, which finds them out.
+        """
+        sizes = pools or Pools(0, 0)
+        values: dict[str, object] = {
+            "CMRT_EXECUTOR": "executorch",
+            "EXECUTORCH_INCLUDES": _list(self.include, self.include / _C10),
+            "EXECUTORCH_DEFINITIONS": ";".join(self.definitions),
+            "EXECUTORCH_LIBRARIES": _list(*self.libraries),
+            "EXECUTORCH_WHOLE_LIBRARIES": _list(*self.whole_libraries),
+            "EXECUTORCH_SOURCES": _list(*sources),
+            "METHOD_POOL_BYTES": sizes.method,
+            "TEMPORARY_POOL_BYTES": sizes.temporary,
+        }
+        return [f"-D{name}={value}" for name, value in values.items()]
+
+
+def _list(*paths: Path) -> str:
+    return ";".join(str(path.absolute()) for path in paths)

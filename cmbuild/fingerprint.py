@@ -1,0 +1,67 @@
+"""Digests of all that a result depends on: equal digests mean an equal result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Union
+
+Value = Union[str, int, float, bool, None, Enum, Path, "Sequence[Value]", "Mapping[str, Value]"]
+"""What a fingerprint is taken of. A path stands for the content found there, not for its name."""
+
+LENGTH = 32
+"""Hexadecimal digits of a fingerprint."""
+
+
+def fingerprint(**parts: Value) -> str:
+    """The digest of named parts; files and folders among them count with their content."""
+    text = json.dumps({name: _plain(part) for name, part in parts.items()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+
+
+def digest(path: Path) -> str:
+    """The digest of a file's bytes, of a folder's files with their names, or `absent`.
+
+    Raises:
+        OSError: it is there but cannot be read.
+    """
+    if path.is_dir():
+        return _digest_of_files((file.relative_to(path).as_posix(), file) for file in files(path))
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return "absent"
+
+
+def files(folder: Path) -> list[Path]:
+    """The files below a folder in a fixed order, without what editors and Python leave there."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and not any(
+            part.startswith(".") or part == "__pycache__" for part in path.relative_to(folder).parts
+        )
+    )
+
+
+def _digest_of_files(named: Iterable[tuple[str, Path]]) -> str:
+    total = hashlib.sha256()
+    for name, path in named:
+        total.update(f"{name}\0{digest(path)}\n".encode())
+    return total.hexdigest()
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, Path):
+        return {"content": digest(value)}
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, Mapping):
+        return {"mapping": {key: _plain(item) for key, item in value.items()}}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value

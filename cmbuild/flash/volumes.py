@@ -1,0 +1,81 @@
+"""Mounted volumes by their label, on Linux, macOS and Windows."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_MOUNTS = Path("/proc/mounts")
+_LABELS = Path("/dev/disk/by-label")
+# Where desktops mount removable media: /media/LABEL, /media/USER/LABEL, /run/media/USER/LABEL.
+_MEDIA = (Path("/media"), Path("/run/media"))
+
+
+def volumes(label: str) -> list[Path]:
+    """The folders where volumes of that label are mounted; a second volume of a label gets a
+    number from the desktop: `RP23501`.
+    """
+    if sys.platform == "win32":
+        return list(_drives(label))
+    if sys.platform == "darwin":
+        return mac_volumes(label)
+    return linux_volumes(label)
+
+
+def linux_volumes(
+    label: str, mounts: Path = _MOUNTS, labels: Path = _LABELS, media: tuple[Path, ...] = _MEDIA
+) -> list[Path]:
+    """Mount points of devices with the label, and of others whose folder is named after it."""
+    device = labels / label
+    wanted = device.resolve() if device.exists() else None
+    found = []
+    for source, folder in _mounted(mounts):
+        is_removable = any(folder.is_relative_to(place) for place in media)
+        if (wanted is not None and source.resolve() == wanted) or (
+            is_removable and _is_named(folder, label)
+        ):
+            found.append(folder)
+    return sorted(set(found))
+
+
+def mac_volumes(label: str, root: Path = Path("/Volumes")) -> list[Path]:
+    """The folders of that name, or of that name and a number."""
+    if not root.is_dir():
+        return []
+    return sorted(folder for folder in root.iterdir() if _is_named(folder, label))
+
+
+def _mounted(mounts: Path) -> Iterator[tuple[Path, Path]]:
+    """Device and folder of every mount (proc(5): blanks and the like are octal escapes)."""
+    try:
+        lines = mounts.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        source, folder, *_ = (*line.split(" "), "", "")
+        yield Path(_unescaped(source)), Path(_unescaped(folder))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def _is_named(folder: Path, label: str) -> bool:
+    return re.fullmatch(re.escape(label) + r"[ _]?\d*", folder.name) is not None
+
+
+def _drives(label: str) -> Iterator[Path]:
+    """Windows' drive letters: GetLogicalDrives, GetVolumeInformationW."""
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
+    mask = kernel.GetLogicalDrives()
+    for index in range(26):
+        root = f"{chr(ord('A') + index)}:{os.sep}"
+        name = ctypes.create_unicode_buffer(261)
+        options = (name, len(name), None, None, None, None, 0)
+        is_there = mask >> index & 1 and kernel.GetVolumeInformationW(root, *options)
+        if is_there and name.value == label:
+            yield Path(root)

@@ -1,0 +1,124 @@
+"""Kernels as their C files declare them, to hold the words of Python's calls to their fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild import paths
+from cmbuild.errors import UsageError
+
+if TYPE_CHECKING:
+    from cmcompiler.plan import Plan
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")
+_KERNEL = re.compile(r"^void cm_([a-z0-9_]+)\(const struct cm_context \*", re.MULTILINE)
+_FIELD = re.compile(r"(int32_t|uint32_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
+
+
+class BrokenKernel(UsageError):
+    template = "{file}:{line}: cm_{name} {problem}"
+
+
+class WrongCall(UsageError):
+    template = "{source}: {problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel and the names of its argument struct's fields, `outer.inner` for those of a struct
+    in a struct.
+    """
+
+    name: str
+    file: Path
+    line: int
+    fields: tuple[str, ...]
+
+
+def read_kernels(*others: Path) -> dict[str, Kernel]:
+    """The runtime's kernels, and those of other folders, by name.
+
+    Raises:
+        BrokenKernel: one that is there already, or whose struct is missing or has other fields
+            than words of 32 bits.
+    """
+    found: dict[str, Kernel] = {}
+    for folder in (paths.runtime() / "kernels", *others):
+        for file in sorted(folder.glob("*.c")):
+            for kernel in _kernels(file):
+                if first := found.get(kernel.name):
+                    problem = f"is defined in {first.file}, too"
+                    raise _broken(kernel.name, kernel.file, kernel.line, problem)
+                found[kernel.name] = kernel
+    return found
+
+
+def check_calls(plan: Plan, kernels: Mapping[str, Kernel]) -> None:
+    """
+    Raises:
+        WrongCall: a step calls a kernel that there is not, or gives other fields than it takes.
+    """
+    for step in plan.steps:
+        if step.is_branch:
+            continue
+        kernel = kernels.get(step.kernel)
+        if kernel is None:
+            raise WrongCall(
+                source=step.source,
+                problem=f"no C file defines the kernel cm_{step.kernel}",
+                hint=f"void cm_{step.kernel}(const struct cm_context *, …): docs/adding-an-op.md",
+            )
+        given = tuple(argument.name for argument in step.arguments)
+        if given != kernel.fields:
+            raise WrongCall(
+                source=step.source,
+                problem=f"{', '.join(given)} are not the fields of cm_{step.kernel}, "
+                f"{', '.join(kernel.fields)}",
+                hint=f"kernel_calls() gives those of {kernel.file}:{kernel.line}, in their order",
+            )
+
+
+def _kernels(file: Path) -> Iterator[Kernel]:
+    text = file.read_text(errors="replace")
+    structs: dict[str, str] | None = None
+    for match in _KERNEL.finditer(text):
+        # Only files with kernels are searched for structs, and only once.
+        structs = structs or _shared() | _structs(text)
+        name, line = match[1], text.count("\n", 0, match.start()) + 1
+        # Kernels may share a struct: cm_linear_vector takes struct cm_linear.
+        named = [struct for struct in structs if f"cm_{name}_".startswith(f"{struct}_")]
+        if not named:
+            raise _broken(name, file, line, f"has no struct cm_{name} for its arguments")
+        try:
+            fields = tuple(_fields(max(named, key=len), structs))
+        except ValueError as error:
+            raise _broken(name, file, line, str(error)) from error
+        yield Kernel(name, file, line, fields)
+
+
+def _shared() -> dict[str, str]:
+    """Structs that are part of others."""
+    return _structs((paths.runtime() / "include" / "cmrt" / "rows.h").read_text())
+
+
+def _structs(text: str) -> dict[str, str]:
+    return dict(_STRUCT.findall(_COMMENT.sub("", text)))
+
+
+def _fields(name: str, structs: Mapping[str, str]) -> Iterator[str]:
+    for declaration in filter(None, map(str.strip, structs[name].split(";"))):
+        match = _FIELD.fullmatch(re.sub(r"\s+", " ", declaration))
+        if match is None or match[2] not in (None, *structs):
+            raise ValueError(f"takes struct {name}, but {declaration!r} declares no 32-bit fields")
+        for field in map(str.strip, match[3].split(",")):
+            inner = _fields(match[2], structs) if match[2] else ()
+            yield from [f"{field}.{part}" for part in inner] or [field]
+
+
+def _broken(name: str, file: Path, line: int, problem: str) -> BrokenKernel:
+    return BrokenKernel(name=name, file=file, line=line, problem=problem)

@@ -1,0 +1,1 @@
+"""The line to a real board: frames, messages, the port, and the conversation over it."""

@@ -1,0 +1,351 @@
+"""Child processes: the only place that starts them, logs them, limits them, and ends them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import IO
+
+from cmbuild.errors import (
+    CmbuildError,
+    Interrupted,
+    MissingTool,
+    NoSpace,
+    ProcessFailed,
+    TimedOut,
+)
+
+_TAIL = 64 * 1024
+_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+_PERIOD = 0.2  # seconds between looks at the size of the log
+# Of a compiler; of GNU ld and LLVM's, which also say what they warn of and where they are.
+_DIAGNOSTIC = re.compile(
+    r":\d+: (fatal |syntax )?error|undefined reference to "
+    r"|\bld(\.\w+)?: ?(?!.*(warning: |in function ))"
+)
+_LOG_LIMIT = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A process that ended by itself.
+
+    Attributes:
+        status: exit status, or minus the number of the signal that ended it.
+        seconds: wall time.
+        log: file with all that it printed, standard error included.
+    """
+
+    argv: tuple[str, ...]
+    status: int
+    seconds: float
+    log: Path
+
+    @property
+    def output(self) -> str:
+        """What it printed: the last 64 KiB of it."""
+        with self.log.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            return file.read().decode(errors="replace")
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in words: `failed with status 2`, `was killed by SIGSEGV`."""
+        if self.status >= 0:
+            return f"failed with status {self.status}"
+        try:
+            return f"was killed by {signal.Signals(-self.status).name}"
+        except ValueError:
+            return f"was killed by signal {-self.status}"
+
+    def failure(self, name: str) -> CmbuildError:
+        """The error that says so, quoting the line that tells most: the first error of a compiler
+        or linker, else the last line that mentions one, else the last. NoSpace if that is why.
+        """
+        if os.strerror(errno.ENOSPC) in self.output:
+            return NoSpace(path=self.log.parent)
+        lines = [line for line in self.output.splitlines() if line.strip()]
+        diagnostics = [line for line in lines if _DIAGNOSTIC.search(line)]
+        errors = [line for line in lines if "error" in line.lower()]
+        detail = diagnostics[0] if diagnostics else (errors or lines or ["it printed nothing"])[-1]
+        return ProcessFailed(name=name, outcome=self.outcome, detail=detail, log=self.log)
+
+
+class Processes:
+    """The children of one command: each in a process group of its own, so that all can be ended.
+
+    Safe to use from several threads. `end` belongs to whoever handles Ctrl-C.
+
+    Args:
+        echo: gets the command line of each child as it starts, ready to paste into a shell.
+    """
+
+    def __init__(self, echo: Callable[[str], None] | None = None) -> None:
+        self._echo = echo
+        self._lock = threading.RLock()  # a signal handler may come while it is held
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._ended = threading.Event()
+        self._starter: int | None = None
+
+    def run(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        log: Path,
+        timeout: float | None,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        check: bool = True,
+        listener: Callable[[str], None] | None = None,
+        name: str | None = None,
+        install: str | None = None,
+    ) -> Completed:
+        """Runs a command to its end, with no standard input.
+
+        Args:
+            log: file that gets its standard output and error; overwritten.
+            timeout: seconds after which it is stopped, or None for tools that are known to end.
+            env: variables on top of this process's own.
+            check: raise if the status is not 0.
+            listener: gets each line of standard output as it comes; the log then has only
+                standard error.
+            name: what to call it in errors; by default the name of its program.
+            install: hint for when the program is missing: how to get it.
+
+        Raises:
+            MissingTool: there is no such program.
+            ProcessFailed: `check` and it failed, or it printed more than 64 MiB.
+            TimedOut: it ran for longer than `timeout`.
+            Interrupted: `end` was called meanwhile.
+        """
+        words = tuple(str(word) for word in argv)
+        name = name or Path(words[0]).name
+        if self._echo is not None:
+            place = "" if cwd is None else f"cd {shlex.quote(str(cwd))} && "
+            self._echo(place + shlex.join(words))
+        start = time.monotonic()
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            streams = _Streams(subprocess.PIPE if listener else output.fileno(), output.fileno())
+            process = self._start(words, streams, name=name, install=install, cwd=cwd, env=env)
+            watchdog = _Watchdog(process, output.fileno(), timeout)
+            try:
+                with watchdog:
+                    if process.stdout is not None and listener is not None:
+                        _listen(process.stdout, listener)
+                    status = process.wait()
+            except BaseException:
+                _stop(process)
+                raise
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+        completed = Completed(words, status, time.monotonic() - start, log)
+        if self._ended.is_set():
+            raise Interrupted()
+        if watchdog.reason is Limit.TIME:
+            raise TimedOut(name=name, seconds=timeout, log=log)
+        if watchdog.reason is Limit.OUTPUT:
+            detail = f"it printed more than {_LOG_LIMIT >> 20} MiB"
+            raise ProcessFailed(name=name, outcome="was stopped", detail=detail, log=log)
+        if check and status != 0:
+            raise completed.failure(name)
+        return completed
+
+    @contextlib.contextmanager
+    def background(
+        self, argv: Sequence[str | Path], *, log: Path, name: str, cwd: Path
+    ) -> Iterator[Callable[[], Completed]]:
+        """A command that runs while the context is entered, and is ended with it.
+
+        Args:
+            log: file that gets its standard output and error; overwritten.
+            name: what to call it in errors.
+
+        Returns: what waits until it ends by itself.
+
+        Raises:
+            MissingTool: there is no such program.
+            Interrupted: `end` was called before.
+        """
+        words, start = tuple(map(str, argv)), time.monotonic()
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            streams = _Streams(output.fileno(), output.fileno())
+            process = self._start(words, streams, name=name, install=None, cwd=cwd, env=None)
+
+        def wait() -> Completed:
+            return Completed(words, process.wait(), time.monotonic() - start, log)
+
+        try:
+            yield wait
+        finally:
+            _stop(process)
+            with self._lock:
+                self._running.discard(process)
+
+    def foreground(self, argv: Sequence[str | Path], *, cwd: Path) -> int:
+        """Runs a program that people talk to: the terminal is its own, and so is Ctrl-C.
+
+        Returns: its exit status.
+        """
+        # What is ignored would be ignored by the program too.
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            return subprocess.run(list(map(str, argv)), cwd=cwd, check=False).returncode
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether `terminate` or `end` was called: work that waits for something else ends too."""
+        return self._ended.is_set()
+
+    def terminate(self) -> None:
+        """Asks every child to end, and lets none start again; may be called by signal handlers."""
+        with self._lock:
+            self._ended.set()
+            for process in self._running:
+                _signal(process, signal.SIGTERM)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether this thread is about to start a child: an exception of a signal handler would
+        lose it now. After `terminate`, `run` raises Interrupted by itself.
+        """
+        return self._starter == threading.get_ident()
+
+    def end(self) -> None:
+        """Ends every child for certain, and lets none start again."""
+        self.terminate()
+        with self._lock:
+            running = list(self._running)
+        for process in running:
+            _stop(process)
+
+    def _start(
+        self,
+        words: tuple[str, ...],
+        streams: _Streams,
+        *,
+        name: str,
+        install: str | None,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+    ) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._ended.is_set():
+                raise Interrupted()
+            self._starter = threading.get_ident()
+            try:
+                process = subprocess.Popen(
+                    _outlived(words),
+                    stdin=subprocess.DEVNULL,
+                    stdout=streams.output,
+                    stderr=streams.error,
+                    cwd=cwd,
+                    env=None if env is None else {**os.environ, **env},
+                    start_new_session=True,
+                )
+            except (FileNotFoundError, PermissionError) as error:
+                if cwd is not None and not cwd.is_dir():
+                    raise
+                hint = MissingTool.hint if install is None else install
+                raise MissingTool(tool=name, hint=hint) from error
+            else:
+                self._running.add(process)
+            finally:
+                self._starter = None
+            if self._ended.is_set():
+                _signal(process, signal.SIGTERM)
+            return process
+
+
+def _outlived(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that the kernel kills when the thread that started it is gone, which waits for it
+    otherwise: then nobody else would, as after SIGKILL.
+
+    setpriv(1) asks for that, as a function of ours could between fork and exec; but a fork that
+    runs Python waits for the locks of other threads, numpy's for one, and they for it.
+    """
+    setpriv = shutil.which("setpriv")
+    # What is missing is to fail as itself.
+    if setpriv is None or shutil.which(words[0]) is None:
+        return words
+    return (setpriv, "--pdeathsig", "KILL", "--", *words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Streams:
+    """What a child's standard output and error are connected to."""
+
+    output: int
+    error: int
+
+
+def _listen(stream: IO[bytes], listener: Callable[[str], None]) -> None:
+    with stream:
+        for line in stream:
+            listener(line.decode(errors="replace").rstrip("\r\n"))
+
+
+class Limit(Enum):
+    """Why a process was stopped."""
+
+    TIME = "time"
+    OUTPUT = "output"
+
+
+class _Watchdog:
+    """While entered, stops a process that runs for too long or prints without end."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: int, timeout: float | None):
+        self.reason: Limit | None = None
+        self._process = process
+        self._output = output
+        self._deadline = math.inf if timeout is None else time.monotonic() + timeout
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(min(_PERIOD, max(0.0, self._deadline - time.monotonic()))):
+            if time.monotonic() >= self._deadline:
+                self.reason = Limit.TIME
+            elif os.fstat(self._output).st_size > _LOG_LIMIT:
+                self.reason = Limit.OUTPUT
+            if self.reason is not None:
+                _stop(self._process)
+                return
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and its own children: politely first."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _signal(process, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

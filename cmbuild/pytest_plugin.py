@@ -1,0 +1,167 @@
+"""pytest plugin: what ExecuTorch's CortexMTester would run on an FVP runs on a board of cmbuild's.
+
+    pytest -p cmbuild.pytest_plugin --cmbuild-board corstone300
+
+Each program is planned, run through the board's workbench and compared with cmbuild's reference;
+its outputs then go back to the test, whose own assertions stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cmbuild import paths
+from cmbuild.boards.launchers.base import Launcher
+from cmbuild.boards.registry import board_folders
+from cmbuild.boards.selection import choose
+from cmbuild.errors import CmbuildError
+from cmbuild.report.lines import Lines, error_lines
+from cmbuild.road import Road
+from cmbuild.session import Session, explain
+from cmbuild.stages.workbench import WorkbenchImage
+from cmbuild.trial import Trials
+from cmbuild.workbench import Workbench
+from cmcompiler.errors import CompilerError
+from cmcompiler.target import Target
+
+SEED = "TEST_SEED"
+"""The environment variable that ExecuTorch's tests take their seed from: a number, or RANDOM."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the programs of this session run."""
+
+    session: Session
+    image: WorkbenchImage
+    launcher: Launcher
+
+    @property
+    def target(self) -> Target:
+        return self.image.library.target
+
+    def trials(self, folder: Path) -> Trials:
+        workbench = Workbench(self.session.processes, self.launcher, self.image.image)
+        return Trials(self.image, workbench, folder)
+
+
+SETTING = pytest.StashKey[Setting]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("cmbuild", "Cortex-M programs on boards of cmbuild's")
+    group.addoption("--cmbuild-board", metavar="NAME", help="run them on this board")
+    group.addoption("--cmbuild-isa", metavar="ISA", help="use less than the board's best one")
+    group.addoption("--cmbuild-toolchain", metavar="NAME", help="gcc, clang or zig")
+    group.addoption("--cmbuild-launcher", metavar="NAME", help="fvp, qemu or native")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        setting = _setting(config)
+    except (CmbuildError, CompilerError) as error:
+        raise pytest.UsageError(error_lines(explain(error))) from error
+    config.stash[SETTING] = setting
+    # ExecuTorch's conftest.py has this option; where it is not given, the board decides.
+    if getattr(config.option, "cortex_m_target", None) == []:
+        config.option.cortex_m_target = [setting.target.exported_as]
+    # One number for all processes, and to be read in the header.
+    if os.environ.get(SEED) == "RANDOM":
+        os.environ[SEED] = str(random.SystemRandom().getrandbits(32))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    setting = config.stash[SETTING]
+    return (
+        f"cmbuild: {setting.image.board.name} ({setting.target}) on {setting.launcher.title}, "
+        f"{SEED}={_seed()}"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Builds the workbench; ends all with cmbuild's exit code where that cannot be."""
+    setting = session.config.stash[SETTING]
+    setting.session.start()
+    try:
+        for stage in (setting.image.library, setting.image):
+            setting.session.perform(stage)
+    except CmbuildError as error:
+        pytest.exit(error_lines(error), returncode=int(error.exit_code))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    session.config.stash[SETTING].session.finish()
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Tests that draw numbers while they are imported get the same ones in any company."""
+    from cmcompiler.tester import seed
+
+    if isinstance(collector, pytest.Module):
+        seed(_seed())
+
+
+@pytest.fixture(autouse=True)
+def cmbuild_seed() -> None:
+    """Every test draws the same numbers in any company."""
+    from cmcompiler.tester import seed
+
+    seed(_seed())
+
+
+@pytest.fixture
+def cortex_m_target(request: pytest.FixtureRequest) -> Any:
+    """The board's core as CortexMTester takes it."""
+    from cmcompiler.tester import target_config
+
+    return target_config(request.config.stash[SETTING].target)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cmbuild_board(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """All programs of CortexMTester run on the board."""
+    from cmcompiler.tester import running
+
+    trials = request.config.stash[SETTING].trials(tmp_path_factory.mktemp("programs"))
+    with running(trials.run):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What cmbuild has to say of a program is one line and a hint, not a traceback."""
+    report = yield
+    error = call.excinfo.value if call.excinfo else None
+    if report.failed and isinstance(error, (CmbuildError, CompilerError)):
+        report.longrepr = error_lines(explain(error))
+    return report
+
+
+def _setting(config: pytest.Config) -> Setting:
+    name = config.getoption("--cmbuild-board")
+    if name is None:
+        known = ", ".join(board_folders())
+        raise pytest.UsageError(f"cmbuild.pytest_plugin needs --cmbuild-board, one of: {known}")
+    session = Session(Lines(False, sys.stderr), paths.cache() / "logs")
+    isa, toolchain = config.getoption("--cmbuild-isa"), config.getoption("--cmbuild-toolchain")
+    image = Road(session).workbench(name, isa, toolchain)
+    launcher = choose(image.board, config.getoption("--cmbuild-launcher"))
+    return Setting(session, image, launcher)
+
+
+def _seed() -> int:
+    return int(os.environ.get(SEED, "0"))

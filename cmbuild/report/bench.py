@@ -1,0 +1,259 @@
+"""Many models on many boards, one row each, for people and for programs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from cmbuild.report import text
+from cmbuild.report.documents import Document, MemoryDocument, StepDocument
+from cmbuild.report.events import Outcome
+from cmbuild.report.result import RunResult
+from cmbuild.report.screen import BAD, FAINT, GOOD
+from cmbuild.upstream import Measurement, measured, measurements
+
+_NONE = "–"
+_HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "MAC/i", "flash", "RAM")
+_COMPARING = ("board", "isa", "verified", "instr", "by", "ratio", "MAC/i", "flash", "RAM")
+_WIDTHS = (-12, -7, -10, 8, 9, 7, 7, 9, 9)  # of columns; to the left where negative
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A model on a board.
+
+    Attributes:
+        toolchain: that built the image.
+        best: instruction set and toolchain are those that upstream was measured with.
+        result: None where the run did not come to its end.
+        failure: why it did not, or is not verified, in one line.
+        caveat: how what ran it differs from the board.
+        executor: what ran the program: `static`, `executorch`.
+    """
+
+    model: str
+    board: str
+    target: str
+    isa: str
+    toolchain: str
+    best: bool
+    result: RunResult | None
+    failure: str | None
+    caveat: str | None = None
+    executor: str = "static"
+
+    @property
+    def instructions(self) -> int | None:
+        return None if self.result is None else self.result.instructions.total
+
+    @property
+    def efficiency(self) -> float | None:
+        """Multiply-accumulates of an instruction."""
+        if self.result is None or not self.instructions:
+            return None
+        return self.result.macs / self.instructions
+
+    @property
+    def upstream(self) -> Measurement | None:
+        """What upstream's own runtime was measured to take."""
+        return measured().get((self.model, self.target)) if self.best else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Upstream's instructions by ours."""
+        if self.upstream is None or not self.instructions:
+            return None
+        return self.upstream.instructions / self.instructions
+
+
+class UpstreamDocument(Document):
+    """`code` is flash without the program; bytes."""
+
+    instructions: int
+    code: int
+    ram: int
+
+
+class CellDocument(Document):
+    """What is not known is null. `failure` says why there is no verified result."""
+
+    model: str
+    board: str
+    target: str
+    isa: str
+    toolchain: str
+    executor: str
+    launcher: str | None
+    verified: bool
+    rule: str | None
+    failure: str | None
+    macs: int | None
+    instructions: int | None
+    provenance: str | None
+    caveat: str | None
+    mac_per_instruction: float | None
+    memory: MemoryDocument | None
+    upstream: UpstreamDocument | None
+    ratio: float | None
+
+    @classmethod
+    def of(cls, cell: Cell) -> CellDocument:
+        fields = dict.fromkeys(cls.model_fields) | {
+            **{name: getattr(cell, name) for name in cls.model_fields if hasattr(cell, name)},
+            "verified": cell.failure is None,
+            "mac_per_instruction": _rounded(cell.efficiency),
+            "ratio": _rounded(cell.ratio),
+        }
+        if (run := cell.result) is not None:
+            fields |= {
+                "launcher": run.launcher,
+                "rule": run.verification.rule,
+                "macs": run.macs,
+                "provenance": run.instructions.provenance,
+                "memory": {"flash": run.flash, "ram": run.ram},
+            }
+        return cls.model_validate(fields)
+
+
+class BenchDocument(Document):
+    """`cmbuild bench`; `error`, `hint` and `exit_code` are there only if a cell failed."""
+
+    cells: tuple[CellDocument, ...]
+    upstream: str
+    steps: tuple[StepDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    """Implements Report."""
+
+    cells: Sequence[Cell]
+
+    def screen(self) -> Text:
+        lines = [Text(_line(_COMPARING if self._compares else _HEADER), FAINT)]
+        for model in dict.fromkeys(cell.model for cell in self.cells):
+            cells = [cell for cell in self.cells if cell.model == model]
+            lines.append(_heading(model, cells))
+            for cell in cells:
+                lines += _rows(cell, self._base(cell), self._name(cell))
+        return Text("\n").join([*lines, Text(), *map(Text, self._legend())])
+
+    def document(self, steps: Sequence[Outcome]) -> BenchDocument:
+        return BenchDocument(
+            cells=tuple(map(CellDocument.of, self.cells)),
+            upstream=measurements().about,
+            steps=tuple(map(StepDocument.of, steps)),
+        )
+
+    @property
+    def _compares(self) -> bool:
+        """Toolchains or executors, where there are several: in place of upstream."""
+        return len({(cell.board, cell.isa) for cell in self.cells}) < len(
+            {(cell.board, cell.isa, cell.toolchain, cell.executor) for cell in self.cells}
+        )
+
+    def _name(self, cell: Cell) -> str:
+        """What tells it from the others of its model on its board."""
+        if len({each.executor for each in self.cells}) == 1:
+            return cell.toolchain
+        return "static" if cell.executor == "static" else "upstream"
+
+    def _base(self, cell: Cell) -> Cell | None:
+        """The first toolchain's or executor's cell, if there are several."""
+        if not self._compares:
+            return None
+        place = (cell.model, cell.board, cell.isa)
+        return next(c for c in self.cells if (c.model, c.board, c.isa) == place)
+
+    def _legend(self) -> Iterator[str]:
+        if ways := provenance(self.cells):
+            yield text.entry("instr", f"instructions of one inference, never cycles: {ways}")
+            yield text.entry("MAC/i", "multiply-accumulates of an instruction")
+        for board, caveat in dict.fromkeys((c.board, c.caveat) for c in self.cells if c.caveat):
+            yield text.entry("mind", f"{board}: {caveat}")
+        if self._compares:
+            first = self._name(self.cells[0])
+            yield text.entry("ratio", f"instructions with {first}, by this one's")
+        elif any(cell.ratio for cell in self.cells):
+            told = measurements().about.partition(",")[0]
+            yield text.entry("upstream", f"instructions of {told}; ratio: by ours")
+
+
+def provenance(cells: Sequence[Cell]) -> str:
+    """How instructions were counted, where they were."""
+    ways = (
+        cell.result.instructions.provenance
+        for cell in cells
+        if cell.result is not None and cell.instructions
+    )
+    return "; ".join(dict.fromkeys(ways))
+
+
+def _heading(model: str, cells: Sequence[Cell]) -> Text:
+    macs = next((cell.result.macs for cell in cells if cell.result is not None), None)
+    return Text(f"  {model}" if macs is None else f"  {model}, {text.count(macs)} MACs", "bold")
+
+
+def _rows(cell: Cell, base: Cell | None, name: str) -> Iterator[Text]:
+    """
+    Args:
+        base: to compare with; compares with upstream if None.
+        name: of what made the cell another one than its base.
+    """
+    run, upstream = cell.result, cell.upstream
+    other = _count(None if upstream is None else upstream.instructions)
+    ratio = cell.ratio
+    if base is not None:
+        other, ratio = name, None
+        if base.instructions and cell.instructions:
+            ratio = base.instructions / cell.instructions
+    verified = "✗ no" if run is None or cell.failure else run.verification.rule
+    row = Text(
+        _line(
+            (
+                text.fit(cell.board, 11),
+                cell.isa,
+                verified,
+                _count(cell.instructions),
+                other,
+                _NONE if ratio is None else f"{ratio:.2f}×",
+                _NONE if cell.efficiency is None else f"{cell.efficiency:.2f}",
+                _NONE if run is None else text.size(run.flash.total),
+                _NONE if run is None else text.size(run.ram.total),
+            )
+        )
+    )
+    start = 2 - _WIDTHS[0] - _WIDTHS[1]
+    row.stylize(BAD if cell.failure else GOOD, start, start + len(verified))
+    yield row
+    if cell.failure is not None:
+        indent = " " * 6
+        told = textwrap.fill(
+            cell.failure, text.WIDTH, initial_indent=indent, subsequent_indent=indent
+        )
+        yield Text(told, BAD)
+
+
+def _line(columns: Sequence[str]) -> str:
+    padded = (
+        column.ljust(-width) if width < 0 else column.rjust(width)
+        for column, width in zip(columns, _WIDTHS, strict=True)
+    )
+    return "  " + "".join(padded)
+
+
+def _count(number: int | None) -> str:
+    """Three digits that matter at least: `4.81 M`, `166.5 M`."""
+    if number is None:
+        return _NONE
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.{2 if number < 100 * size else 1}f} {unit}"
+    return str(number)
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)

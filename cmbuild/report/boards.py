@@ -1,0 +1,186 @@
+"""The boards there are, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from cmbuild.boards.board import Board, Layout, Memory
+from cmbuild.boards.inspection import Means
+from cmbuild.report.documents import Document
+from cmbuild.report.events import Outcome
+from cmbuild.report.table import table
+from cmbuild.report.text import LABEL, entry, indented, size
+
+
+class RegionDocument(Document):
+    name: str
+    kind: Memory
+    origin: int
+    size: int
+
+
+class BoardDocument(Document):
+    """`flash` and `ram` are what images use of the memory, in bytes; null on a computer."""
+
+    name: str
+    title: str
+    cpu: str
+    isas: tuple[str, ...]
+    toolchain: str
+    flash: int | None
+    ram: int | None
+    memory: tuple[RegionDocument, ...]
+    launchers: tuple[str, ...]
+    folder: str
+
+
+class MeansDocument(Document):
+    """A way to run, flash or build; `problem` and `hint` are null where it can be used."""
+
+    name: str
+    title: str
+    usable: bool
+    place: Path | None
+    problem: str | None
+    hint: str | None
+    caveat: str | None
+    flags: tuple[str, ...]
+
+
+class BoardDetailDocument(BoardDocument):
+    """One board: `fpu` is null for the core's best, `sections` has regions by their use."""
+
+    fpu: str | None
+    stack: int
+    sections: dict[str, str]
+    runs_on: tuple[MeansDocument, ...]
+    flashed_by: tuple[MeansDocument, ...]
+    built_by: tuple[MeansDocument, ...]
+
+
+class BoardsDocument(Document):
+    boards: tuple[BoardDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardsReport:
+    """Implements Report: a table of all boards."""
+
+    boards: Sequence[Board]
+
+    def screen(self) -> Text:
+        rows = [
+            (
+                board.name,
+                board.cpu if board.layout else "",
+                board.isas[0].label,
+                _size(board, Memory.FLASH),
+                _size(board, Memory.RAM),
+                ", ".join(launcher.title for launcher in board.launchers),
+            )
+            for board in self.boards
+        ]
+        return Text(table(("board", "core", "isa", "flash", "RAM", "runs on"), rows))
+
+    def document(self, steps: Sequence[Outcome]) -> BoardsDocument:
+        return BoardsDocument(boards=tuple(map(_document, self.boards)))
+
+
+@dataclass(frozen=True, slots=True)
+class BoardReport:
+    """Implements Report: all about one board, and what of it can be used here."""
+
+    board: Board
+    runners: Sequence[Means]
+    flashers: Sequence[Means]
+    builders: Sequence[Means]
+
+    def screen(self) -> Text:
+        board = self.board
+        fpu = "" if board.fpu is None else f", fpu {board.fpu}"
+        lines = [
+            entry("board", f"{board.name}: {board.title}"),
+            entry("core", f"{board.cpu}, {', '.join(isa.label for isa in board.isas)}{fpu}"),
+            entry("folder", str(board.folder)),
+        ]
+        if board.layout is not None:
+            lines += ["", _memory(board, board.layout), ""]
+        nothing = "nothing: no simulator has its memory and devices"
+        lines += _means("runs on", self.runners) or [entry("runs on", nothing)]
+        if board.serial is not None:
+            line = f"hardware at a serial port, {board.serial.baud:,} baud (--on hardware)"
+            lines.append(entry("", line))
+        lines += _means("flashed", self.flashers)
+        lines += _means("built by", self.builders)
+        return Text("\n".join(lines))
+
+    def document(self, steps: Sequence[Outcome]) -> BoardDetailDocument:
+        board = self.board
+        uses = {} if board.layout is None else asdict(board.layout)
+        return BoardDetailDocument(
+            **dict(_document(board)),
+            fpu=board.fpu,
+            stack=board.stack,
+            sections={part: region for part, region in uses.items() if region is not None},
+            runs_on=tuple(map(MeansDocument.model_validate, self.runners)),
+            flashed_by=tuple(map(MeansDocument.model_validate, self.flashers)),
+            built_by=tuple(map(MeansDocument.model_validate, self.builders)),
+        )
+
+
+def _memory(board: Board, layout: Layout) -> str:
+    uses: dict[str, list[str]] = {}
+    for part in ("code", "constants", "hot", "data", "arena", "workspace"):
+        if (region := getattr(layout, part)) is not None:
+            uses.setdefault(region, []).append(part)
+    uses[layout.data].append(f"{size(board.stack)} stack")
+    rows = [
+        (
+            region.name,
+            region.kind.value,
+            f"0x{region.origin:08x}",
+            size(region.size),
+            ", ".join(uses.get(region.name, [])),
+        )
+        for region in board.regions.values()
+    ]
+    return table(("memory", "kind", "origin", "size", "holds"), rows)
+
+
+def _means(label: str, means: Sequence[Means]) -> list[str]:
+    """A line each, and what follows from it below."""
+    lines = []
+    for index, each in enumerate(means):
+        title = each.title if each.usable else f"{each.title}: {each.problem}"
+        if each.problem is not None and each.problem.startswith(each.title):
+            title = each.problem
+        mark = "✓" if each.usable else "–"
+        lines.append(entry(label if index == 0 else "", f"{mark} {title}"))
+        place = None if each.place == Path("/") else each.place
+        more = [str(place or "") if each.usable else each.hint, " ".join(each.flags)]
+        lines += [indented(text, LABEL + 4) for text in more if text]
+    return lines
+
+
+def _size(board: Board, kind: Memory) -> str:
+    capacity = board.capacity(kind)
+    return "" if capacity is None else size(capacity)
+
+
+def _document(board: Board) -> BoardDocument:
+    return BoardDocument(
+        name=board.name,
+        title=board.title,
+        cpu=board.cpu,
+        isas=tuple(isa.label for isa in board.isas),
+        toolchain=board.toolchain,
+        flash=board.capacity(Memory.FLASH),
+        ram=board.capacity(Memory.RAM),
+        memory=tuple(map(RegionDocument.model_validate, board.regions.values())),
+        launchers=tuple(launcher.name for launcher in board.launchers),
+        folder=str(board.folder),
+    )

@@ -1,0 +1,166 @@
+"""What ExecuTorch's own tests came to on a board, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from cmbuild.conformance.results import Outcome, Result, Tally, per_op
+from cmbuild.report import text
+from cmbuild.report.documents import Document, StepDocument
+from cmbuild.report.events import Outcome as StepOutcome
+
+GOOD, BAD, WARN, FAINT = "green", "red", "yellow", "dim"
+_OP = 32  # columns of an op's name
+_COUNT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """
+    Attributes:
+        machine: what executed the programs, for people.
+        suite: whose tests, and of which version.
+        artifacts: files that the run left, by what they are.
+    """
+
+    board: str
+    target: str
+    isa: str
+    machine: str
+    suite: str
+    results: Sequence[Result]
+    artifacts: Mapping[str, Path]
+
+    def of(self, outcome: Outcome) -> list[Result]:
+        return [result for result in self.results if result.outcome is outcome]
+
+
+class OpDocument(Document):
+    """The tests of one file, named as `ops/conv`."""
+
+    op: str
+    passed: int
+    failed: int
+    skipped: int
+    xfailed: int
+    xpassed: int
+
+
+class FailureDocument(Document):
+    test: str
+    op: str
+    error: str
+
+
+class RemarkDocument(Document):
+    test: str
+    reason: str
+
+
+class ConformanceDocument(Document):
+    """`cmbuild conformance`; `error`, `hint` and `exit_code` are there only if it failed.
+
+    `xfailed` are failures that the tests' authors expect, `xpassed` passes that they do not.
+    """
+
+    board: str
+    target: str
+    isa: str
+    machine: str
+    suite: str
+    passed: int
+    failed: int
+    skipped: int
+    xfailed: int
+    xpassed: int
+    per_op: tuple[OpDocument, ...]
+    failures: tuple[FailureDocument, ...]
+    skips: tuple[RemarkDocument, ...]
+    unexpected_passes: tuple[RemarkDocument, ...]
+    steps: tuple[StepDocument, ...]
+    artifacts: dict[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceReport:
+    """Implements Report."""
+
+    run: Conformance
+
+    def screen(self) -> Text:
+        run = self.run
+        lines = [_verdict(run), Text(), *_table(per_op(run.results))]
+        lines += _section("failed", BAD, run.of(Outcome.FAILED))
+        lines += _section("skipped", WARN, run.of(Outcome.SKIPPED))
+        lines += _section("passed, though expected to fail", WARN, run.of(Outcome.XPASSED))
+        return Text("\n").join(lines)
+
+    def document(self, steps: Sequence[StepOutcome]) -> ConformanceDocument:
+        run = self.run
+        named = ("board", "target", "isa", "machine", "suite")
+        return ConformanceDocument.model_validate(
+            {
+                **{name: getattr(run, name) for name in named},
+                **{outcome.value: len(run.of(outcome)) for outcome in Outcome},
+                "per_op": [
+                    {"op": tally.op, **{outcome.value: tally[outcome] for outcome in Outcome}}
+                    for tally in per_op(run.results)
+                ],
+                "failures": [
+                    {"test": result.test, "op": result.op, "error": result.reason}
+                    for result in run.of(Outcome.FAILED)
+                ],
+                "skips": _remarks(run.of(Outcome.SKIPPED)),
+                "unexpected_passes": _remarks(run.of(Outcome.XPASSED)),
+                "steps": [StepDocument.of(step) for step in steps],
+                "artifacts": run.artifacts,
+            }
+        )
+
+
+def _verdict(run: Conformance) -> Text:
+    failed, passed = run.of(Outcome.FAILED), len(run.of(Outcome.PASSED))
+    mark = ("  ✗ does NOT conform", BAD) if failed else ("  ✓ conforms", GOOD)
+    return Text.assemble(
+        mark, f": {passed} passed, {len(failed)} failed of {run.suite}'s tests on {run.board}"
+    )
+
+
+def _table(tallies: Sequence[Tally]) -> Iterator[Text]:
+    yield Text(_row("", [outcome.value for outcome in Outcome]), FAINT)
+    for tally in tallies:
+        counts = [str(tally[outcome] or "·") for outcome in Outcome]
+        yield Text(_row(tally.op, counts), BAD if tally[Outcome.FAILED] else "")
+    totals = [str(sum(tally[outcome] for tally in tallies)) for outcome in Outcome]
+    yield Text(_row("all", totals))
+
+
+def _row(op: str, cells: Sequence[str]) -> str:
+    return f"  {text.fit(op, _OP):<{_OP}}" + "".join(f"{cell:>{_COUNT}}" for cell in cells)
+
+
+def _section(title: str, style: str, results: Sequence[Result]) -> Iterator[Text]:
+    """Each test with its reason; those of a file that share one are one entry."""
+    if not results:
+        return
+    yield Text()
+    yield Text(f"  {title}", style)
+    together: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        together.setdefault((result.op, result.reason), []).append(result)
+    for (op, reason), same in together.items():
+        names = ", ".join(_name(result) for result in same)
+        yield Text(text.indented(f"{op}: {names}", 4))
+        yield Text(text.indented(reason, 6), FAINT)
+
+
+def _name(result: Result) -> str:
+    return result.test.partition("::")[2] or "the whole file"
+
+
+def _remarks(results: Sequence[Result]) -> list[RemarkDocument]:
+    return [RemarkDocument(test=result.test, reason=result.reason) for result in results]

@@ -1,0 +1,67 @@
+"""What this machine has and lacks, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from cmbuild.doctor import Component, Status
+from cmbuild.report.documents import Document
+from cmbuild.report.events import Outcome
+from cmbuild.report.text import WIDTH, fit, plural
+
+_MARKS = {
+    Status.PRESENT: ("✓", "green"),
+    Status.OPTIONAL: ("–", "dim"),
+    Status.MISSING: ("✗", "red"),
+    Status.UNUSABLE: ("✗", "red"),
+}
+
+
+class ComponentDocument(Document):
+    name: str
+    version: str | None
+    path: Path | None
+    status: Status
+    needed_by: str
+    install: str
+    problem: str
+
+
+class DoctorDocument(Document):
+    components: tuple[ComponentDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """Implements Report."""
+
+    components: Sequence[Component]
+
+    def screen(self) -> Text:
+        names = [_name(component) for component in self.components]
+        width = max(map(len, names))
+        lines = []
+        for component, name in zip(self.components, names, strict=True):
+            mark, style = _MARKS[component.status]
+            place = str(component.path or "not found")
+            rest = f"{name:<{width}}  {component.needed_by}"
+            lines.append(Text.assemble("  ", (mark, style), f" {fit(rest, WIDTH - 4)}"))
+            if component.problem:
+                lines.append(Text(f"      {component.problem}", style))
+            lines.append(Text(f"      {place}", "dim"))
+            if component.status is not Status.PRESENT and component.install:
+                lines.append(Text(f"      {component.install}"))
+        lacking = sum(component.is_lacking for component in self.components)
+        lines.append(Text(f"  {plural(lacking, 'thing')} missing" if lacking else "  all there"))
+        return Text("\n").join(lines)
+
+    def document(self, steps: Sequence[Outcome]) -> DoctorDocument:
+        return DoctorDocument.model_validate(self)
+
+
+def _name(component: Component) -> str:
+    return f"{component.name} {component.version or ''}".rstrip()

@@ -1,0 +1,96 @@
+"""What happens while a command runs, as events that a reporter shows or collects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from cmbuild.errors import CmbuildError
+    from cmbuild.report.documents import Document
+
+
+class State(Enum):
+    """How a step ended."""
+
+    CACHED = "cached"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """It needs the result of one that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the work, as shown on its line.
+
+    Attributes:
+        kind: `export`, `plan`, …
+        subject: what it works on: `mv2 for cortex-m55`.
+        verb: what it has done when it is done: `linked`.
+    """
+
+    kind: str
+    subject: str
+    verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a step.
+
+    Attributes:
+        text: the subject, or a summary of the result that says more.
+        seconds: wall time; 0 for a cached one.
+        reason: why it failed, if others go on; else the command ends with that.
+    """
+
+    step: Step
+    state: State
+    text: str
+    seconds: float = 0.0
+    reason: str | None = None
+
+    @property
+    def status(self) -> str:
+        """`cached`, `linked 0.6 s`, `failed`."""
+        if self.state is State.DONE:
+            return f"{self.step.verb} {self.seconds:.1f} s"
+        return str(self.state.value)
+
+
+class Report(Protocol):
+    """What a command found out, for people and for programs."""
+
+    def screen(self) -> Text:
+        """Lines of at most 80 columns that read well without colour."""
+
+    def document(self, steps: Sequence[Outcome]) -> Document:
+        """The JSON document; `steps` are those that led to it."""
+
+
+class Reporter(Protocol):
+    """Gets all that a person or program is to see. Events may come from several threads."""
+
+    def begin(self, steps: Sequence[Step]) -> None:
+        """The steps ahead, in order."""
+
+    def started(self, step: Step) -> None: ...
+
+    def progress(self, step: Step, text: str) -> None:
+        """What a step that takes long is doing now."""
+
+    def ended(self, outcome: Outcome) -> None: ...
+
+    def note(self, text: str) -> None:
+        """Something worth a line while it happens: another build is waited for."""
+
+    def command(self, line: str) -> None:
+        """A child process starts with this command line."""
+
+    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
+        """The command has ended; nothing follows."""

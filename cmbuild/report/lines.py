@@ -1,0 +1,73 @@
+"""Plain output, for logs and pipes: a line as each step ends, then the screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+
+from cmbuild.report import text
+from cmbuild.report.events import Outcome, Report, Step
+from cmbuild.report.stream import write
+
+if TYPE_CHECKING:
+    from cmbuild.errors import CmbuildError
+
+STATUS = 48  # column at which the status of a step starts
+REASON = 6  # columns that the line below is indented by, which says why a step failed
+
+
+def line(kind: str, subject: str, status: str) -> str:
+    """`  runner    mv2 on corstone300                  linked 0.6 s`."""
+    start = f"  {kind:<{text.LABEL}}"
+    return f"{start}{text.fit(subject, STATUS - len(start) - 1):<{STATUS - len(start)}}{status}"
+
+
+def error_lines(error: CmbuildError) -> str:
+    """`error: …`, and `  try: …` where there is something to try."""
+    hint = "" if error.hint is None else f"\n  try: {error.hint}"
+    return f"error: {error.message}{hint}"
+
+
+class Lines:
+    """A reporter that writes each line once.
+
+    Args:
+        verbose: show the command lines of child processes.
+        output: gets the lines and the screen; errors go to standard error.
+    """
+
+    def __init__(self, verbose: bool, output: IO[str] | None = None) -> None:
+        self._verbose = verbose
+        self._output = output
+        self._space = ""
+
+    def begin(self, steps: Sequence[Step]) -> None:
+        self._space = "\n"
+
+    def started(self, step: Step) -> None:
+        pass
+
+    def progress(self, step: Step, text: str) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        self._write(line(outcome.step.kind, outcome.text, outcome.status))
+        if outcome.reason is not None:
+            self._write(text.indented(outcome.reason, REASON))
+
+    def note(self, text: str) -> None:
+        self._write(f"  {text}")
+
+    def command(self, line: str) -> None:
+        if self._verbose:
+            self._write(f"$ {line}")
+
+    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
+        for report in reports:
+            self._write(f"{self._space}{report.screen().plain}{self._space}")
+        if failure is not None:
+            write(error_lines(failure), sys.stderr)
+
+    def _write(self, text: str) -> None:
+        write(text, self._output or sys.stdout)

@@ -1,0 +1,112 @@
+"""Output for a terminal: the steps as they move, then the screen, with colours for states."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from cmbuild.report.events import Outcome, Report, State, Step
+from cmbuild.report.lines import REASON, error_lines, line
+from cmbuild.report.text import fit
+
+if TYPE_CHECKING:
+    from cmbuild.errors import CmbuildError
+
+_STYLES = {State.CACHED: "dim", State.DONE: "green", State.FAILED: "red", State.SKIPPED: "dim"}
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class LiveSteps:
+    """A reporter that redraws the steps in place while they run."""
+
+    def __init__(self, verbose: bool, console: Console | None = None) -> None:
+        self._verbose = verbose
+        self._console = console or Console(highlight=False)
+        self._steps: tuple[Step, ...] = ()
+        self._since: dict[Step, float] = {}
+        self._doing: dict[Step, str] = {}
+        self._outcomes: dict[Step, Outcome] = {}
+        self._lock = threading.Lock()
+        self._live: Live | None = None
+
+    def begin(self, steps: Sequence[Step]) -> None:
+        self._steps = tuple(steps)
+        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=10)
+        self._live.start()
+
+    def started(self, step: Step) -> None:
+        with self._lock:
+            self._since[step] = time.monotonic()
+
+    def progress(self, step: Step, text: str) -> None:
+        with self._lock:
+            self._doing[step] = text
+
+    def ended(self, outcome: Outcome) -> None:
+        with self._lock:
+            self._outcomes[outcome.step] = outcome
+
+    def note(self, text: str) -> None:
+        self._console.print(Text(f"  {text}", "yellow"))
+
+    def command(self, line: str) -> None:
+        if self._verbose:
+            self._console.print(Text(f"$ {line}", "dim"), soft_wrap=True)
+
+    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+        space = Text("\n" if self._live is not None else "")
+        for report in reports:
+            self._console.print(space + report.screen() + space, soft_wrap=True)
+        if failure is not None:
+            message, _, hint = error_lines(failure).partition("\n")
+            lines = Text.assemble(
+                (message[:6], "bold red"), message[6:], "\n" if hint else "", hint
+            )
+            Console(file=sys.stderr, highlight=False).print(lines, soft_wrap=True)
+
+    def _render(self) -> Text:
+        with self._lock:
+            lines = self._lines(self._steps)
+            if len(lines) >= self._console.height:
+                ended = f"  {len(self._outcomes)} of {len(self._steps)} steps have ended"
+                lines = [Text(ended), *self._lines(self._news())[2 - self._console.height :]]
+            return Text("\n").join(lines)
+
+    def _news(self) -> list[Step]:
+        """Of more steps than the terminal has lines: those at work, and those that failed."""
+        outcomes = self._outcomes
+        failed = [step for step in outcomes if outcomes[step].state is State.FAILED]
+        working = [step for step in self._since if step not in outcomes]
+        return [*failed, *working]
+
+    def _lines(self, steps: Sequence[Step]) -> list[Text]:
+        """One for each, and one below it with the reason for a failure."""
+        lines = []
+        for step in steps:
+            lines.append(self._line(step))
+            if (outcome := self._outcomes.get(step)) is not None and outcome.reason is not None:
+                reason = fit(outcome.reason, self._console.width - REASON)
+                lines.append(Text(" " * REASON + reason, _STYLES[outcome.state]))
+        return lines
+
+    def _line(self, step: Step) -> Text:
+        outcome = self._outcomes.get(step)
+        if outcome is not None:
+            text = Text(line(step.kind, outcome.text, outcome.status))
+            text.stylize(_STYLES[outcome.state], len(text) - len(outcome.status))
+            return text
+        if step not in self._since:
+            return Text(line(step.kind, step.subject, ""), "dim")
+        seconds = time.monotonic() - self._since[step]
+        doing = self._doing.get(step, "")
+        spinner = _SPINNER[int(seconds * 10) % len(_SPINNER)]
+        return Text(line(step.kind, step.subject, f"{spinner} {seconds:.0f} s {doing}"))

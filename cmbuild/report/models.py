@@ -1,0 +1,44 @@
+"""The models of the zoo, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from cmbuild.report.documents import Document
+from cmbuild.report.events import Outcome
+from cmbuild.report.table import table
+from cmbuild.report.text import shape
+from cmcompiler.model import Task
+
+if TYPE_CHECKING:
+    from cmcompiler.zoo import ZooModel
+
+
+class ModelDocument(Document):
+    name: str
+    summary: str
+    input_shape: tuple[int, ...]
+    task: Task
+    dataset: str
+
+
+class ModelsDocument(Document):
+    models: tuple[ModelDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsReport:
+    """Implements Report."""
+
+    models: Sequence[ZooModel]
+
+    def screen(self) -> Text:
+        rows = [(model.name, shape(model.input_shape), model.summary) for model in self.models]
+        return Text(table(("model", "input", ""), rows))
+
+    def document(self, steps: Sequence[Outcome]) -> ModelsDocument:
+        return ModelsDocument.model_validate(self)

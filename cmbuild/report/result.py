@@ -1,0 +1,217 @@
+"""What a run of a model on a board showed, as the screen and the JSON document tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output as the user of the firmware sees it.
+
+    Attributes:
+        shape: logical, torch's `x.shape`.
+        layout: of it in memory: `channels-last`, `contiguous`, or a dim order.
+        scale, zero_point: of the tensor, or of the quantize or dequantize next to a float one;
+            None where there is neither.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    layout: str
+    scale: float | None
+    zero_point: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output of the run's first sample.
+
+    Attributes:
+        file: `.npy` of the port's logical shape and dtype.
+    """
+
+    port: Port
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One of a classifier's best classes."""
+
+    index: int
+    label: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How many labelled samples got their label."""
+
+    correct: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How the outputs compare with the reference.
+
+    Attributes:
+        rule: `exact`: to the bit; `tolerance`: 1e-5 relative, or 1 step where quantised.
+        samples: compared.
+        failed: samples with a mismatch.
+        mismatches: output elements outside of the rule, over all samples.
+        first: the op that is the first to differ, where known.
+    """
+
+    rule: str
+    samples: int
+    failed: int
+    mismatches: int
+    first: str | None = None
+
+    @property
+    def verified(self) -> bool:
+        return self.failed == 0 and self.samples > 0
+
+
+@dataclass(frozen=True, slots=True)
+class OpCount:
+    """Instructions that one kernel call took, one inference.
+
+    Attributes:
+        title: of the op, as grouped on the screen: `conv2d 1×1`.
+        source: the operator and instruction of the program.
+        kernel: C function.
+    """
+
+    title: str
+    source: str
+    kernel: str
+    instructions: int
+    macs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Instructions of one inference, or its cycles where hardware counts.
+
+    Attributes:
+        total: the whole inference; None where the launcher cannot count.
+        provenance: how they were counted: `simulated (QEMU -icount)`.
+        unit: `instructions` or `cycles`.
+    """
+
+    total: int | None
+    provenance: str
+    per_op: tuple[OpCount, ...] = ()
+    unit: str = "instructions"
+
+
+@dataclass(frozen=True, slots=True)
+class Flash:
+    """Bytes that are loaded: constants packed by the plan, and everything else.
+
+    Attributes:
+        capacity: what the board has; None on a computer.
+    """
+
+    weights: int
+    code: int
+    capacity: int | None = None
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.code
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Memory beside the arena that an executor allocates from; part of the static variables.
+
+    Attributes:
+        used: bytes at its fullest, in the run.
+        size: bytes.
+    """
+
+    name: str
+    used: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ram:
+    """Bytes of RAM in use.
+
+    Attributes:
+        arena: all activations and mutable buffers.
+        static: other variables.
+        stack: high-water mark of the run; None where it cannot be seen.
+        capacity: what the board has; None on a computer.
+        state: of the arena, the mutable buffers.
+        pools: of the executor.
+    """
+
+    arena: int
+    static: int
+    stack: int | None
+    capacity: int | None = None
+    state: int = 0
+    pools: tuple[Pool, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.arena + self.static + (self.stack or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Where the model's weights come from.
+
+    Attributes:
+        source: `pretrained`, `random`, `trained`, `file`, `given`, or `program` for a `.pte`.
+    """
+
+    source: str
+    detail: str
+
+    @property
+    def is_random(self) -> bool:
+        return self.source == "random"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A run that came to its end, verified or not.
+
+    Attributes:
+        launcher: `qemu`, `fvp`, `native`.
+        machine: what it ran on, for people: `QEMU mps3-an547`.
+        best: the best classes of the first sample, for a classifier.
+        macs: multiply-accumulates of one inference.
+        folder: with all that was made for the model on the board.
+        artifacts: files and folders by what they are.
+    """
+
+    model: str
+    board: str
+    target: str
+    isa: str
+    executor: str
+    launcher: str
+    machine: str
+    verification: Verification
+    weights: Weights
+    inputs: tuple[Port, ...]
+    outputs: tuple[Output, ...]
+    best: tuple[Score, ...]
+    accuracy: Accuracy | None
+    instructions: Instructions
+    macs: int
+    flash: Flash
+    ram: Ram
+    folder: Path
+    artifacts: Mapping[str, Path]

@@ -1,0 +1,172 @@
+"""The screen at the end of a run: whether it is right, and what it costs. 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from rich.text import Text
+
+from cmbuild.report import text
+from cmbuild.report.result import (
+    Flash,
+    Instructions,
+    OpCount,
+    Port,
+    Ram,
+    RunResult,
+    Verification,
+)
+from cmbuild.report.weights import weights_lines
+
+GOOD, BAD, FAINT = "green", "red", "dim"
+_OPS = 12  # rows of the table of ops
+
+
+def screen(run: RunResult) -> Text:
+    """All that a person wants to know of a run, in the order that they want to know it."""
+    lines = [
+        _verdict(run.verification),
+        *weights_lines(run.weights),
+        Text(),
+        *(Text(line) for line in _facts(run)),
+        *_table(run.instructions),
+        Text(),
+        Text(text.entry("artefacts", f"{shown(run.folder)}/")),
+    ]
+    return Text("\n").join(lines)
+
+
+def shown(path: Path) -> Path:
+    """A path as people would type it: relative if it is below the current folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _verdict(check: Verification) -> Text:
+    good = check.samples - check.failed
+    measure = "to the bit (exact)" if check.rule == "exact" else "within tolerance"
+    if check.verified:
+        return Text.assemble(
+            ("  ✓ verified", GOOD),
+            f": {good} of {text.plural(check.samples, 'sample')} equal to the reference, {measure}",
+        )
+    lines = [
+        f": {check.failed} of {text.plural(check.samples, 'sample')}"
+        f" ({text.plural(check.mismatches, 'element')}) differ from the reference"
+    ]
+    if check.first is not None:
+        lines.append(f"    the first op that differs: {check.first}")
+    return Text.assemble(("  ✗ NOT verified", BAD), "\n".join(lines))
+
+
+def _facts(run: RunResult) -> Iterator[str]:
+    if run.best:
+        scores = (f"{score.label} {score.value:.3g}" for score in run.best)
+        yield text.entry(f"top-{len(run.best)}", "   ".join(scores))
+    if run.accuracy is not None:
+        correct, total = run.accuracy.correct, run.accuracy.total
+        share = f"{correct / total:.1%}"
+        yield text.entry("accuracy", f"{share}: {correct:,} of {total:,} labelled samples")
+    yield from port_lines(run.inputs, [output.port for output in run.outputs])
+    yield text.entry("work", _work(run))
+    yield from memory_lines(run.flash, run.ram)
+
+
+def port_lines(inputs: Sequence[Port], outputs: Sequence[Port]) -> Iterator[str]:
+    """The I/O contract."""
+    for port in inputs:
+        yield text.entry("input", _port(port))
+    for port in outputs:
+        yield text.entry("output", _port(port))
+
+
+def memory_lines(flash: Flash, ram: Ram) -> Iterator[str]:
+    """What is used of a board's memory."""
+    parts = f"{text.size(flash.weights)} weights + {text.size(flash.code)} code"
+    yield text.entry("flash", parts + _of(flash.capacity))
+    state = f" ({text.size(ram.state)} of it state)" if ram.state else ""
+    parts = f"{text.size(ram.arena)} arena{state} + {text.size(ram.static)} static"
+    if ram.stack is not None:
+        parts += f" + {text.size(ram.stack)} stack"
+    yield text.entry("RAM", parts + _of(ram.capacity))
+    if ram.pools:
+        uses = (f"{pool.name} {pool.used:,} of {pool.size:,} B" for pool in ram.pools)
+        yield text.entry("pools", ", ".join(uses))
+
+
+def _port(port: Port) -> str:
+    words = [port.name, port.dtype, text.shape(port.shape)]
+    if port.layout != "contiguous":
+        words.append(port.layout)
+    if port.scale is not None and port.zero_point is not None:
+        inside = "" if port.dtype.startswith("int") else "int8 inside: "
+        words.append(f"({inside}scale {port.scale:.4g}, zero point {port.zero_point})")
+    return " ".join(words)
+
+
+def _work(run: RunResult) -> str:
+    total = run.instructions.total
+    macs = f"{text.count(run.macs)} MACs"
+    if not total:
+        return f"{macs}; {run.instructions.provenance}"
+    unit, source = run.instructions.unit, run.instructions.provenance
+    if unit == "instructions":
+        source += ", not cycles"
+    if not run.macs:
+        return f"{text.count(total)} {unit} ({source})"
+    ratio = f"{run.macs / total:.2f} MAC/{unit.removesuffix('s')}"
+    return f"{macs} in {text.count(total)} {unit}, {ratio} ({source})"
+
+
+def _of(capacity: int | None) -> str:
+    return "" if capacity is None else f", of {text.size(capacity)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Kernel calls of ops with the same title."""
+
+    title: str
+    calls: int
+    instructions: int
+    macs: int
+
+
+def _groups(ops: Sequence[OpCount]) -> list[_Group]:
+    """By title, the most expensive first."""
+    titles: dict[str, list[OpCount]] = {}
+    for op in ops:
+        titles.setdefault(op.title, []).append(op)
+    groups = [
+        _Group(title, len(same), sum(op.instructions for op in same), sum(op.macs for op in same))
+        for title, same in titles.items()
+    ]
+    return sorted(groups, key=lambda group: -group.instructions)
+
+
+def _table(instructions: Instructions) -> Iterator[Text]:
+    groups = _groups(instructions.per_op)
+    if not instructions.total or not groups:
+        return
+    yield Text()
+    unit = instructions.unit
+    ratio = "MAC/instr" if unit == "instructions" else "MAC/cycle"
+    yield Text(f"  {'op':<26}{'n':>4}{unit:>15}   share   {ratio}", FAINT)
+    whole = max(1, sum(group.instructions for group in groups))
+    for group in islice(groups, _OPS):
+        share = group.instructions / whole
+        # A slow clock may not tick during a small op.
+        is_rated = group.macs and group.instructions
+        ratio = f"{group.macs / group.instructions:.1f}" if is_rated else ""
+        row = (
+            f"  {text.fit(group.title, 26):<26}{group.calls:>4}"
+            f"{text.count(group.instructions):>15}{share:>7.0%}{ratio:>12}   "
+        )
+        yield Text(row + text.bar(share, text.WIDTH - len(row)))
+    if rest := groups[_OPS:]:
+        counted = sum(group.instructions for group in rest)
+        calls = sum(group.calls for group in rest)
+        yield Text(f"  {'others':<26}{calls:>4}{text.count(counted):>15}{counted / whole:>7.0%}")

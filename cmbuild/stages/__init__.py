@@ -1,0 +1,1 @@
+"""The stages from a model to a verified run, one module each."""

@@ -1,0 +1,136 @@
+"""TOML files with a fixed set of keys: what is wrong with one is a line with file, line and key."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from cmbuild.errors import UsageError
+from cmcompiler.suggest import did_you_mean
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class BrokenFile(UsageError):
+    template = "{path}{line}: {key}{problem}"
+
+
+class Table(BaseModel):
+    """A table of such a file: takes the keys that it names, and values of just their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Inconsistent(Exception):
+    """Keys that are well-formed, but make no sense: raised by whoever reads them."""
+
+    def __init__(self, key: tuple[str, ...], problem: str, hint: str | None = None) -> None:
+        super().__init__(problem)
+        self.key, self.problem, self.hint = key, problem, hint
+
+
+T = TypeVar("T", bound=Table)
+R = TypeVar("R")
+
+
+def read(path: Path, kind: type[T], build: Callable[[T], R]) -> R:
+    """What `build` makes of a file; it may raise Inconsistent.
+
+    Raises:
+        BrokenFile: naming file, line and key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+    except FileNotFoundError as error:
+        raise BrokenFile(path=path, line="", key="", problem="not found") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BrokenFile(path=path, line="", key="", problem=f"unreadable: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(path, error) from error
+    try:
+        return build(kind.model_validate(document))
+    except ValidationError as error:
+        # A misspelt key is also a missing one: say the former.
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        raise _broken(path, text, first["loc"], *_explain(first, kind)) from error
+    except Inconsistent as error:
+        raise _broken(path, text, error.key, error.problem, error.hint) from error
+
+
+def _explain(error: Any, kind: type[Table]) -> tuple[str, str | None]:
+    """What pydantic found, in our words, and a hint."""
+    what, context = error["type"], error.get("ctx", {})
+    if what == "missing":
+        return "missing", None
+    if what == "extra_forbidden":
+        *parents, key = map(str, error["loc"])
+        table = _table(kind, parents)
+        return "unknown key", did_you_mean(key, _fields(table)) if table else None
+    if what == "value_error":
+        return str(context["error"]), None
+    return f"{error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}", None
+
+
+def _fields(kind: type[Table]) -> dict[str, FieldInfo]:
+    """By their names in the file."""
+    return {field.alias or name: field for name, field in kind.model_fields.items()}
+
+
+def _table(kind: type[Table], location: Sequence[str]) -> type[Table] | None:
+    """The table at a location; one of several with free names has the name in its location."""
+    if not location:
+        return kind
+    field = _fields(kind).get(location[0])
+    if field is None:
+        return None
+    candidates = [field.annotation, *get_args(field.annotation)]
+    tables = [each for each in candidates if isinstance(each, type) and issubclass(each, Table)]
+    is_named = isinstance(field.annotation, type) or type(None) in candidates
+    return _table(tables[0], location[1 if is_named else 2 :]) if tables else None
+
+
+def _broken(
+    path: Path, text: str, key: Sequence[int | str], problem: str, hint: str | None
+) -> BrokenFile:
+    names = [part for part in key if isinstance(part, str)]
+    line = _line(text, names)
+    return BrokenFile(
+        path=path,
+        line="" if line is None else f":{line}",
+        key=f"{'.'.join(names)}: " if names else "",
+        problem=problem,
+        hint=hint,
+    )
+
+
+def _line(text: str, key: Sequence[str]) -> int | None:
+    """The line of a key, or of the innermost table around it that has one."""
+    table: list[str] = []
+    found: tuple[int, int] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
+            table = [part.strip().strip("\"'") for part in match[1].split(".")]
+            here = table
+        elif match := re.match(r"\s*([A-Za-z0-9_.\-\"']+)\s*=", line):
+            here = [*table, *(part.strip("\"'") for part in match[1].split("."))]
+        else:
+            continue
+        if here == list(key[: len(here)]) and (found is None or len(here) > found[0]):
+            found = (len(here), number)
+    return None if found is None else found[1]
+
+
+def _syntax_error(path: Path, error: tomllib.TOMLDecodeError) -> BrokenFile:
+    match = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error))
+    problem, line = (match[1], f":{match[2]}") if match else (str(error), "")
+    return BrokenFile(path=path, line=line, key="", problem=problem)

@@ -1,0 +1,17 @@
+"""How doit works for cmbuild."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cmbuild.tasks.events import TaskEvents
+
+CONFIG: dict[str, Any] = {
+    "default_tasks": ["simulate"],
+    "reporter": TaskEvents,
+    "par_type": "thread",
+    "sort": "definition",
+    # What is up to date is known from stamps; doit's own memory of it is not used.
+    "backend": "sqlite3",
+    "dep_file": ":memory:",
+}

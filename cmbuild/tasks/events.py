@@ -1,0 +1,125 @@
+"""doit's reporter: turns what doit says about tasks into cmbuild's events and exit codes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from doit.exceptions import UnmetDependency
+
+from cmbuild.report.events import Outcome, State
+from cmbuild.tasks.graph import closure, name_of
+
+if TYPE_CHECKING:
+    from doit.exceptions import BaseFail
+    from doit.task import Task
+
+    from cmbuild.session import Session
+    from cmbuild.stages.stage import Kind, Stage
+
+
+class TaskEvents:
+    """Implements doit's reporter protocol. Its last call ends the process with our exit code."""
+
+    desc = "cmbuild's own"
+
+    def __init__(self, outstream: object, options: Mapping[str, object]) -> None:
+        self._session: Session | None = None
+        self._started: dict[str, float] = {}
+        self._kinds: Counter[Kind] = Counter()
+
+    def initialize(self, tasks: Mapping[str, Task], selected_tasks: Iterable[str]) -> None:
+        stages = []
+        for name in selected_tasks:
+            group = tasks[name].task_dep if tasks[name].has_subtask else [name]
+            stages += [stage for stage in map(_stage, map(tasks.__getitem__, group)) if stage]
+        for task in tasks.values():
+            if task.meta and "session" in task.meta:
+                self._session = task.meta["session"]
+        if self._session is not None:
+            everyone = closure(stages)
+            self._kinds.update(stage.kind for stage in everyone)
+            self._session.start()
+            self._session.reporter.begin(tuple(stage.step for stage in everyone))
+            self._session.selected = everyone
+
+    def get_status(self, task: Task) -> None:
+        pass
+
+    def execute_task(self, task: Task) -> None:
+        stage = _stage(task)
+        if stage is not None and self._session is not None:
+            self._started[name_of(stage)] = time.monotonic()
+            self._session.reporter.started(stage.step)
+
+    def add_success(self, task: Task) -> None:
+        self._ended(task, State.DONE)
+
+    def add_failure(self, task: Task, fail: BaseFail) -> None:
+        if isinstance(fail, UnmetDependency):
+            self._ended(task, State.SKIPPED)
+            return
+        stage, session = _stage(task), self._session
+        if session is not None and session.failure is None and stage not in session.failures:
+            session.attempt(lambda: _raise(fail), stage)
+        self._ended(task, State.FAILED)
+
+    def skip_uptodate(self, task: Task) -> None:
+        self._ended(task, State.CACHED)
+
+    def skip_ignore(self, task: Task) -> None:
+        pass
+
+    def cleanup_error(self, exception: BaseFail) -> None:
+        pass
+
+    def runtime_error(self, msg: str) -> None:
+        if self._session is not None:
+            self._session.attempt(lambda: _raise(msg))
+
+    def teardown_task(self, task: Task) -> None:
+        pass
+
+    def complete_run(self) -> None:
+        """Raises SystemExit with the exit code, which doit itself would reduce to 0, 1 and 2."""
+        if self._session is not None:
+            # doit calls this on the way of an exception too, which would be lost for the exit.
+            if unforeseen := sys.exc_info()[1]:
+                self._session.attempt(partial(_reraise, unforeseen))
+            raise SystemExit(int(self._session.finish()))
+
+    def _ended(self, task: Task, state: State) -> None:
+        stage = _stage(task)
+        if stage is None or self._session is None:
+            return
+        start = self._started.get(name_of(stage))
+        seconds = 0.0 if start is None else time.monotonic() - start
+        text = stage.subject
+
+        def summarize() -> None:
+            nonlocal text
+            text = stage.summary()
+
+        # Among several of its kind, a stage is known by its subject.
+        if state in (State.DONE, State.CACHED) and self._kinds[stage.kind] == 1:
+            self._session.attempt(summarize, stage)
+        failure = self._session.failures.get(stage) if state is State.FAILED else None
+        reason = None if failure is None else failure.message
+        self._session.reporter.ended(Outcome(stage.step, state, text, seconds, reason))
+
+
+def _stage(task: Task) -> Stage | None:
+    meta: dict[str, Any] = task.meta or {}
+    return meta.get("stage")
+
+
+def _reraise(error: BaseException) -> None:
+    raise error
+
+
+def _raise(reason: object) -> None:
+    raise RuntimeError(str(reason))

@@ -1,0 +1,132 @@
+"""Stages as doit tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doit.exceptions import TaskFailed
+
+from cmbuild.errors import UsageError
+from cmbuild.stages.stage import Kind, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cmbuild.errors import CmbuildError
+    from cmbuild.session import Session
+
+BEGIN = "_begin"
+"""The hidden task that comes before all others: Session.begin."""
+
+
+class SameName(UsageError):
+    template = "two models would both be called {name}"
+    hint = "run them one after the other, or give one of the files another name"
+
+
+class NotInRuns(UsageError):
+    template = "{task} is no task of a model and a board"
+    hint = "`{verb}` does it"
+
+
+_VERBS = {
+    Kind.WORKBENCH: "cmbuild conformance",
+    Kind.PACKAGE: "cmbuild package",
+    Kind.WORKSPACE: "cmbuild zephyr init",
+    Kind.APP: "cmbuild zephyr build",
+    Kind.TESTS: "cmbuild conformance",
+}
+"""What performs the kinds of stages that no run has."""
+
+
+def name_of(stage: Stage) -> str:
+    return f"{stage.kind.label}:{stage.name}"
+
+
+def tasks(
+    session: Session, stages: Sequence[Stage], build_folders: Sequence[Path]
+) -> Iterator[dict[str, Any]]:
+    """doit's dictionaries for stages and all that they need, each once, under their kinds.
+
+    Raises:
+        SameName: see closure.
+    """
+    return _tasks(session, closure(stages), build_folders)
+
+
+def _tasks(
+    session: Session, stages: Sequence[Stage], build_folders: Sequence[Path]
+) -> Iterator[dict[str, Any]]:
+    yield _task(session, partial(session.begin, build_folders)) | {"basename": BEGIN}
+    there = {stage.kind for stage in stages}
+    for kind in Kind:
+        if kind in _VERBS and kind not in there:
+            yield _refusal(session, kind, _not_in_runs(kind))
+        else:
+            yield {"basename": kind.label, "name": None, "doc": kind.value}
+    for stage in stages:
+        yield _task(session, partial(session.perform, stage), stage) | {
+            "basename": stage.kind.label,
+            "name": stage.name,
+            "doc": stage.subject,
+            "uptodate": [(session.is_made, [stage])],
+            "task_dep": [BEGIN, *map(name_of, stage.after)],
+            "clean": [] if stage.shared else [(session.clean, [stage])],
+            "meta": {"session": session, "stage": stage},
+        }
+
+
+def refusals(session: Session, error: CmbuildError) -> Iterator[dict[str, Any]]:
+    """A task of each kind that can be listed, and fails when it is run."""
+    for kind in Kind:
+        yield _refusal(session, kind, _not_in_runs(kind) if kind in _VERBS else error)
+
+
+def closure(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages and what they need, ordered by kind.
+
+    Raises:
+        SameName: two stages that are not the same cannot be told apart.
+    """
+    found: dict[str, Stage] = {}
+    ahead = list(stages)
+    while ahead:
+        stage = ahead.pop()
+        known = found.get(name_of(stage))
+        if known is None:
+            found[name_of(stage)] = stage
+            ahead += stage.after
+        elif known is not stage:
+            raise SameName(name=stage.name)
+    order = list(Kind)
+    return sorted(found.values(), key=lambda stage: (order.index(stage.kind), stage.name))
+
+
+def _not_in_runs(kind: Kind) -> CmbuildError:
+    return NotInRuns(task=kind.label, verb=_VERBS[kind])
+
+
+def _refusal(session: Session, kind: Kind, error: CmbuildError) -> dict[str, Any]:
+    return _task(session, partial(_refuse, error)) | {
+        "basename": kind.label,
+        "doc": kind.value,
+        "meta": {"session": session},
+    }
+
+
+def _refuse(error: CmbuildError) -> None:
+    raise error
+
+
+def _task(
+    session: Session, work: Callable[[], object], stage: Stage | None = None
+) -> dict[str, Any]:
+    def action() -> TaskFailed | None:
+        failure = session.attempt(work, stage)
+        return None if failure is None else TaskFailed(str(failure), report=False)
+
+    # doit would swap sys.stdout while an action runs, which threads must not do to each other.
+    return {"actions": [action], "io": {"capture": False}, "verbosity": 0}

@@ -1,0 +1,54 @@
+"""doit from within: the same tasks as plain doit's, for the command line of cmbuild."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doit.cmd_base import TaskLoader2
+from doit.doit_cmd import DoitMain
+from doit.loader import generate_tasks
+
+from cmbuild.tasks.config import CONFIG
+from cmbuild.tasks.graph import name_of, tasks
+
+if TYPE_CHECKING:
+    from doit.cmd_base import Command
+    from doit.task import Task
+
+    from cmbuild.session import Session
+    from cmbuild.stages.stage import Stage
+
+
+class StageLoader(TaskLoader2):  # type: ignore[misc]
+    """Gives doit the tasks of some stages."""
+
+    def __init__(
+        self, session: Session, stages: Sequence[Stage], build_folders: Sequence[Path]
+    ) -> None:
+        super().__init__()
+        self._tasks = tasks(session, stages, build_folders)
+
+    def load_doit_config(self) -> dict[str, Any]:
+        return CONFIG
+
+    def load_tasks(self, cmd: Command, pos_args: Sequence[str]) -> list[Task]:
+        return list(generate_tasks("cmbuild", self._tasks))
+
+
+def run(
+    session: Session, stages: Sequence[Stage], build_folders: Sequence[Path], jobs: int = 1
+) -> int:
+    """Performs stages and all that they need; reports; returns the exit code."""
+    arguments = ["run", *map(name_of, stages)]
+    if jobs > 1:
+        arguments[1:1] = ["-n", str(jobs)]
+    if session.keep_going:
+        arguments[1:1] = ["--continue"]
+    main = DoitMain(StageLoader(session, stages, build_folders), config_filenames=())
+    try:
+        status: int = main.run(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    return status

@@ -1,0 +1,76 @@
+"""Whether outputs equal the reference, by the rule that holds for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+RELATIVE = 1e-5
+"""How far floats may be off after a transcendental op, relative to the reference."""
+
+SMALLEST = float(np.finfo(np.float32).tiny)
+"""Below this, numbers are subnormal and have few digits, or none where they become zero."""
+
+STEPS = 1
+"""How far quantised numbers may be off after one."""
+
+
+def differences(found: Array, reference: Array, exact: bool) -> npt.NDArray[np.bool_]:
+    """Which elements of an output break its rule: to the bit, or within tolerance.
+
+    0.0 does not equal -0.0. NaN equals NaN: which of them an operation gives is up to the machine.
+    """
+    if found.shape != reference.shape or found.dtype != reference.dtype:
+        raise ValueError(f"{found.dtype}{found.shape} for {reference.dtype}{reference.shape}")
+    same: npt.NDArray[np.bool_] = _bits(found) == _bits(reference)
+    if found.dtype.kind == "f":
+        same |= np.isnan(found) & np.isnan(reference)
+    if not exact:
+        same |= _near(found, reference)
+    return ~same
+
+
+def mismatches(found: Array, reference: Array, exact: bool) -> int:
+    """How many elements break the rule."""
+    return int(np.count_nonzero(differences(found, reference, exact)))
+
+
+def _bits(array: Array) -> Array:
+    """The array's elements as unsigned integers."""
+    return np.asarray(array, order="C").view(f"u{array.dtype.itemsize}")
+
+
+def _near(found: Array, reference: Array) -> npt.NDArray[np.bool_]:
+    if found.dtype.kind == "f":
+        with np.errstate(invalid="ignore", over="ignore"):
+            allowed = RELATIVE * np.abs(reference) + SMALLEST
+            return np.asarray(np.abs(found - reference) <= allowed)
+    if found.dtype.kind in "iu":
+        difference = found.astype(np.int64) - reference.astype(np.int64)
+        return np.asarray(np.abs(difference) <= STEPS)
+    return np.zeros(found.shape, np.bool_)
+
+
+def count(found: Sequence[Array], reference: Sequence[Array], exact: Sequence[bool]) -> int:
+    """Elements of all outputs of a sample that break their rules."""
+    return sum(map(mismatches, found, reference, exact))
+
+
+class Step(Protocol):
+    """A kernel call, as a plan or its record has it."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+
+def describe(index: int, step: Step, wrong: int, size: int) -> str:
+    """Where a result differs: `op 3, conv2d 3×3 (…conv2d.out #3): 5 of 100 elements`."""
+    return f"op {index}, {step.title} ({step.source}): {wrong:,} of {size:,} elements"

@@ -1,0 +1,1 @@
+"""Zephyr's own build system, driven from here."""

@@ -1,0 +1,181 @@
+"""A west workspace: where it is, what is in it, and what this machine lacks to build there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild import paths, tools
+from cmbuild.errors import Missing, MissingTool, UnknownName, UsageError
+from cmbuild.process import Processes
+
+MANIFEST = "west.yml"
+RELEASE = "v4.4.0"
+"""Of Zephyr, as zephyr/west.yml pins it."""
+
+_MARK = Path(".west") / "config"
+_SECONDS = 60.0
+_NAME = re.compile(r"^name:\s*cmbuild\s*$", re.MULTILINE)
+
+# Where Zephyr's build system looks for its SDK by itself.
+_SDK_PLACES = ("", ".local", ".local/opt", "bin")
+
+
+class NoWorkspace(Missing):
+    template = "{message}"
+    hint = "`cmbuild zephyr init DIR` makes one; --workspace DIR or ZEPHYR_BASE name another"
+
+
+class NotUpdated(Missing):
+    template = "the workspace {folder} has no Zephyr"
+    hint = "cd {folder} && west update"
+
+
+class NoSdk(Missing):
+    template = "no toolchain for Zephyr: neither its SDK nor arm-none-eabi-gcc"
+    hint = "cd {folder} && west sdk install --toolchains arm-zephyr-eabi"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder that west manages.
+
+    Attributes:
+        zephyr_base: the folder of Zephyr in it.
+        has_cmbuild: whether cmbuild is one of its projects, which Zephyr finds by itself.
+    """
+
+    folder: Path
+    zephyr_base: Path
+    has_cmbuild: bool
+
+    def definitions(self, command: list[str]) -> list[str]:
+        """CMake's: our module, and how it calls us.
+
+        Args:
+            command: words that run cmbuild.
+        """
+        words = [f"-DCMBUILD_COMMAND={';'.join(command)}"]
+        if not self.has_cmbuild:
+            words.append(f"-DEXTRA_ZEPHYR_MODULES={paths.data()}")
+        return words
+
+
+def find_west() -> Path:
+    """
+    Raises:
+        MissingTool: it is not there.
+    """
+    west = tools.find(tools.WEST.name)
+    if west is None:
+        raise MissingTool(tool="west", hint=tools.pip_command("zephyr"))
+    return west
+
+
+def find_folder(named: Path | None, environ: Mapping[str, str] = os.environ) -> Path:
+    """The workspace's folder: named, around $ZEPHYR_BASE, or around the current folder.
+
+    Raises:
+        NoWorkspace: there is none.
+        UsageError: the folder that was named is not there.
+    """
+    if named is not None:
+        if not named.is_dir():
+            raise UsageError(
+                message=f"no such folder: {named}", hint=f"`cmbuild zephyr init {named}` makes it"
+            )
+        return _around(named.absolute()) or _none(f"{named} is in no west workspace")
+    if base := environ.get("ZEPHYR_BASE"):
+        return _around(Path(base).absolute()) or _none(
+            f"ZEPHYR_BASE, {base}, is in no west workspace"
+        )
+    return _around(Path.cwd()) or _none(
+        "no Zephyr workspace: none around the current folder, and ZEPHYR_BASE is not set"
+    )
+
+
+def open_workspace(folder: Path, west: Path, processes: Processes, log: Path) -> Workspace:
+    """
+    Args:
+        folder: of the workspace.
+        log: gets what west prints.
+
+    Raises:
+        NotUpdated: it has no Zephyr yet.
+        ProcessFailed: west does not understand its manifest.
+    """
+    words: list[str | Path] = [west, "list", "--format", "{name}={abspath}"]
+    asked = processes.run(words, log=log, timeout=_SECONDS, cwd=folder, check=False)
+    if asked.status != 0:
+        # Zephyr's own list of modules is a part of the manifest, once it is there.
+        if "failed manifest import" in asked.output:
+            raise NotUpdated(folder=folder)
+        raise asked.failure("west list")
+    projects = dict(
+        line.split("=", 1) for line in asked.output.splitlines() if "=" in line.split(" ")[0]
+    )
+    base = Path(projects.get("zephyr", folder / "zephyr"))
+    if not (base / "share" / "zephyr-package").is_dir():
+        raise NotUpdated(folder=folder)
+    return Workspace(folder, base, any(_is_ours(Path(path)) for path in projects.values()))
+
+
+def toolchain(folder: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Environment variables that let Zephyr's build find a toolchain; none where it finds its SDK.
+
+    Raises:
+        NoSdk: there is no toolchain.
+    """
+    if environ.get("ZEPHYR_TOOLCHAIN_VARIANT") or environ.get("ZEPHYR_SDK_INSTALL_DIR"):
+        return {}
+    home = Path(environ.get("HOME", "/"))
+    places = [*(home / place for place in _SDK_PLACES), Path("/opt"), Path("/usr/local"), folder]
+    registered = home / ".cmake" / "packages" / "Zephyr-sdk"
+    if registered.is_dir() or any(list(place.glob("zephyr-sdk-*")) for place in places):
+        return {}
+    compiler = tools.find(tools.ARM_GCC.name)
+    if compiler is None:
+        raise NoSdk(folder=folder)
+    return {
+        "ZEPHYR_TOOLCHAIN_VARIANT": "cross-compile",
+        "CROSS_COMPILE": str(compiler).removesuffix("gcc"),
+    }
+
+
+def samples() -> dict[str, Path]:
+    """The samples that come with cmbuild, by name."""
+    folder = paths.data() / "zephyr" / "samples"
+    return {file.parent.name: file.parent for file in sorted(folder.glob("*/sample.yaml"))}
+
+
+def find_application(name: str) -> Path:
+    """The folder of an application: one of our samples, or of the user's.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = samples()
+    if name in known:
+        return known[name]
+    folder = Path(name).absolute()
+    if (folder / "CMakeLists.txt").is_file():
+        return folder
+    if folder.is_dir():
+        raise UsageError(message=f"{name} is no application: it has no CMakeLists.txt")
+    raise UnknownName(kind="sample", name=name, known=known)
+
+
+def _around(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents) if (each / _MARK).is_file()), None)
+
+
+def _none(message: str) -> Path:
+    raise NoWorkspace(message=message)
+
+
+def _is_ours(project: Path) -> bool:
+    module = project / "zephyr" / "module.yml"
+    return module.is_file() and _NAME.search(module.read_text(errors="replace")) is not None
