@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Instructions of single layers on each instruction set, beside CMSIS-NN's where they are known.
+
+    python benchmarks/kernels.py [--isa mve] [--isa dsp] [--isa scalar] [PATTERN]
+
+Counted by QEMU's Corstone-300, so DSP and plain C code runs on a Cortex-M55 too. Every layer is
+compared with the reference to the bit before its figure is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from harness.examples import Example, single
+from harness.images import workbench
+from harness.runtime import Runtime
+
+from cmcompiler.isa import Isa
+from cmcompiler.ops.base import Op
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.linear import Linear
+from cmcompiler.ops.requantize import Requantize
+from cmcompiler.ops.window import Window
+from cmcompiler.plan import make_plan
+from cmcompiler.workbench import Case
+
+NUMBERS = np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer with an input.
+
+    Attributes:
+        cmsis_nn: thousands of instructions of CMSIS-NN's best build on a Cortex-M55 with MVE.
+    """
+
+    name: str
+    example: Example
+    cmsis_nn: int | None = None
+
+    @property
+    def op(self) -> Op:
+        return self.example.graph.nodes[0].op
+
+
+def requantize(channels: int, depth: int, relu: bool) -> Requantize:
+    """Random scales that bring sums of `depth` random products to int8."""
+    shift = -7 - int(np.log2(depth) / 2)
+    return Requantize.checked(
+        NUMBERS.integers(1 << 30, 1 << 31, channels).tolist(),
+        [shift] * channels,
+        channels,
+        zero_point=-128 if relu else -5,
+        minimum=-128,
+        maximum=127,
+    )
+
+
+def int8(*shape: int) -> np.ndarray:
+    return NUMBERS.integers(-127, 128, shape, dtype=np.int8)
+
+
+def bias(channels: int) -> np.ndarray:
+    return NUMBERS.integers(-1000, 1000, channels, dtype=np.int32)
+
+
+def image(text: str) -> tuple[int, int, int]:
+    height, width, channels = map(int, text.split("x"))
+    return height, width, channels
+
+
+def window(kernel: int, stride: int) -> Window:
+    return Window((kernel, kernel), (stride, stride), (kernel // 2, kernel // 2))
+
+
+def conv(text: str, outputs: int, kernel: int = 1, stride: int = 1, relu: bool = True) -> Example:
+    height, width, channels = image(text)
+    geometry = window(kernel, stride)
+    op = Conv2d(
+        int8(outputs, kernel, kernel, channels),
+        bias(outputs),
+        geometry,
+        -3,
+        requantize(outputs, kernel * kernel * channels, relu),
+        (1, *geometry.output_size(height, width), outputs),
+    )
+    return single(op, int8(1, height, width, channels))
+
+
+def depthwise(text: str, kernel: int = 3, stride: int = 1, relu: bool = True) -> Example:
+    height, width, channels = image(text)
+    geometry = window(kernel, stride)
+    op = DepthwiseConv2d(
+        int8(kernel, kernel, channels),
+        bias(channels),
+        geometry,
+        -3,
+        requantize(channels, kernel * kernel, relu),
+        (1, *geometry.output_size(height, width), channels),
+    )
+    return single(op, int8(1, height, width, channels))
+
+
+def linear(features: int, outputs: int) -> Example:
+    op = Linear(int8(outputs, features), bias(outputs), requantize(outputs, features, False), 1)
+    return single(op, int8(1, features))
+
+
+def layers() -> Iterator[Layer]:
+    yield Layer("conv 1x1 14x14x384->64", conv("14x14x384", 64), 989)
+    yield Layer("conv 1x1 7x7x160->960", conv("7x7x160", 960), 1932)
+    yield Layer("conv 1x1 14x14x64->384", conv("14x14x64", 384), 1789)
+    yield Layer("conv 1x1 56x56x24->144", conv("56x56x24", 144), 8266)
+    yield Layer("conv 3x3 s2 224x224x3->32", conv("224x224x3", 32, 3, 2), 11000)
+    yield Layer("conv 3x3 32x32x16->16", conv("32x32x16", 16, 3))
+    yield Layer("conv 3x3 8x8x64->64", conv("8x8x64", 64, 3))
+    yield Layer("linear 1280->1000", linear(1280, 1000), 211)
+    yield Layer("linear 128->128", linear(128, 128))
+    yield Layer("depthwise 3x3 14x14x384 ReLU", depthwise("14x14x384"), 1446)
+    yield Layer("depthwise 3x3 14x14x384", depthwise("14x14x384", relu=False), 1446)
+    yield Layer("depthwise 3x3 112x112x32", depthwise("112x112x32"), 9431)
+    yield Layer("depthwise 3x3 56x56x144", depthwise("56x56x144"), 9074)
+    yield Layer("depthwise 3x3 s2 56x56x144", depthwise("56x56x144", 3, 2), 2270)
+    yield Layer("depthwise 3x3 7x7x960", depthwise("7x7x960"))
+    yield Layer("depthwise 3x3 25x5x64", depthwise("25x5x64"))
+    yield Layer("depthwise 5x5 14x14x240", depthwise("14x14x240", 5))
+    yield Layer("depthwise 5x5 s2 14x14x288", depthwise("14x14x288", 5, 2))
+
+
+def instructions(isa: str, measured: list[Layer], folder: Path) -> list[int]:
+    """Of each layer's kernels."""
+    bench = workbench("corstone300", isa, folder)
+    runtime = Runtime(bench, Isa.named(isa), folder)
+    runtime.check(*(layer.example for layer in measured))
+    plans = [make_plan(layer.example.graph, runtime.isa) for layer in measured]
+    cases = [
+        Case.of(plan, layer.example.inputs) for plan, layer in zip(plans, measured, strict=True)
+    ]
+    return [
+        bench.launcher.instructions(sum(result.ticks)) or 0 for result in runtime.execute(cases)
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pattern", nargs="?", default="*", help="of the layers' names")
+    parser.add_argument("--isa", action="append", choices=["scalar", "dsp", "mve"])
+    options = parser.parse_args()
+    chosen = [layer for layer in layers() if fnmatch.fnmatch(layer.name, options.pattern)]
+    for isa in options.isa or ["mve"]:
+        with tempfile.TemporaryDirectory() as folder:
+            counts = instructions(isa, chosen, Path(folder))
+        print(f"| {isa} | MACs | instructions | MAC/instruction | CMSIS-NN, MVE | ratio |")
+        print("| --- | ---: | ---: | ---: | ---: | ---: |")
+        for layer, count in zip(chosen, counts, strict=True):
+            known = isa == "mve" and layer.cmsis_nn is not None
+            cmsis_nn = 1000 * (layer.cmsis_nn or 0)
+            beside = f"{cmsis_nn:,} | {cmsis_nn / count:.2f}" if known else "|"
+            rate = layer.op.macs / count
+            print(f"| {layer.name} | {layer.op.macs:,} | {count:,} | {rate:.2f} | {beside} |")
+
+
+if __name__ == "__main__":
+    main()
