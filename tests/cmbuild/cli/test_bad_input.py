@@ -1,0 +1,139 @@
+"""The gallery of bad input: one clear line each, a hint, the documented exit code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.commands import NETWORK, PROGRAMS, Commands
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[3]
+GALLERY = tomllib.loads((ROOT / "tests" / "data" / "bad_commands.toml").read_text())
+SHAPE = (1, 3, 6, 5)  # of network.pte's input
+
+
+@pytest.fixture
+def prepared(cmbuild: Commands) -> Commands:
+    """The files that the gallery speaks of."""
+    folder, program = cmbuild.folder, NETWORK.read_bytes()
+    (folder / "folder.pte").mkdir()
+    (folder / "empty.pte").touch()
+    (folder / "garbage.pte").write_bytes(b"PK\x03\x04" * 100)
+    (folder / "truncated.pte").write_bytes(program[: len(program) // 2])
+    for name in ("garbage.npy", "garbage.pt", "dog.jpg", "file"):
+        (folder / name).write_bytes(b"\x80\x04\x95" * 20)
+    np.save(folder / "good.npy", np.zeros(SHAPE, np.float32))
+    np.save(folder / "shape.npy", np.zeros((1, 5, 6, 3), np.float32))
+    np.save(folder / "dtype.npy", np.zeros(SHAPE, np.float64))
+    corstone = (ROOT / "boards" / "corstone300" / "board.toml").read_text()
+    for name, old, new in (
+        ("broken", 'stack = "16K"', 'stak = "16K"'),
+        ("small", 'size = "4M"', 'size = "256"'),
+    ):
+        board = folder / "boards" / name
+        board.mkdir(parents=True)
+        (board / "board.toml").write_text(corstone.replace(old, new))
+    return cmbuild
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_bad_input_is_one_clear_line(prepared: Commands, name: str) -> None:
+    case: dict[str, Any] = GALLERY[name]
+    places = {"programs": str(PROGRAMS), "folder": str(prepared.folder)}
+    result = prepared(*(word.format(**places) for word in case["words"]))
+    lines = result.stderr.splitlines()
+    assert result.exit_code == case["exit_code"], result.stderr
+    assert lines[0].startswith("error: ")
+    assert case["error"].format(**places) in lines[0]
+    if "hint" in case:
+        assert lines[1:] == [f"  try: {case['hint']}"]
+    else:
+        assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("  try: "))
+    assert "Traceback" not in result.stdout
+
+
+def test_bad_input_under_json_is_one_object(prepared: Commands) -> None:
+    for words, error, exit_code in (
+        (["run", "mv3_smal", "--board", "native"], "unknown model mv3_smal", 2),
+        (["run", "mv2", "--bord", "native"], "no such option: --bord", 2),
+        (["run", PROGRAMS / "delegate.pte", "--board", "native"], "delegates are not", 1),
+    ):
+        result = prepared(*words, "--json")
+        assert result.exit_code == exit_code
+        assert sorted(result.document) == ["error", "exit_code", "hint"]
+        assert result.document["error"].startswith(error)
+        assert result.document["exit_code"] == exit_code
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "error"),
+    [
+        (("modle=mv2",), 2, "error: unknown variable 'modle'\n  try: did you mean model?\n"),
+        (
+            ("model=mv2",),
+            2,
+            "error: model=… and board=… are needed\n  try: doit model=mv2 board=corstone300\n",
+        ),
+        ((), 2, "error: model=… and board=… are needed\n  try: doit model=mv2 board=corstone300\n"),
+        (
+            ("model=a/network.pte,b/network.pte", "board=native"),
+            2,
+            "error: no such file: a/network.pte\n",
+        ),
+        (
+            (f"model={NETWORK},{PROGRAMS}/../programs/network.pte", "board=native"),
+            2,
+            "error: two models would both be called network-native\n"
+            "  try: run them one after the other, or give one of the files another name\n",
+        ),
+        (("model=mv2", "board=native", "seed=x"), 2, "error: seed=x makes no sense\n"),
+        (
+            ("model=mv2", "board=native", "seed=-1"),
+            2,
+            "error: seed -1 is not from 0 to 4294967295\n",
+        ),
+        (
+            ("run", "simulat"),
+            2,
+            "error: unknown task 'simulat'\n  try: did you mean simulate?\n",
+        ),
+        (("list", "simulat"), 2, "error: 'simulat' is not a task\n"),
+        (
+            ("list", "--nonsense"),
+            2,
+            "error: option --nonsense not recognized\n  try: `doit help list`\n",
+        ),
+        (
+            ("package",),
+            2,
+            "error: package is no task of a model and a board\n  try: `cmbuild package` does it\n",
+        ),
+        (
+            ("app", f"model={NETWORK}", "board=native", "build_dir=build/tests"),
+            2,
+            "error: app is no task of a model and a board\n  try: `cmbuild zephyr build` does it\n",
+        ),
+        (("clean", "simulat"), 2, "error: 'simulat' is not a task\n"),
+        (("info", "simulat"), 2, "error: unknown task 'simulat'\n  try: did you mean simulate?\n"),
+        (
+            (f"model={PROGRAMS / 'delegate.pte'}", "board=native", "build_dir=build/tests"),
+            1,
+            "error: delegates are not supported: method forward has one for "
+            "BackendWithCompilerDemo\n"
+            "  try: lower with the Cortex-M passes only, without to_backend\n",
+        ),
+    ],
+)
+def test_exit_codes_hold_under_plain_doit(
+    cmbuild: Commands, words: tuple[str, ...], exit_code: int, error: str
+) -> None:
+    result = Commands(ROOT, cmbuild.cache)(*words, program=("doit",))
+    assert (result.exit_code, result.stderr) == (exit_code, error)

@@ -1,0 +1,118 @@
+"""What is said of a program's size without a build is what a build gives."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.commands import NETWORK, PROGRAMS, Commands
+
+BOARDS = ("corstone300", "microbit", "rp2350")
+INPUTS = PROGRAMS / "two_inputs.pte"
+
+TOLERANCE = 0.06  # of the code: start-up and board.c are estimated
+
+
+def fits(
+    cmbuild: Commands, *words: str | Path, exit_code: int = 0
+) -> dict[tuple[str, str], dict[str, Any]]:
+    result = cmbuild("fit", *words, "--json")
+    assert result.exit_code == exit_code, result.stderr
+    return {(cell["model"], cell["board"]): cell for cell in result.document["fits"]}
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_it_is_what_a_build_gives(board: str, cmbuild: Commands) -> None:
+    for program in (NETWORK, INPUTS):
+        built = cmbuild("build", program, "--board", board, "--json").document["memory"]
+        cell = fits(cmbuild, program, "--board", board)[str(program), board]
+        need = cell["need"]
+        assert (cell["fits"], need["basis"]) == (True, "library")
+        assert need["weights"] == built["flash"]["weights"]
+        assert need["arena"] == built["ram"]["arena"]
+        assert need["code"] == pytest.approx(built["flash"]["code"], rel=TOLERANCE)
+        assert need["static"] == pytest.approx(built["ram"]["static"], abs=64)
+        assert (cell["flash"], cell["ram"]) == (
+            built["flash"]["capacity"],
+            built["ram"]["capacity"],
+        )
+
+
+def test_microkernels_that_run_from_ram_are_counted_there(cmbuild: Commands) -> None:
+    place = cmbuild.folder / "boards" / "hot"
+    shutil.copytree(Path(__file__).parents[3] / "boards" / "rp2350", place)
+    descriptor = place / "board.toml"
+    descriptor.write_text(descriptor.read_text().replace('# hot = "sram"', 'hot = "sram" #'))
+    built = cmbuild("build", NETWORK, "--board", "hot", "--json").document["memory"]
+    need = fits(cmbuild, NETWORK, "--board", "hot")[str(NETWORK), "hot"]["need"]
+    assert need["static"] == pytest.approx(built["ram"]["static"], abs=64)
+
+
+def small_board(folder: Path) -> Path:
+    """A board like mps2-an385 with too little memory for anything."""
+    place = folder / "boards" / "small"
+    place.mkdir(parents=True)
+    source = Path(__file__).parents[3] / "boards" / "mps2-an385"
+    for file in source.iterdir():
+        text = file.read_text()
+        place.joinpath(file.name).write_text(text.replace('"8M"', '"4K"').replace("16K", "2K"))
+    return place
+
+
+def test_what_does_not_fit_says_by_how_much(cmbuild: Commands) -> None:
+    small_board(cmbuild.folder)
+    cell = fits(cmbuild, NETWORK, "--board", "small", exit_code=1)[str(NETWORK), "small"]
+    need = cell["need"]
+    assert cell["fits"] is False
+    assert need["over"]["ssram1"] == need["weights"] + need["code"] - 4096
+    result = cmbuild("fit", NETWORK, "--board", "small", "--board", "microbit")
+    assert "too much for ssram1" in result.stdout
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (
+        1,
+        "error: network does not fit small",
+    )
+    anywhere = fits(cmbuild, NETWORK)
+    assert anywhere[str(NETWORK), "small"]["fits"] is False
+    assert anywhere[str(NETWORK), "microbit"]["fits"] is True
+
+
+def test_figures_without_a_library_are_marked(cmbuild: Commands, tmp_path: Path) -> None:
+    bare = replace(cmbuild, cache=tmp_path / "cache")
+    cell = fits(bare, NETWORK, "--board", "corstone300")[str(NETWORK), "corstone300"]
+    assert cell["need"]["basis"] == "assumed"
+    assert cell["fits"] is True
+    assert "≤ code assumed" in bare("fit", NETWORK, "--board", "corstone300").stdout
+
+
+def test_a_model_without_a_program_says_how_to_get_it(cmbuild: Commands, tmp_path: Path) -> None:
+    bare = replace(cmbuild, cache=tmp_path / "cache")
+    result = bare("fit", "mlp", "--board", "corstone300")
+    assert (result.exit_code, result.stderr.splitlines()) == (
+        3,
+        [
+            "error: the cache has no program of mlp",
+            "  try: --export makes what is not there, which takes half a minute a model",
+        ],
+    )
+    result = bare("fit", "mlp", NETWORK, "--board", "corstone300")
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (
+        3,
+        "error: the cache has no program of mlp",
+    )
+    assert "no program yet: mlp" in result.stdout
+    assert "cmbuild fit mlp --export" in result.stdout
+
+
+def test_all_boards_but_this_computer_by_default(cmbuild: Commands) -> None:
+    found = fits(cmbuild, NETWORK)
+    assert {board for _, board in found} >= {"corstone300", "corstone320", "rp2350", "microbit"}
+    assert "native" not in {board for _, board in found}
+
+
+def test_what_makes_no_sense(cmbuild: Commands) -> None:
+    for words in (("nothing.pte",), ("mlpp",), (NETWORK, "--board", "corstone3000")):
+        result = cmbuild("fit", *words)
+        assert (result.exit_code, result.stdout) == (2, ""), result

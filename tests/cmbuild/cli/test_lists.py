@@ -1,0 +1,202 @@
+"""The verbs that tell and tidy: boards, models, doctor, versions, help, completion, clean."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from harness.commands import NETWORK, Commands, Result
+
+from cmbuild.cli import cli
+from cmbuild.cli.group import Verbs
+from cmcompiler import zoo
+
+VERBS = Verbs().list_commands(cli.make_context("cmbuild", ["models"]))
+
+
+def test_boards(cmbuild: Commands) -> None:
+    names = [line.split()[0] for line in cmbuild("boards").stdout.splitlines() if line[2:3].strip()]
+    assert names[0] == "board"
+    assert {"corstone300", "native"} <= set(names)
+    boards = {board["name"]: board for board in cmbuild("boards", "--json").document["boards"]}
+    corstone = boards["corstone300"]
+    assert (corstone["cpu"], corstone["isas"][0], corstone["launchers"]) == (
+        "cortex-m55",
+        "mve",
+        ["fvp", "qemu"],
+    )
+    assert boards["native"]["ram"] is None
+
+
+def test_one_board(cmbuild: Commands) -> None:
+    shown = cmbuild("boards", "corstone300").stdout
+    for words in ("cortex-m55", "QEMU mps3-an547", "sram    ram    0x31000000  4 MB    arena"):
+        assert words in shown
+    document = cmbuild("boards", "corstone300", "--json").document
+    assert (document["name"], document["stack"]) == ("corstone300", 16 << 10)
+    assert document["sections"]["constants"] == "qspi"
+    ways = {way["name"]: way for way in document["runs_on"]}
+    assert ways["qemu"]["usable"] and ways["qemu"]["problem"] is None
+    built = {way["name"]: way for way in document["built_by"]}
+    assert list(built) == ["gcc", "clang", "zig"]
+    assert all(way["usable"] for way in built.values()), built
+    assert "-mcpu=cortex-m55" in built["gcc"]["flags"]
+    assert "thumb-freestanding-eabihf" in built["zig"]["flags"]
+
+
+def test_what_a_board_lacks_here_has_a_reason(cmbuild: Commands, tmp_path: Path) -> None:
+    bare = replace(cmbuild, environment={"PATH": str(tmp_path)})
+    document = bare("boards", "corstone320", "--json").document
+    (fvp, qemu) = document["runs_on"]
+    assert (fvp["usable"], fvp["problem"]) == (False, "FVP_Corstone_SSE-320 not found")
+    assert (qemu["problem"], qemu["caveat"]) == (
+        "qemu-system-arm not found",
+        "M85 image on an M55 model",
+    )
+    assert "qemu-system-arm" in qemu["hint"]
+    (gcc, clang, _) = document["built_by"]
+    assert gcc["problem"] == "arm-none-eabi-gcc not found"
+    assert "apt-get install clang-19 lld-19" in clang["hint"]
+    for board in ("corstone320", "rp2350", "nrf52840dk", "native"):
+        shown = bare("boards", board).stdout
+        assert max(map(len, shown.splitlines())) <= 80
+    shown = " ".join(bare("boards", "nrf52840dk").stdout.split())
+    assert "runs on nothing: no simulator has its memory and devices" in shown
+    assert "flashed – probe-rs not found" in shown
+
+
+def test_models(cmbuild: Commands) -> None:
+    shown = cmbuild("models")
+    document = cmbuild("models", "--json").document
+    assert [model["name"] for model in document["models"]] == list(zoo.names())
+    for name in zoo.names():
+        assert f"  {name} " in shown.stdout
+
+
+def test_doctor(cmbuild: Commands) -> None:
+    result = cmbuild("doctor", "--json")
+    components = {item["name"]: item for item in result.document["components"]}
+    assert components["arm-none-eabi-gcc"]["status"] == "present"
+    lacking = [item for item in components.values() if item["status"] in ("missing", "unusable")]
+    assert result.exit_code == (3 if lacking else 0)
+    assert "arm-none-eabi-gcc" in cmbuild("doctor").stdout
+
+
+def test_versions(cmbuild: Commands) -> None:
+    names = [line.split()[0] for line in cmbuild("--version").stdout.splitlines()]
+    assert names[:2] == ["cmbuild", "python"]
+    assert "arm-none-eabi-gcc" in names
+
+
+def test_help_lists_all_verbs_with_examples(cmbuild: Commands) -> None:
+    shown = cmbuild("--help").stdout
+    assert cmbuild() == Result(0, shown, "")
+    assert "cmbuild run mv2 --board corstone300" in shown
+    for verb in VERBS:
+        assert f"\n  {verb} " in shown
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_verb_fits_the_screen(cmbuild: Commands, verb: str) -> None:
+    result = cmbuild(verb, "--help")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert max(map(len, result.stdout.splitlines())) <= 82
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(cmbuild: Commands, shell: str) -> None:
+    result = cmbuild("completion", shell)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "_CMBUILD_COMPLETE" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("cmbuild ru", ["run"]),
+        ("cmbuild run mv", ["mv2", "mv3_small"]),
+        ("cmbuild run mv2 --board cors", ["corstone300"]),
+        ("cmbuild run mv2 --output", ["--output-dir"]),
+    ],
+)
+def test_completion_of_verbs_models_boards_and_options(
+    cmbuild: Commands, words: str, expected: list[str]
+) -> None:
+    environment = {
+        **cmbuild.variables,
+        "_CMBUILD_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    done = subprocess.run(
+        cmbuild.argv(), env=environment, capture_output=True, text=True, check=False
+    )
+    offered = [line.partition(",")[2] for line in done.stdout.splitlines()]
+    assert [word for word in offered if word in expected] == expected
+
+
+def test_clean_removes_what_was_asked_for_and_nothing_else(cmbuild: Commands) -> None:
+    build = cmbuild.folder / "build"
+    mine = build / "notes" / "native"
+    mine.mkdir(parents=True)
+    assert cmbuild("build", NETWORK, "--board", "corstone300").exit_code == 0
+    assert cmbuild("clean", "other").exit_code == 0
+    assert (build / "network" / "corstone300" / "runner").is_dir()
+    result = cmbuild("clean", "network", "--board", "corstone300")
+    removed = build / "network" / "corstone300"
+    assert (result.exit_code, result.stdout) == (0, f"  removed {removed}\n")
+    assert [path.name for path in build.iterdir()] == ["notes"]
+
+
+def test_clean_cache(cmbuild: Commands, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (cache / "exports" / "x").mkdir(parents=True)
+    (cache / "mine").mkdir()
+    own = Commands(cmbuild.folder, cache)
+    assert own("clean", "--cache").exit_code == 0
+    assert [path.name for path in cache.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("models",), ("models", "--json"), ("run", NETWORK, "--board", "corstone300")],
+)
+def test_reader_that_has_seen_enough(cmbuild: Commands, words: tuple[str | Path, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        cmbuild.argv(*words),
+        cwd=cmbuild.folder,
+        env=cmbuild.variables,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["models", "--json"], ["boards"], ["run", "--help"]])
+def test_no_verb_imports_torch(cmbuild: Commands, words: list[str]) -> None:
+    code = (
+        "import json, sys\n"
+        "from cmbuild.cli import main\n"
+        f"main({words!r})\n"
+        "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    )
+    done = subprocess.run(
+        [*cmbuild.argv()[:1], "-c", code],
+        env=cmbuild.variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = json.loads(done.stdout.splitlines()[-1])
+    assert not {"torch", "executorch", "torchvision"} & set(modules)
+    if "--help" in words:
+        assert not {"numpy", "pydantic", "doit", "rich"} & set(modules)

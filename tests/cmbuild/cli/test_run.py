@@ -1,0 +1,167 @@
+"""`cmbuild run` from a small program to a verified run, on QEMU and on this computer."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.commands import NETWORK, PROGRAMS, Commands
+
+from cmcompiler.graph import build_graph
+from cmcompiler.pte import read_program
+from cmcompiler.reference import evaluate
+
+BOARDS = ["corstone300", "native"]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_program_is_verified_to_the_bit(cmbuild: Commands, board: str) -> None:
+    result = cmbuild("run", NETWORK, "--board", board, "-n", "3", "--json")
+    assert (result.exit_code, result.stdout[:1]) == (0, "{"), result.stderr
+    document = result.document
+    expected = {
+        "model": "network",
+        "board": board,
+        "target": "cortex-m55",
+        "isa": "mve" if board == "corstone300" else "scalar",
+        "executor": "static",
+        "launcher": "qemu" if board == "corstone300" else "native",
+        "verified": True,
+        "rule": "exact",
+        "samples": 3,
+        "mismatches": 0,
+    }
+    assert {key: document[key] for key in expected} == expected
+    assert document["weights"] == {"source": "program", "detail": "those in network.pte"}
+    assert [output["shape"] for output in document["outputs"]] == [[1, 3]]
+    ram, flash = document["memory"]["ram"], document["memory"]["flash"]
+    assert ram["total"] == ram["arena"] + ram["static"] + (ram["stack"] or 0)
+    assert flash["total"] == flash["code"] + flash["weights"]
+    for name in ("program", "plan", "image", "outputs", "log"):
+        assert Path(document["artifacts"][name]).exists()
+
+
+def test_instructions_are_counted_and_repeat(cmbuild: Commands) -> None:
+    counts = []
+    for _ in range(2):
+        document = cmbuild("run", NETWORK, "--board", "corstone300", "--json").document
+        instructions = document["instructions"]
+        assert "simulated" in instructions["provenance"]
+        per_op = [op["instructions"] for op in instructions["per_op"]]
+        assert instructions["total"] == pytest.approx(sum(per_op), abs=len(per_op))
+        assert min(per_op) > 0
+        counts.append((instructions["total"], per_op))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("isa", ["scalar", "dsp"])
+def test_lower_instruction_sets_give_the_same(cmbuild: Commands, isa: str) -> None:
+    document = cmbuild("run", NETWORK, "--board", "corstone300", "--isa", isa, "--json").document
+    assert (document["isa"], document["verified"]) == (isa, True)
+
+
+def test_screen_has_everything(cmbuild: Commands) -> None:
+    result = cmbuild("run", NETWORK, "--board", "corstone300")
+    assert (result.exit_code, result.stderr) == (0, "")
+    for words in (
+        "  simulate  QEMU mps3-an547",
+        "✓ verified: 1 of 1 sample equal to the reference, to the bit (exact)",
+        "  input     input_0 float32 1×3×",
+        "  output    output_0 float32 1×3",
+        "not cycles",
+        "  flash     ",
+        "  RAM       ",
+        "  conv2d 3×3 ",
+        "  artefacts build/network/corstone300/",
+    ):
+        assert words in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "\x1b" not in result.stdout
+
+
+def test_given_inputs_give_the_outputs_of_the_reference(cmbuild: Commands) -> None:
+    graph = build_graph(read_program(NETWORK.read_bytes()))
+    shape = graph.inputs[0].shape
+    inputs = np.random.default_rng(7).normal(size=(2, *shape)).astype(np.float32)
+    np.save(cmbuild.folder / "one.npy", inputs[0])
+    np.save(cmbuild.folder / "two.npy", inputs)
+    expected = np.stack([evaluate(graph, (sample,)).outputs[0] for sample in inputs])
+    for name, count, outputs in (("one", 1, expected[0]), ("two", 2, expected)):
+        result = cmbuild(
+            *("run", NETWORK, "--board", "native", "--input", f"{name}.npy"),
+            *("--output-dir", f"out {name}", "--json"),
+        )
+        assert result.document["samples"] == count
+        found = np.load(cmbuild.folder / f"out {name}" / "output_0.npy")
+        assert found.dtype == outputs.dtype
+        np.testing.assert_array_equal(found, outputs)
+        assert np.array_equal(np.load(result.document["outputs"][0]["file"]), outputs)
+
+
+def test_quantised_boundary(cmbuild: Commands) -> None:
+    for board in BOARDS:
+        document = cmbuild("run", NETWORK, "--board", board, "--io", "int8", "--json").document
+        assert document["verified"]
+        assert [port["dtype"] for port in (*document["inputs"], *document["outputs"])] == [
+            "int8",
+            "int8",
+        ]
+        assert document["inputs"][0]["scale"] > 0
+
+
+def test_several_inputs_and_methods(cmbuild: Commands) -> None:
+    document = cmbuild("run", PROGRAMS / "two_inputs.pte", "--board", "native", "--json").document
+    assert document["verified"]
+    assert len(document["inputs"]) == 2
+    for method in ("forward", "other"):
+        result = cmbuild(
+            *("run", PROGRAMS / "two_methods.pte", "--board", "native", "--json"),
+            *("--method", method),
+        )
+        assert result.exit_code in (0, 2), result.stderr
+
+
+def test_samples_depend_on_the_seed_and_their_number_alone(cmbuild: Commands) -> None:
+    def outputs(*options: str) -> np.ndarray:
+        result = cmbuild("run", NETWORK, "--board", "native", "--json", *options)
+        return np.load(result.document["outputs"][0]["file"])
+
+    three = outputs("-n", "3")
+    assert three.shape == (3, 1, 3)
+    np.testing.assert_array_equal(outputs(), three[0])
+    assert not np.array_equal(outputs("--seed", "1"), three[0])
+
+
+def test_doit_does_the_same(cmbuild: Commands) -> None:
+    root = Path(__file__).parents[3]
+    words = (f"model={NETWORK}", "board=native", f"build_dir={cmbuild.folder}", "json=1")
+    for verb in ((), ("run",)):
+        result = cmbuild("-f", root / "dodo.py", "-d", root, *words, program=("doit", *verb))
+        assert result.exit_code == 0, result.stderr
+        assert result.document["verified"]
+
+
+def test_verbose_shows_commands_that_a_shell_takes(cmbuild: Commands) -> None:
+    result = cmbuild("run", NETWORK, "--board", "native", "-v")
+    assert "\n$ " in result.stdout
+    assert "/cmake " in result.stdout
+
+
+def test_zig_needs_no_compiler_of_the_system(cmbuild: Commands, tmp_path: Path) -> None:
+    """Only the simulator is on PATH, and what may come from PyPI as well."""
+    for name in ("qemu-system-arm", "cmake", "ninja"):
+        if found := shutil.which(name):
+            (tmp_path / name).symlink_to(found)
+    assert (tmp_path / "qemu-system-arm").exists()
+    alone = replace(cmbuild, environment={"PATH": str(tmp_path)})
+    words = ("run", NETWORK, "--board", "corstone300", "--json")
+    result = alone(*words, "--toolchain", "zig")
+    assert result.exit_code == 0, result.stderr
+    assert result.document["verified"]
+    for toolchain, missing in (("gcc", "arm-none-eabi-gcc"), ("clang", "clang")):
+        result = alone(*words, "--toolchain", toolchain)
+        assert (result.exit_code, result.document["error"]) == (3, f"{missing} not found")
+        assert "apt-get install" in result.document["hint"]

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from harness.results import MV2
+from rich.console import Console
+
+from cmbuild.errors import UnknownName, UsageError
+from cmbuild.report.events import Outcome, Reporter, State, Step
+from cmbuild.report.lines import Lines
+from cmbuild.report.live import LiveSteps
+from cmbuild.report.machine import Json
+from cmbuild.report.run import RunReport
+
+EXPORT = Step("export", "mv2 for cortex-m55", "exported")
+RUNNER = Step("runner", "mv2 on corstone300", "linked")
+ERROR = UnknownName(kind="board", name="corstone30", known=["corstone300"])
+ERROR_LINES = "error: unknown board 'corstone30'\n  try: did you mean corstone300?\n"
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that can move its cursor, whatever the tests run in."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def play(reporter: Reporter) -> None:
+    reporter.begin((EXPORT, RUNNER))
+    reporter.started(EXPORT)
+    reporter.progress(EXPORT, "quantize")
+    reporter.command("python -m cmcompiler")
+    reporter.ended(Outcome(EXPORT, State.CACHED, EXPORT.subject))
+    reporter.started(RUNNER)
+    reporter.note("another build is at work; waiting for it")
+    reporter.ended(Outcome(RUNNER, State.DONE, RUNNER.subject, 0.62))
+
+
+STEPS = """\
+  export    mv2 for cortex-m55                  cached
+  another build is at work; waiting for it
+  runner    mv2 on corstone300                  linked 0.6 s
+"""
+
+
+def test_lines_come_once_each(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = Lines(verbose=False)
+    play(reporter)
+    assert capsys.readouterr().out == STEPS
+    reporter.close([RunReport(MV2)], None)
+    assert capsys.readouterr().out.startswith("\n  ✓ verified: 2 of 2")
+
+
+def test_a_failure_that_others_go_on_after_has_its_reason_below(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reporter = Lines(verbose=False)
+    reporter.begin((EXPORT, RUNNER))
+    reporter.ended(Outcome(RUNNER, State.FAILED, RUNNER.subject, 0.6, "because of " + "x" * 70))
+    assert capsys.readouterr().out.splitlines() == [
+        "  runner    mv2 on corstone300                  failed",
+        "      because of",
+        "      " + "x" * 70,
+    ]
+
+
+def test_verbose_shows_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    play(Lines(verbose=True))
+    assert capsys.readouterr().out.startswith("$ python -m cmcompiler\n")
+
+
+@pytest.mark.parametrize("reporter", [Lines(verbose=False), LiveSteps(verbose=False)])
+def test_error_is_one_line_and_a_hint(
+    reporter: Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reporter.close([], ERROR)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", ERROR_LINES)
+
+
+def test_live_ends_with_the_same_lines_and_the_screen() -> None:
+    output = io.StringIO()
+    reporter = LiveSteps(False, Console(file=output, force_terminal=True, width=80, no_color=True))
+    play(reporter)
+    reporter.close([RunReport(MV2)], None)
+    shown = output.getvalue()
+    assert "  export    mv2 for cortex-m55                  \x1b[2mcached" in shown
+    assert "linked 0.6 s" in shown
+    assert "verified" in shown
+
+
+def test_live_shows_what_matters_of_more_steps_than_lines() -> None:
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=80, height=8, no_color=True)
+    reporter = LiveSteps(False, console)
+    steps = [Step("simulate", f"model {number}", "ran") for number in range(20)]
+    reporter.begin(steps)
+    for number, step in enumerate(steps[:15]):
+        reporter.started(step)
+        if number < 14:
+            state, reason = (State.FAILED, "why " * 30) if number == 3 else (State.DONE, None)
+            reporter.ended(Outcome(step, state, step.subject, reason=reason))
+    reporter.close([], None)
+    *_, ended, failed, why, working, _ = output.getvalue().splitlines()
+    assert "14 of 20 steps have ended" in ended
+    assert "  simulate  model 3 " in failed
+    assert "failed" in failed
+    assert "      why why" in why and why.rstrip("\x1b[0m").endswith("…")
+    assert "  simulate  model 14 " in working
+
+
+def test_json_is_one_object_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = Json(verbose=True)
+    play(reporter)
+    reporter.close([RunReport(MV2)], None)
+    captured = capsys.readouterr()
+    assert captured.err == "$ python -m cmcompiler\n" + STEPS
+    document = json.loads(captured.out)
+    assert document["verified"] is True
+    assert document["mismatches"] == 0
+    assert document["weights"]["source"] == "random"
+    assert document["memory"] == {
+        "flash": {"code": 28570, "weights": 3659104, "total": 3687674, "capacity": 8 << 20},
+        "ram": {
+            "arena": 1509744,
+            "state": 0,
+            "static": 612,
+            "stack": 1944,
+            "total": 1512300,
+            "capacity": 4 << 20,
+            "pools": [],
+        },
+    }
+    assert document["instructions"]["total"] == 141_234_567
+    assert [op["instructions"] for op in document["instructions"]["per_op"]] == [
+        88_100_000,
+        1_000,
+        38_200_000,
+        420_000,
+    ]
+    assert document["steps"] == [
+        {"name": "export", "subject": "mv2 for cortex-m55", "state": "cached", "seconds": 0.0},
+        {"name": "runner", "subject": "mv2 on corstone300", "state": "done", "seconds": 0.62},
+    ]
+    assert "error" not in document
+
+
+def test_json_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    Json(verbose=False).close([], ERROR)
+    captured = capsys.readouterr()
+    assert captured.err == ERROR_LINES
+    assert json.loads(captured.out) == {
+        "error": "unknown board 'corstone30'",
+        "hint": "did you mean corstone300?",
+        "exit_code": 2,
+    }
+
+
+def test_json_of_a_run_that_failed_is_still_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    best = (replace(MV2.best[0], value=math.nan),)
+    Json(verbose=False).close([RunReport(replace(MV2, best=best))], UsageError(message="bad"))
+    document = json.loads(capsys.readouterr().out)
+    assert (document["model"], document["error"], document["exit_code"]) == ("mv2", "bad", 2)
+    assert document["top"][0]["value"] is None

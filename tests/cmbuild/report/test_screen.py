@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.results import MV2
+
+from cmbuild.report import text
+from cmbuild.report.result import Instructions, OpCount, Verification, Weights
+from cmbuild.report.run import RunReport
+from cmbuild.report.screen import screen
+
+MV2_SCREEN = """\
+  ✓ verified: 2 of 2 samples equal to the reference, to the bit (exact)
+  ! WEIGHTS ARE RANDOM: the outputs are right, and mean nothing
+            pretrained ones could not be had: no network; --weights FILE loads a
+            state dict
+
+  top-3     359 0.494   904 0.367   21 0.332
+  accuracy  98.0%: 98 of 100 labelled samples
+  input     x float32 1×3×224×224 channels-last (int8 inside: scale 0.01862,
+            zero point -3)
+  output    y float32 1×1000
+  work      300.8 M MACs in 141.2 M instructions, 2.13 MAC/instruction
+            (simulated count, not cycles)
+  flash     3.49 MB weights + 27.9 KB code, of 8 MB
+  RAM       1.44 MB arena + 612 B static + 1.9 KB stack, of 4 MB
+
+  op                           n   instructions   share   MAC/instr
+  conv2d 1×1                   2         88.1 M    70%         3.1   ███████▋
+  depthwise 3×3                1         38.2 M    30%         0.5   ███▍
+  quantize                     1        420.0 k     0%
+
+  artefacts build/mv2/corstone300/"""
+
+
+def test_screen_says_all_in_80_columns() -> None:
+    shown = screen(MV2).plain
+    assert "\n".join(line.rstrip() for line in shown.splitlines()) == MV2_SCREEN
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_mismatch_cannot_be_overlooked() -> None:
+    check = Verification("exact", samples=3, failed=1, mismatches=17, first="add #7, element 3")
+    lines = screen(replace(MV2, verification=check)).plain.splitlines()
+    assert lines[0] == "  ✗ NOT verified: 1 of 3 samples (17 elements) differ from the reference"
+    assert lines[1] == "    the first op that differs: add #7, element 3"
+
+
+def test_tolerance_and_trained_weights_are_named() -> None:
+    check = Verification("tolerance", samples=1, failed=0, mismatches=0)
+    run = replace(MV2, verification=check, weights=Weights("pretrained", "mobilenet_v2.pth"))
+    lines = screen(run).plain.splitlines()
+    assert lines[0] == "  ✓ verified: 1 of 1 sample equal to the reference, within tolerance"
+    assert lines[1] == "  weights   pretrained: mobilenet_v2.pth"
+
+
+def test_nothing_compared_is_not_verified() -> None:
+    assert not Verification("exact", samples=0, failed=0, mismatches=0).verified
+
+
+def test_one_of_several_says_which() -> None:
+    assert RunReport(MV2).screen().plain == screen(MV2).plain
+    several = RunReport(MV2, is_one_of_several=True).screen().plain
+    assert several == f"  mv2 on corstone300\n{screen(MV2).plain}"
+
+
+def test_no_ratio_without_macs() -> None:
+    shown = screen(replace(MV2, macs=0)).plain
+    assert "  work      141.2 M instructions (simulated count, not cycles)\n" in shown
+
+
+def test_launcher_that_cannot_count() -> None:
+    shown = screen(replace(MV2, instructions=Instructions(None, "not counted here"))).plain
+    assert "  work      300.8 M MACs; not counted here\n" in shown
+    assert "instructions" not in shown
+
+
+def test_many_kinds_of_op_end_in_others() -> None:
+    ops = tuple(OpCount(f"op {n}", "", "k", 1000 - n, 0) for n in range(20))
+    table = screen(replace(MV2, instructions=Instructions(20_000, "counted", ops))).plain
+    assert "  others                       8" in table
+    assert "op 11 " in table
+    assert "op 12 " not in table
+
+
+def test_sizes_and_counts() -> None:
+    assert [text.size(n) for n in (0, 1023, 1024, 1_509_744, 8 << 20)] == [
+        "0 B",
+        "1023 B",
+        "1 KB",
+        "1.44 MB",
+        "8 MB",
+    ]
+    assert [text.count(n) for n in (0, 999, 1000, 5_250_000_000)] == ["0", "999", "1.0 k", "5.2 G"]
+    assert [text.bar(share, 4) for share in (0, 0.5, 1, 7)] == ["", "██", "████", "████"]
+
+
+def test_an_op_that_took_no_tick_of_the_clock_has_no_ratio() -> None:
+    ops = (OpCount("conv2d", "x", "conv", 500, 1000), OpCount("add", "y", "add", 0, 10))
+    shown = screen(replace(MV2, instructions=Instructions(500, "counted", ops))).plain
+    (row,) = (line for line in shown.splitlines() if line.startswith("  add "))
+    assert row.split() == ["add", "1", "0", "0%"]

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from cmbuild.errors import UsageError
+from cmbuild.request import RunRequest
+from cmbuild.tasks.variables import NAMES, flag, requests
+
+
+def test_variables_are_the_options_of_run() -> None:
+    (request,) = requests(
+        {
+            "model": "mv2",
+            "board": "corstone300",
+            "isa": "scalar",
+            "seed": "3",
+            "weights": "w.pt",
+            "calibration": "c",
+            "method": "m",
+            "io": "int8",
+            "build_dir": "b",
+            "samples": "2",
+            "input": "x.npy,y.npy",
+            "output_dir": "o",
+            "launcher": "qemu",
+            "timeout": "1.5",
+        }
+    )
+    assert request == RunRequest(
+        model="mv2",
+        board="corstone300",
+        isa="scalar",
+        seed=3,
+        weights=Path("w.pt"),
+        calibration=Path("c"),
+        method="m",
+        io="int8",
+        build_dir=Path("b"),
+        samples=2,
+        inputs=(Path("x.npy"), Path("y.npy")),
+        output_dir=Path("o"),
+        launcher="qemu",
+        timeout=1.5,
+    )
+    options = {field.name for field in fields(RunRequest)} - {"inputs"} | {"input"}
+    assert set(NAMES) == options | {"json", "verbose"}
+
+
+def test_lists_are_every_model_on_every_board_once() -> None:
+    found = requests({"model": "a.pte,b.pte,a.pte", "board": "x,y"})
+    assert [(request.model, request.board) for request in found] == [
+        ("a.pte", "x"),
+        ("a.pte", "y"),
+        ("b.pte", "x"),
+        ("b.pte", "y"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("seed", "1.5"),
+        ("samples", "0"),
+        ("samples", "many"),
+        ("timeout", "0"),
+        ("timeout", "nan"),
+        ("io", "int4"),
+    ],
+)
+def test_value_that_makes_no_sense(name: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"^{name}={text} makes no sense$"):
+        requests({"model": "mv2", "board": "x", name: text})
+
+
+@pytest.mark.parametrize(("text", "on"), [("1", True), ("yes", True), ("0", False), ("", False)])
+def test_flags(text: str, on: bool) -> None:
+    assert flag({"json": text}, "json") is on
+    assert not flag({}, "json")

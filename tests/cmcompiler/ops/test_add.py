@@ -1,0 +1,112 @@
+"""Quantised addition: every runtime against the reference, the short cut against the arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from harness.examples import Example, single
+from harness.runtime import Runtime
+from harness.strategies import broadcasts, ranges, rescales
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.isa import Isa
+from cmcompiler.ops.add import Add
+from cmcompiler.ops.affine import EVERY
+from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ops.parameters import FARTHEST, Rescale
+from cmcompiler.ops.requantize import Range
+from cmcompiler.plan import make_plan
+
+
+def rescale(scale: float, zero_point: int) -> Rescale:
+    """A factor as the exporter gives it: a mantissa in [2^30, 2^31) and a power of two."""
+    mantissa, exponent = np.frexp(scale)
+    return Rescale(zero_point, int(np.round(mantissa * 2**31)), int(exponent))
+
+
+def exported(
+    lhs: tuple[float, int], rhs: tuple[float, int], output: tuple[float, int]
+) -> tuple[Rescale, Rescale, Rescale]:
+    """The factors for (scale, zero point) of both operands and the output."""
+    twice = 2 * max(lhs[0], rhs[0])
+    return (
+        rescale(lhs[0] / twice, lhs[1]),
+        rescale(rhs[0] / twice, rhs[1]),
+        rescale(twice / (output[0] * 2**20), output[1]),
+    )
+
+
+scales = st.floats(1e-3, 0.2)
+sides = st.tuples(scales, st.integers(-128, 127))
+EVERY_PAIR = Loops.over(*[Strided.dense((256, 256))] * 3)
+
+
+def every_pair(scales: tuple[Rescale, Rescale, Rescale], limits: Range) -> Example:
+    op = Add(EVERY_PAIR, (256, 256), *scales, limits)
+    lhs, rhs = np.meshgrid(EVERY, EVERY, indexing="ij")
+    return single(op, lhs.copy(), rhs.copy())
+
+
+@st.composite
+def exported_sums(draw: st.DrawFn) -> Example:
+    case = draw(broadcasts())
+    factors = exported(draw(sides), draw(sides), draw(sides))
+    return single(Add(case.loops, case.shape, *factors, draw(ranges())), case.lhs, case.rhs)
+
+
+@st.composite
+def wild_sums(draw: st.DrawFn) -> Example:
+    case = draw(broadcasts())
+    factors = [draw(rescales(st.integers(-31, 31))) for _ in range(3)]
+    if draw(st.booleans()):
+        factors[1] = replace(factors[1], zero_point=draw(st.integers(-FARTHEST, FARTHEST)))
+    return single(Add(case.loops, case.shape, *factors, draw(ranges())), case.lhs, case.rhs)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(exported_sums() | wild_sums(), min_size=1, max_size=40))
+def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@settings(max_examples=5, deadline=None)
+@given(lhs=sides, rhs=sides, output=sides, limits=ranges())
+def test_all_pairs_on_every_runtime(
+    runtime: Runtime,
+    lhs: tuple[float, int],
+    rhs: tuple[float, int],
+    output: tuple[float, int],
+    limits: Range,
+) -> None:
+    runtime.check(every_pair(exported(lhs, rhs, output), limits))
+
+
+@given(lhs=sides, rhs=sides, output=sides)
+def test_sums_are_within_a_step_of_the_exact_one(
+    lhs: tuple[float, int], rhs: tuple[float, int], output: tuple[float, int]
+) -> None:
+    example = every_pair(exported(lhs, rhs, output), Range(-128, 127))
+    steps = [(EVERY.astype(float) - zero_point) * scale for scale, zero_point in (lhs, rhs)]
+    exact = np.add.outer(*steps) / output[0] + output[1]
+    assert np.abs(example.reference.outputs[0] - np.clip(exact, -128, 127)).max() <= 0.5 + 1e-4
+
+
+@pytest.mark.parametrize("output", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("limits", [Range(-128, 127), Range(3, 127)])
+def test_sums_with_ties_take_the_short_cut(output: float, limits: Range) -> None:
+    example = every_pair(exported((0.05, -7), (0.05, 11), (output, 3)), limits)
+    (step,) = make_plan(example.graph, Isa.MVE).steps
+    assert step.kernel == "add_affine_s8"
+
+
+def test_halves_go_away_from_zero() -> None:
+    factors = exported((1.0, 0), (1.0, 0), (2.0, 0))
+    one = Loops.over(*[Strided.dense((4,))] * 3)
+    op = Add(one, (4,), *factors, Range(-128, 127))
+    lhs, rhs = np.array([1, -1, 3, -3], np.int8), np.zeros(4, np.int8)
+    expected = [round(Fraction(int(x), 2) + Fraction(int(np.sign(x)), 4)) for x in lhs]
+    assert op.reference(lhs, rhs)[0].tolist() == expected == [1, -1, 2, -2]

@@ -1,0 +1,174 @@
+"""Convolutions on every instruction set equal the reference, and the reference equals torch's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness.convolutions import (
+    Geometry,
+    geometries,
+    images,
+    numbers,
+    requantizes,
+    zero_points,
+)
+from harness.examples import Example, single
+from harness.rows import InRanges, InRings
+from harness.runtime import Runtime
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.convolution import Convolution
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.requantize import Requantize
+from cmcompiler.ops.window import Window
+
+batches = settings(max_examples=12, deadline=None)
+
+
+@st.composite
+def convolutions(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
+    geometry = geometry or draw(geometries())
+    groups = draw(st.sampled_from([1, 1, 1, 2, 3]))
+    per_group = draw(st.sampled_from([1, 2, 3, 5, 8, 16, 17, 40]))
+    outputs = groups * draw(st.sampled_from([1, 2, 3, 4, 5, 7, 8, 13]))
+    data = draw(numbers)
+    height, width = geometry.window.kernel
+    op = Conv2d(
+        data.int8(outputs, height, width, per_group),
+        data.biases(outputs),
+        geometry.window,
+        draw(zero_points),
+        draw(requantizes(outputs, height * width * per_group)),
+        (geometry.batch, *geometry.output_size, outputs),
+        groups,
+    )
+    return single(op, images(data, geometry, groups * per_group))
+
+
+@st.composite
+def pixelwise(draw: st.DrawFn) -> Example:
+    """1x1 kernels, whose rows run together where nothing lies between them."""
+    stride = draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (1, 2), (2, 1)]))
+    size = st.integers(1, 12)
+    window = Window((1, 1), stride)
+    geometry = Geometry(window, draw(st.sampled_from([1, 2])), draw(size), draw(size))
+    return draw(convolutions(geometry))
+
+
+@st.composite
+def depthwise(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
+    geometry = geometry or draw(geometries())
+    channels = draw(st.sampled_from([2, 3, 8, 15, 16, 17, 32, 39]))
+    data = draw(numbers)
+    op = DepthwiseConv2d(
+        data.int8(*geometry.window.kernel, channels),
+        data.biases(channels),
+        geometry.window,
+        draw(zero_points),
+        draw(requantizes(channels, geometry.window.area)),
+        (geometry.batch, *geometry.output_size, channels),
+    )
+    return single(op, images(data, geometry, channels))
+
+
+@st.composite
+def depthwise_of_size(draw: st.DrawFn, size: int) -> Example:
+    """Kernels that have a microkernel of their own: any width, also more than its workspace has."""
+    stride = draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (1, 2)]))
+    padding = draw(st.tuples(st.integers(0, 6), st.integers(0, 6)))
+    height, width = draw(st.integers(size, 12)), draw(st.integers(size, 20) | st.integers(50, 70))
+    window = Window((size, size), stride, padding)
+    return draw(depthwise(Geometry(window, draw(st.sampled_from([1, 2])), height, width)))
+
+
+@batches
+@given(st.lists(convolutions(), min_size=1, max_size=12))
+def test_convolutions(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@batches
+@given(st.lists(pixelwise(), min_size=1, max_size=12))
+def test_pixelwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@batches
+@given(st.lists(depthwise(), min_size=1, max_size=12))
+def test_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@batches
+@given(st.lists(depthwise_of_size(3), min_size=1, max_size=12))
+def test_3x3_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@batches
+@given(st.lists(depthwise_of_size(5), min_size=1, max_size=12))
+def test_5x5_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@settings(max_examples=60, deadline=None)
+@given(example=convolutions() | depthwise())
+def test_sums_are_torchs(example: Example) -> None:
+    torch = pytest.importorskip("torch")
+    (node,) = example.graph.nodes
+    op, (data,) = node.op, example.inputs
+    assert isinstance(op, Convolution)
+    if isinstance(op, Conv2d):
+        weights, groups = op.weights.transpose(0, 3, 1, 2), op.groups
+    else:
+        weights, groups = op.weights.transpose(2, 0, 1)[:, np.newaxis], op.weights.shape[2]
+    sums = torch.nn.functional.conv2d(
+        torch.from_numpy(data.astype(np.float64) - op.input_zero_point).permute(0, 3, 1, 2),
+        torch.from_numpy(weights.astype(np.float64)),
+        stride=op.window.stride,
+        padding=op.window.padding,
+        dilation=op.window.dilation,
+        groups=groups,
+    )
+    assert np.array_equal(op.accumulate(data), sums.permute(0, 2, 3, 1).numpy())
+
+
+@batches
+@given(st.data())
+def test_rows_may_be_computed_in_any_ranges(runtime: Runtime, data: st.DataObject) -> None:
+    examples = []
+    for example in data.draw(st.lists(any_convolution(), min_size=1, max_size=12)):
+        (node,) = example.graph.nodes
+        cuts = data.draw(st.lists(st.integers(0, node.outputs[0].shape[1]), max_size=3))
+        examples.append(single(InRanges(node.op, tuple(cuts)), *example.inputs))
+    runtime.check(*examples)
+
+
+@batches
+@given(st.data())
+def test_rows_may_lie_in_rings(runtime: Runtime, data: st.DataObject) -> None:
+    examples = []
+    single_images = any_convolution().filter(lambda example: len(example.inputs[0]) == 1)
+    for example in data.draw(st.lists(single_images, min_size=1, max_size=12)):
+        (node,), (images,) = example.graph.nodes, example.inputs
+        assert isinstance(node.op, Convolution)
+        height = node.op.output_shape[1]
+        first = data.draw(st.integers(0, height - 1))
+        last = data.draw(st.integers(first + 1, height))
+        op = InRings(node.op, node.op.window, images.shape[1], height, (first, last))
+        examples.append(single(op, op.fill(images)))
+    runtime.check(*examples)
+
+
+def any_convolution() -> st.SearchStrategy[Example]:
+    return convolutions() | pixelwise() | depthwise() | depthwise_of_size(3) | depthwise_of_size(5)
+
+
+def test_neighbouring_taps_of_the_lowest_weight_do_not_overflow(runtime: Runtime) -> None:
+    weights, data = np.full((1, 4, 20), -128, np.int8), np.full((1, 2, 6, 20), -128, np.int8)
+    requantize = Requantize.checked([1 << 30], [-8], 20, zero_point=3, minimum=-128, maximum=127)
+    bias = np.zeros(20, np.int32)
+    op = DepthwiseConv2d(weights, bias, Window((1, 4)), 3, requantize, (1, 2, 3, 20))
+    runtime.check(single(op, data))

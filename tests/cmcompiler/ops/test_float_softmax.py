@@ -1,0 +1,55 @@
+"""Softmax of floats over any dimension, on every runtime and against torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from harness.calls import In, Out, calling
+from harness.examples import Example
+from harness.runtime import Runtime
+from harness.strategies import seeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@st.composite
+def calls(draw: st.DrawFn, name: str) -> tuple[Example, np.ndarray]:
+    shape = tuple(draw(st.lists(st.integers(1, 9), min_size=1, max_size=4)))
+    rng = np.random.default_rng(draw(seeds))
+    x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-2, 3)).astype(np.float32)
+    orders = st.permutations(range(len(shape))).map(tuple)
+    dim = draw(st.integers(-len(shape), len(shape) - 1))
+    out = Out(np.float32, shape, draw(orders))
+    example = calling(f"aten::_{name}.out", In(x, draw(orders)), dim, False, out)
+    return example, getattr(torch, name)(torch.from_numpy(x), dim).numpy()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_softmax(runtime: Runtime, name: str, data: st.DataObject) -> None:
+    drawn = data.draw(st.lists(calls(name), min_size=1, max_size=20))
+    for example, expected in drawn:
+        assert np.allclose(example.reference.outputs[0], expected, rtol=2e-5, atol=2e-7)
+    runtime.check(*(example for example, _ in drawn))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_limits(runtime: Runtime, name: str) -> None:
+    inf, nan = np.inf, np.nan
+    rows = [[0, -inf, 1], [nan, 0, 1], [0, 1, nan], [inf, 0, 1], [-1e30, 1e30, 0], [-90, 0, -100]]
+    x = np.array(rows, np.float32)
+    example = calling(f"aten::_{name}.out", In(x), 1, False, Out(np.float32, x.shape))
+    expected = getattr(torch, name)(torch.from_numpy(x), 1).numpy()
+    (found,) = example.reference.outputs
+    assert np.allclose(found, expected, rtol=1e-5, atol=1e-44, equal_nan=True)
+    runtime.check(example)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_a_number_is_a_row_of_one(runtime: Runtime, name: str) -> None:
+    example = calling(f"aten::_{name}.out", In(np.float32(3)), -1, False, Out(np.float32, ()))
+    (found,) = example.reference.outputs
+    assert found == (0 if name == "log_softmax" else 1)
+    runtime.check(example)

@@ -1,0 +1,38 @@
+"""Linear layers on every instruction set equal the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+from harness.convolutions import numbers, requantizes
+from harness.examples import Example, single
+from harness.runtime import Runtime
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.ops.linear import Linear
+
+
+@st.composite
+def linears(draw: st.DrawFn) -> Example:
+    rows = draw(st.sampled_from([1, 1, 2, 3, 4, 7]))
+    depth = draw(st.integers(1, 130) | st.sampled_from([257, 512, 1001]))
+    columns = draw(st.integers(1, 20))
+    data = draw(numbers)
+    requantize = draw(requantizes(columns, depth))
+    op = Linear(data.int8(columns, depth), data.biases(columns), requantize, rows)
+    return single(op, data.int8(rows, depth))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(linears(), min_size=1, max_size=15))
+def test_linear_layers(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@given(linears())
+def test_sums_are_exact(example: Example) -> None:
+    (node,), (data,) = example.graph.nodes, example.inputs
+    op = node.op
+    assert isinstance(op, Linear)
+    sums = data.astype(np.int64) @ op.weights.T.astype(np.int64) + op.bias
+    assert np.array_equal(op.requantize(sums), op.reference(data)[0])

@@ -1,0 +1,243 @@
+"""Portable functions of one and two numbers, of all element types, on every runtime."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from harness.calls import In, Out, calling
+from harness.examples import Array, Example
+from harness.runtime import Runtime
+from harness.strategies import array, seeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.ops.arithmetic import FLOATS, OF_FLOATS_ONLY, SCALARS, TENSORS
+from cmcompiler.ops.binary import Function
+from cmcompiler.ops.element import CODES, FLOAT
+
+ANY = sorted(dtype.name for dtype in CODES)
+INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]
+SPECIAL = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 0.5, 2.5, -3.5, 6, 1e30], np.float32)
+
+
+def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """All of an integer type, or small ones; floats of all magnitudes, or special ones."""
+    rng = np.random.default_rng(seed)
+    if dtype not in ("float32", "float64"):
+        small = rng.integers(0 if dtype == "uint8" else -3, 4, shape).astype(dtype)
+        return np.where(rng.random(shape) < 0.3, small, array(shape, dtype, seed))
+    spread = rng.normal(0, 3, shape) * 10.0 ** rng.integers(-2, 3, shape)
+    chosen = np.where(rng.random(shape) < 0.3, rng.choice(SPECIAL, shape), spread)
+    return chosen.astype(dtype)
+
+
+def result_type(*dtypes: npt.DTypeLike) -> np.dtype:
+    """As torch promotes tensors."""
+    if FLOAT in map(np.dtype, dtypes):
+        return FLOAT
+    return np.result_type(*dtypes)
+
+
+@st.composite
+def operands(draw: st.DrawFn, dtypes: list[str]) -> tuple[In, In]:
+    """Two tensors that broadcast, each in any memory order."""
+    shape = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
+    sides = []
+    for _ in range(2):
+        dims = tuple(1 if draw(st.integers(0, 4)) == 0 else n for n in shape)
+        order = tuple(draw(st.permutations(range(len(dims)))))
+        sides.append(In(numbers(dims, draw(st.sampled_from(dtypes)), draw(seeds)), order))
+    return sides[0], sides[1]
+
+
+TWO = {**TENSORS, "add.out": Function.ADD, "sub.out": Function.SUB}
+BITS = (Function.AND, Function.OR, Function.XOR, Function.SHIFT_LEFT, Function.SHIFT_RIGHT)
+
+
+@st.composite
+def of_two(draw: st.DrawFn, operator: str) -> Example:
+    function = TWO[operator]
+    dtypes = INTEGERS if function in BITS else ["float32"] if function is Function.ATAN2 else ANY
+    lhs, rhs = draw(operands(dtypes))
+    dtype = result_type(lhs.array.dtype, rhs.array.dtype)
+    if function.gives_truth:
+        dtype = np.dtype(np.bool_)
+    elif function is Function.DIV:
+        dtype = FLOAT
+    shape = np.broadcast_shapes(lhs.array.shape, rhs.array.shape)
+    order = tuple(draw(st.permutations(range(len(shape)))))
+    alpha = [draw(st.sampled_from([1, 2, -3]))] if operator in ("add.out", "sub.out") else []
+    return calling(f"aten::{operator}", lhs, rhs, *alpha, Out(dtype, shape, order))
+
+
+@st.composite
+def of_one(draw: st.DrawFn, operator: str) -> Example:
+    dtype = draw(st.sampled_from(INTEGERS if SCALARS[operator] in BITS else ANY))
+    source = In(numbers((draw(st.integers(1, 40)),), dtype, draw(seeds)))
+    scalar: int | float = draw(st.integers(1, 5))
+    if dtype == "float32" and draw(st.booleans()):
+        scalar = draw(st.sampled_from([0.5, -2.0, 3.0]))
+    result = np.dtype(dtype)
+    if SCALARS[operator].gives_truth:
+        result = np.dtype(np.bool_)
+    elif SCALARS[operator] is Function.DIV:
+        result = FLOAT
+    elif dtype == "bool":
+        result = np.dtype(np.int64)
+    return calling(f"aten::{operator}", source, scalar, Out(result, source.array.shape))
+
+
+@st.composite
+def of_floats(draw: st.DrawFn, name: str) -> Example:
+    dtype = draw(st.sampled_from(["float32"] if name in OF_FLOATS_ONLY else ANY))
+    shape = draw(st.sampled_from([(), (0,)]) | st.tuples(st.integers(1, 40)))
+    source = In(numbers(shape, dtype, draw(seeds)))
+    return calling(f"aten::{name}.out", source, Out(FLOAT, shape))
+
+
+@pytest.mark.parametrize("operator", sorted(TWO))
+@settings(max_examples=2, deadline=None)
+@given(data=st.data())
+def test_two_tensors(runtime: Runtime, operator: str, data: st.DataObject) -> None:
+    runtime.check(*data.draw(st.lists(of_two(operator), min_size=1, max_size=20)))
+
+
+@pytest.mark.parametrize("operator", sorted(SCALARS))
+@settings(max_examples=2, deadline=None)
+@given(data=st.data())
+def test_a_tensor_and_a_number(runtime: Runtime, operator: str, data: st.DataObject) -> None:
+    runtime.check(*data.draw(st.lists(of_one(operator), min_size=1, max_size=20)))
+
+
+@pytest.mark.parametrize("name", sorted(FLOATS))
+@settings(max_examples=2, deadline=None)
+@given(data=st.data())
+def test_functions_of_floats(runtime: Runtime, name: str, data: st.DataObject) -> None:
+    runtime.check(*data.draw(st.lists(of_floats(name), min_size=1, max_size=20)))
+
+
+ONE = {
+    "clamp.out": [0, 3],
+    "hardtanh.out": [-1, 1],
+    "relu.out": [],
+    "neg.out": [],
+    "abs.out": [],
+    "sign.out": [],
+    "floor.out": [],
+    "ceil.out": [],
+    "round.out": [],
+    "trunc.out": [],
+}
+
+
+@pytest.mark.parametrize("operator", sorted(ONE))
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_functions_that_keep_the_type(runtime: Runtime, operator: str, data: st.DataObject) -> None:
+    examples = []
+    for dtype in [*INTEGERS, "float32"]:
+        source = In(numbers((data.draw(st.integers(1, 40)),), dtype, data.draw(seeds)))
+        out = Out(dtype, source.array.shape)
+        examples.append(calling(f"aten::{operator}", source, *ONE[operator], out))
+    runtime.check(*examples)
+
+
+def result(operator: str, *arguments: object, dtype: npt.DTypeLike) -> list[float]:
+    """Of a call on rows of numbers, which stand for tensors."""
+    given_arguments = [In(x) if isinstance(x, np.ndarray) else x for x in arguments]
+    size = max(x.array.size for x in given_arguments if isinstance(x, In))
+    example = calling(operator, *given_arguments, Out(dtype, (size,)))
+    (output,) = example.reference.outputs
+    return output.tolist()
+
+
+F = np.array([-2.5, -1, 0, 1.5, 7], np.float32)
+N = np.array([-7, -1, 0, 3, 100], np.int32)
+RATIOS = [-7 / 100, -1 / 3, math.nan, -3, -100 / 7]
+ELUS = [2 * math.expm1(-2.5), 2 * math.expm1(-1), 0, 1.5, 7]
+LOGITS = [0, math.log(9), -math.log(3)]
+NOT_ZERO = [True, True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "dtype", "expected"),
+    [
+        ("aten::clamp.out", (F, None, 1.0), "float32", [-2.5, -1, 0, 1, 1]),
+        ("aten::clamp.out", (F, 2.0, 1.0), "float32", [1, 1, 1, 1, 1]),
+        ("aten::clamp.out", (N, -2, 5), "int32", [-2, -1, 0, 3, 5]),
+        ("aten::round.out", (F,), "float32", [-2, -1, 0, 2, 7]),
+        ("aten::leaky_relu.out", (F, 0.5), "float32", [-1.25, -0.5, 0, 1.5, 7]),
+        ("aten::div.out", (N, N[::-1].copy()), "float32", RATIOS),
+        ("aten::div.Scalar_mode_out", (N, 2, "floor"), "int32", [-4, -1, 0, 1, 50]),
+        ("aten::div.Scalar_mode_out", (N, 2, "trunc"), "int32", [-3, 0, 0, 1, 50]),
+        ("aten::div.Scalar_mode_out", (F, 2.0, "trunc"), "float32", [-1, 0, 0, 0, 3]),
+        ("aten::div.Scalar_mode_out", (F, 2.0, "floor"), "float32", [-2, -1, 0, 0, 3]),
+        ("aten::remainder.Scalar_out", (N, 4), "int32", [1, 3, 0, 3, 0]),
+        ("aten::remainder.Scalar_out", (F, 2.0), "float32", [1.5, 1, 0, 1.5, 1]),
+        ("aten::fmod.Scalar_out", (N, 4), "int32", [-3, -1, 0, 3, 0]),
+        ("aten::rsub.Scalar_out", (N, 10, 2), "int32", [24, 12, 10, 4, -190]),
+        ("aten::add.Scalar_out", (F, 1.0, 2.0), "float32", [-0.5, 1, 2, 3.5, 9]),
+        ("aten::pow.Tensor_Scalar_out", (N, 2), "int32", [49, 1, 0, 9, 10000]),
+        ("aten::pow.Scalar_out", (2, np.array([0, 5, -1], np.int64)), "int64", [1, 32, 0]),
+        ("aten::bitwise_not.out", (N,), "int32", [6, 0, -1, -4, -101]),
+        ("aten::bitwise_not.out", (N > 0,), "bool", [True, True, True, False, False]),
+        ("aten::logical_not.out", (F,), "bool", [False, False, True, False, False]),
+        ("aten::isnan.out", (np.array([1, np.nan], np.float32),), "bool", [False, True]),
+        ("aten::isinf.out", (np.array([1, -np.inf], np.float32),), "bool", [False, True]),
+        ("aten::gt.Scalar_out", (N, 2.5), "bool", [False, False, False, True, True]),
+        ("aten::hardswish.out", (F,), "float32", [-2.5 * 0.5 / 6, -2 / 6, 0, 1.5 * 4.5 / 6, 7]),
+        ("aten::elu.out", (F, 2, 1, 1), "float32", ELUS),
+        ("dim_order_ops::_to_dim_order_copy.out", (F, False, None), "int8", [-2, -1, 0, 1, 7]),
+        ("dim_order_ops::_to_dim_order_copy.out", (F, False, None), "bool", NOT_ZERO),
+        ("aten::logit.out", (np.array([0.5, 2, 0.25], np.float32), 0.1), "float32", LOGITS),
+        ("aten::copy.out", (N, F, False), "int32", [-2, -1, 0, 1, 7]),
+    ],
+)  # fmt: skip
+def test_values(
+    operator: str, arguments: tuple[object, ...], dtype: str, expected: list[float]
+) -> None:
+    found = result(operator, *arguments, dtype=dtype)
+    assert found == pytest.approx(expected, rel=1e-6, nan_ok=True)
+
+
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_conversions(runtime: Runtime, data: st.DataObject) -> None:
+    examples = []
+    for source in (*ANY, "float64"):
+        for target in (*ANY, "float64"):
+            given_numbers = numbers((data.draw(st.integers(1, 30)),), source, data.draw(seeds))
+            out = Out(target, given_numbers.shape)
+            operator = "dim_order_ops::_to_dim_order_copy.out"
+            examples.append(calling(operator, In(given_numbers), False, None, out))
+    runtime.check(*examples)
+
+
+def test_glu(runtime: Runtime) -> None:
+    x = np.random.default_rng(0).normal(0, 2, (3, 4, 5)).astype(np.float32)
+    example = calling("aten::glu.out", In(x, (2, 0, 1)), 1, Out("float32", (3, 2, 5)))
+    expected = x[:, :2] / (1 + np.exp(-x[:, 2:].astype(np.float64)))
+    assert np.allclose(example.reference.outputs[0], expected, rtol=1e-6)
+    runtime.check(example)
+
+
+def test_int8_functions_of_one_number_are_tables() -> None:
+    x = In(np.zeros(5, np.int8))
+    for operator, arguments, dtype in (
+        ("aten::clamp.out", [-3, 4], "int8"),
+        ("aten::gt.Scalar_out", [2], "bool"),
+        ("aten::add.Scalar_out", [2, 1], "int8"),
+    ):
+        graph = calling(operator, x, *arguments, Out(dtype, (5,))).graph
+        assert [node.op.label for node in graph.nodes] == ["activation"]
+
+
+@pytest.mark.parametrize("name", sorted(OF_FLOATS_ONLY))
+def test_functions_that_have_no_value_for_an_integer_are_refused(name: str) -> None:
+    """What is left of a quantised one has lost its scales."""
+    with pytest.raises(Unsupported, match=f"aten::{name}.out #0: self is int8, not float32"):
+        calling(f"aten::{name}.out", In(np.zeros(4, np.int8)), Out(np.int8, (4,)))

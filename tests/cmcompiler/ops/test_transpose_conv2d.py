@@ -1,0 +1,89 @@
+"""Transposed convolutions on every instruction set equal the reference, and that equals torch's."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from harness.convolutions import Geometry, images, numbers, requantizes, zero_points
+from harness.examples import Example, single
+from harness.runtime import Runtime
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.ops.transpose_conv2d import TransposeConv2d, phases
+from cmcompiler.ops.window import Window
+
+
+@st.composite
+def transposed(draw: st.DrawFn) -> Example:
+    pair, size = st.tuples(*[st.integers(1, 4)] * 2), st.integers(1, 7)
+    window = Window(draw(pair), draw(pair), draw(st.tuples(*[st.integers(0, 4)] * 2)), draw(pair))
+    geometry = Geometry(window, draw(st.sampled_from([1, 2])), draw(size), draw(size))
+    extra = [
+        st.integers(0, max(*axis) - 1) for axis in zip(window.stride, window.dilation, strict=True)
+    ]
+    height, width = window.transposed_size(geometry.height, geometry.width, draw(st.tuples(*extra)))
+    assume(height > 0 and width > 0)
+    channels, outputs = draw(st.sampled_from([1, 3, 16, 17])), draw(st.sampled_from([1, 2, 4, 5]))
+    data = draw(numbers)
+    op = TransposeConv2d(
+        data.int8(outputs, *window.kernel, channels),
+        data.biases(outputs),
+        window,
+        draw(zero_points),
+        draw(requantizes(outputs, window.area * channels)),
+        (geometry.batch, height, width, outputs),
+        (geometry.batch, geometry.height, geometry.width, channels),
+    )
+    return single(op, images(data, geometry, channels))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(transposed(), min_size=1, max_size=12))
+def test_transposed_convolutions(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@settings(max_examples=60, deadline=None)
+@given(example=transposed())
+def test_sums_are_torchs(example: Example) -> None:
+    torch = pytest.importorskip("torch")
+    (node,), (data,) = example.graph.nodes, example.inputs
+    op = node.op
+    assert isinstance(op, TransposeConv2d)
+    whole = torch.nn.functional.conv_transpose2d(
+        torch.from_numpy(data.astype(np.float64) - op.input_zero_point).permute(0, 3, 1, 2),
+        torch.from_numpy(op.weights.transpose(3, 0, 1, 2).astype(np.float64)),
+        stride=op.window.stride,
+        dilation=op.window.dilation,
+    )
+    top, left = op.window.padding
+    height, width = op.output_shape[1:3]
+    padded = torch.nn.functional.pad(whole, (0, left + width, 0, top + height))
+    sums = padded[:, :, top : top + height, left : left + width]
+    assert np.array_equal(op.accumulate(data), sums.permute(0, 2, 3, 1).numpy())
+
+
+@given(
+    kernel=st.integers(1, 5),
+    stride=st.integers(1, 5),
+    padding=st.integers(0, 5),
+    dilation=st.integers(1, 5),
+    size=st.integers(1, 20),
+)
+def test_phases_cover_every_output_and_tap_once(
+    kernel: int, stride: int, padding: int, dilation: int, size: int
+) -> None:
+    met = []
+    for phase in phases(kernel, stride, padding, dilation, size):
+        for index, (position, tap) in product(range(phase.count), enumerate(phase.taps)):
+            pixel = phase.start + index + position * phase.dilation
+            met.append((phase.first + index * stride, tap, pixel))
+    expected = [
+        (y, k, (y + padding - k * dilation) // stride)
+        for y, k in product(range(size), range(kernel))
+        if (y + padding - k * dilation) % stride == 0
+    ]
+    assert sorted(met) == expected

@@ -1,0 +1,39 @@
+"""docs/models.md says what is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cmcompiler import zoo
+from cmcompiler.job import PROGRAM, RECORD, SAMPLES
+from cmcompiler.source import find_source
+from cmcompiler.target import BEST_ISA
+
+TEXT = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
+
+
+def test_the_table_lists_the_zoo():
+    rows = re.findall(r"^\| `(\w+)` \| ([\d×]+) \|.*\| ([a-z ]+) \|$", TEXT, re.MULTILINE)
+    described = {}
+    for model in zoo.models():
+        weights = "trained when exported" if model.train else "seeded random"
+        if model.checkpoint:
+            weights = "pretrained"
+        described[model.name] = ("×".join(map(str, model.input_shape)), weights)
+    assert {name: (shape, weights) for name, shape, weights in rows} == described
+
+
+def test_the_example_of_a_model_of_ones_own_is_one(tmp_path):
+    (code,) = re.findall(r"```python\n(import torch\n.*?)```", TEXT, re.DOTALL)
+    (tmp_path / "net.py").write_text(code)
+    model = find_source(str(tmp_path / "net.py")).load(seed=0)
+    assert model.module(*model.example_inputs).shape == (1, 4)
+    assert len(model.calibration) == 100
+
+
+def test_files_and_targets_are_named():
+    for name in (PROGRAM, SAMPLES, RECORD):
+        assert f"`{name}`" in TEXT
+    named = set(re.findall(r"`(?:cortex-)?(m\d+\w*)`", TEXT.partition("Targets are")[2]))
+    assert named == {cpu.removeprefix("cortex-") for cpu in BEST_ISA}

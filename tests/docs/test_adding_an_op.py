@@ -1,0 +1,89 @@
+"""docs/adding-an-op.md, followed to the letter: in a copy of our tree, and in a user's project."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.document import Command, File, sections, steps
+
+ROOT = Path(__file__).parents[2]
+CLANG_FORMAT = str(Path(sysconfig.get_path("scripts")) / "clang-format")
+SECTIONS = sections((ROOT / "docs" / "adding-an-op.md").read_text())
+OURS, OWN = "One of ours: distances between vectors", "One of your own: squared ReLU"
+
+
+def follow(section: str, folder: Path, environment: Mapping[str, str]) -> Sequence[File | Command]:
+    """Does in a folder what a section tells."""
+    done = list(steps(SECTIONS[section]))
+    for step in done:
+        if isinstance(step, File):
+            step.write(folder)
+        else:
+            ended = subprocess.run(
+                [sys.executable, "-m", *step.words],
+                cwd=folder,
+                env={**os.environ, **environment},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            printed = ended.stdout + ended.stderr
+            assert (ended.returncode != 0) == step.fails, printed
+            step.check(printed)
+    return done
+
+
+def test_an_op_of_ours(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    for name in ("boards", "cmbuild", "compiler", "runtime", "tests"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, checkout / name, ignore=ignored)
+    for name in ("pyproject.toml", ".clang-format"):
+        shutil.copy(ROOT / name, checkout)
+    environment = {
+        "CMBUILD_CACHE": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(checkout), str(checkout / "compiler")]),
+        "PYTEST_ADDOPTS": "-p no:cacheprovider",
+    }
+    done = follow(OURS, checkout, environment)
+    files = [step for step in done if isinstance(step, File)]
+    assert [file.path for file in files] == [
+        "net.py",
+        "compiler/cmcompiler/ops/cdist_forward.py",
+        "runtime/kernels/cdist_forward.c",
+        "tests/cmcompiler/ops/test_cdist_forward.py",
+    ]
+    assert len(done) == len(files) + 3
+    check_style(checkout, files)
+
+
+def test_an_op_of_a_users_own(tmp_path: Path) -> None:
+    project = tmp_path / "a project"
+    project.mkdir()
+    done = follow(OWN, project, {"CMBUILD_CACHE": str(tmp_path / "cache")})
+    files = [step for step in done if isinstance(step, File)]
+    assert len(done) == len(files) + 2
+    check_style(ROOT, files)
+
+
+def check_style(root: Path, files: Sequence[File]) -> None:
+    """Asserts that files are written as ours are, as if they were in a tree of ours."""
+    ruff = [sys.executable, "-m", "ruff"]
+    for file in files:
+        name = str(root / file.path)
+        if name.endswith(".py"):
+            given = ("--no-cache", "--stdin-filename", name, "-")
+            checks = [[*ruff, "check", *given], [*ruff, "format", "--check", *given]]
+        else:
+            checks = [[CLANG_FORMAT, "--dry-run", "-Werror", f"--assume-filename={name}"]]
+        for check in checks if name.endswith((".py", ".c")) else []:
+            ended = subprocess.run(
+                check, cwd=root, input=file.text, capture_output=True, text=True, check=False
+            )
+            assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,0 +1,71 @@
+"""docs/results.md and docs/toolchains.md are what the commands in them make: a verified row for
+each model that fits."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from cmbuild.toolchains import CROSS
+from cmbuild.upstream import measured
+from cmcompiler import zoo
+
+DOCS = Path(__file__).parents[2] / "docs"
+CORES = {"corstone300": "m55", "mps2-an505": "m33", "mps2-an386": "m4", "microbit": "m0plus"}
+TOO_SMALL = {("mv2", "rp2350"), ("mv3_small", "rp2350")}
+"""What has to be refused: an arena larger than all memory."""
+
+
+def text(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    header, _, *lines = re.findall(r"^\| (.+) \|$", text(name), re.MULTILINE)
+    return [dict(zip(header.split(" | "), line.split(" | "), strict=True)) for line in lines]
+
+
+@pytest.mark.parametrize("name", ["results.md", "toolchains.md"])
+def test_every_model_is_verified_on_every_board_of_the_command(name: str) -> None:
+    command = re.search(
+        rf"^`cmbuild bench --boards (\S+)(?: --toolchain (\S+))? --markdown docs/{name}`",
+        text(name),
+        re.MULTILINE,
+    )
+    assert command is not None
+    boards = [place.partition(":")[0] for place in command[1].split(",")]
+    toolchains = command[2].split(",") if command[2] else [""]
+    wanted = sorted(product(zoo.names(), boards, toolchains))
+    found = [
+        (row["model"], row["board"].partition(" ")[0], row["toolchain"] if command[2] else "")
+        for row in rows(name)
+    ]
+    assert sorted(found) == wanted
+    for (model, board, _), row in zip(found, rows(name), strict=True):
+        if (model, board) in TOO_SMALL:
+            assert re.fullmatch(r"no: the arena needs .* more than there are", row["verified"])
+        else:
+            assert row["verified"] == "exact"
+
+
+def test_toolchains_are_compared_on_every_kind_of_core() -> None:
+    shown = {(row["isa"], row["toolchain"]) for row in rows("toolchains.md")}
+    assert shown == set(product(["scalar", "dsp", "mve"], CROSS))
+
+
+def test_upstreams_figures_stand_beside_those_that_compare() -> None:
+    known = {key: found.instructions for key, found in measured().items()}
+    beside = {
+        (row["model"], f"cortex-{CORES[row['board']]}"): int(row["upstream"].replace(",", ""))
+        for row in rows("results.md")
+        if row["upstream"]
+    }
+    assert beside == known
+
+
+def test_nothing_takes_more_instructions_than_upstream() -> None:
+    ratios = [float(row["ratio"].removesuffix("×")) for row in rows("results.md") if row["ratio"]]
+    assert min(ratios) > 1

@@ -1,0 +1,3 @@
+// ${generated_comment}
+#pragma once
+${static_dispatch_extra_headers}

@@ -1,0 +1,4 @@
+// ${generated_comment}
+#pragma once
+${headers}
+${nativeFunctions_declarations}

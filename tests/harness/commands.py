@@ -1,0 +1,93 @@
+"""cmbuild as a user calls it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[1] / "data" / "programs"
+NETWORK = PROGRAMS / "network.pte"
+"""A small network: quantize, a convolution, a pool, a linear layer, dequantize."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one JSON object on standard output."""
+        found: dict[str, Any] = json.loads(self.stdout)
+        return found
+
+    @property
+    def states(self) -> dict[str, str]:
+        """What each step of the document came to: cached, done or failed."""
+        return {step["name"]: step["state"] for step in self.document["steps"]}
+
+    @property
+    def done(self) -> set[str]:
+        return {name for name, state in self.states.items() if state == "done"}
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Runs commands in a folder, with a cache that tests share.
+
+    Attributes:
+        environment: on top of this process's own.
+    """
+
+    folder: Path
+    cache: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def in_folder_of(cls, test: Path, factory: pytest.TempPathFactory) -> Commands:
+        """In a folder of a test's own, with libraries built once for all."""
+        folder = test / "a folder"
+        folder.mkdir()
+        root = factory.getbasetemp()
+        # The workers of pytest-xdist have folders of their own in the one of the whole run.
+        return cls(folder, (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "cache")
+
+    def __call__(self, *words: str | Path, program: tuple[str, ...] = ("cmbuild",)) -> Result:
+        done = subprocess.run(
+            self.argv(*words, program=program),
+            cwd=self.folder,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str | Path) -> subprocess.Popen[str]:
+        """A command that goes on while the test does."""
+        return subprocess.Popen(
+            self.argv(*words),
+            cwd=self.folder,
+            env=self.variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def argv(self, *words: str | Path, program: tuple[str, ...] = ("cmbuild",)) -> list[str]:
+        return [sys.executable, "-m", *program, *map(str, words)]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {**os.environ, "CMBUILD_CACHE": str(self.cache), **self.environment}

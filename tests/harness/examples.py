@@ -1,0 +1,79 @@
+"""Graphs with inputs, and what must come out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.graph import Graph, Node, Port, Tensor
+from cmcompiler.ops.base import Op
+from cmcompiler.reference import Evaluation, evaluate
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A graph and one sample for it.
+
+    Attributes:
+        inputs: one a port, in logical shapes.
+        name: for messages; by default its ops.
+    """
+
+    graph: Graph
+    inputs: tuple[Array, ...]
+    name: str = ""
+
+    @cached_property
+    def reference(self) -> Evaluation:
+        """What the reference gives, with every tensor that a node writes."""
+        written = [tensor for node in self.graph.nodes for tensor in node.outputs]
+        return evaluate(self.graph, self.inputs, keep=written)
+
+    @property
+    def keeping_inputs(self) -> Example:
+        """The same, but its inputs are outputs too, so that no op may work in place."""
+        graph = self.graph
+        ports = (*graph.outputs, *graph.inputs)
+        return replace(self, graph=replace(graph, outputs=ports))
+
+    @property
+    def works_in_place(self) -> bool:
+        return any(node.op.in_place for node in self.graph.nodes)
+
+    def __str__(self) -> str:
+        return self.name or "; ".join(f"{node.op.title} {node.op}" for node in self.graph.nodes)
+
+
+def single(op: Op, *inputs: Array, constants: Collection[int] = ()) -> Example:
+    """An op with its inputs, in physical shapes.
+
+    Args:
+        constants: indices of the inputs that are constants of the graph.
+    """
+    tensors = [
+        Tensor(f"input_{i}", array.dtype, array.shape, array if i in constants else None)
+        for i, array in enumerate(inputs)
+    ]
+    results = [
+        Tensor(f"output_{i}", array.dtype, array.shape)
+        for i, array in enumerate(op.reference(*inputs))
+    ]
+    given = [i for i in range(len(inputs)) if i not in constants]
+    graph = Graph(
+        op.label,
+        (Node(op, tuple(tensors), tuple(results), f"{op.label} #0"),),
+        tuple(_port(tensors[i]) for i in given),
+        tuple(_port(tensor) for tensor in results),
+    )
+    return Example(graph, tuple(np.array(inputs[i], order="C") for i in given))
+
+
+def _port(tensor: Tensor) -> Port:
+    return Port(tensor.name, tensor, tensor.shape, tuple(range(len(tensor.shape))))

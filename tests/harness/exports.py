@@ -1,0 +1,62 @@
+"""Exported programs of the zoo, shared by all tests, kept while what makes them is the same."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from filelock import FileLock
+
+from cmcompiler.job import Job, dependencies, versions
+
+FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
+
+
+def without_published_weights() -> dict[str, str]:
+    """An environment in which no published weights are found or can be kept."""
+    return {**os.environ, "TORCH_HOME": str(Path(__file__) / "no-such-folder")}
+
+
+def export(
+    jobs: list[Path], environment: Mapping[str, str] | None = None, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs `python -m cmcompiler export`."""
+    command = [sys.executable, "-m", "cmcompiler", "export", *options, *map(str, jobs)]
+    return subprocess.run(
+        command,
+        env=dict(environment or without_published_weights()),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def exported(*models: str, target: str = "cortex-m55") -> tuple[Path, ...]:
+    """The folders of exported models, made with seeded random weights; missing ones in one go."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with FileLock(FOLDER / "lock"):
+        jobs = [_job(model, target) for model in models]
+        missing = [job for job in jobs if not job.output.is_dir()]
+        files = [FOLDER / f"{job.model}-{job.target}.json" for job in missing]
+        for job, file in zip(missing, files, strict=True):
+            for outdated in FOLDER.glob(f"{job.model}-{job.target}-*/"):
+                shutil.rmtree(outdated)
+            file.write_text(job.model_dump_json())
+        if files:
+            result = export(files)
+            assert result.returncode == 0, result.stdout + result.stderr
+    return tuple(job.output for job in jobs)
+
+
+def _job(model: str, target: str) -> Job:
+    job = Job(model=model, target=target, output=FOLDER)
+    digest = hashlib.sha256(repr(sorted(versions().items())).encode())
+    for file in dependencies(job):
+        digest.update(file.read_bytes())
+    name = f"{model}-{target}-{digest.hexdigest()[:16]}"
+    return job.model_copy(update={"output": FOLDER / name})

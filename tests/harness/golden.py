@@ -1,0 +1,151 @@
+"""Programs with inputs and the outputs that ExecuTorch's own runtime gave: the golden set."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cmcompiler.ops.base import operators
+
+Array = npt.NDArray[Any]
+
+VARIABLE = "CMBUILD_GOLDEN"
+
+SENSELESS = {
+    "upstream_extra.extra.portable_int8.cond",
+    "own.act_hardswish",
+    "own.act4d_hardswish",
+}
+"""What no one can run: the quantizer has made both ways of a branch float, and then dequantizes
+the result; or it has made the input of hardswish int8, and left it without scales.
+"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Inputs and right outputs, in logical shapes; no outputs where upstream computes none.
+
+    Attributes:
+        also: per output, elements that are as right as those of `outputs`: the other one of
+            ExecuTorch's runtime and Python dialect, where the set's own README sides with neither.
+    """
+
+    kind: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    also: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A case of the set.
+
+    Attributes:
+        data: the `.pte`.
+        failed: ExecuTorch's runtime rejects it; the outputs are those of its Python dialect.
+    """
+
+    name: str
+    data: bytes
+    operators: frozenset[str]
+    samples: tuple[Sample, ...]
+    failed: bool
+
+    @property
+    def is_known(self) -> bool:
+        """Every operator of it has a reader, and the program a meaning."""
+        return self.operators <= operators().keys() and self.name not in SENSELESS
+
+
+def folder() -> Path:
+    """Where the set is: $CMBUILD_GOLDEN, or shared/golden beside the checkout; else skips."""
+    beside = Path(__file__).parents[3] / "shared" / "golden"
+    place = Path(os.environ.get(VARIABLE, beside))
+    if not (place / "index.json").is_file():
+        pytest.skip(f"the golden set is not in {place}; {VARIABLE} tells where it is")
+    return place
+
+
+@cache
+def golden() -> tuple[Golden, ...]:
+    """The whole set."""
+    files = [*sorted(folder().glob("cases/*.zip")), *sorted(folder().glob("failed/*.zip"))]
+    return tuple(map(_read, files))
+
+
+def _read(file: Path) -> Golden:
+    failed = file.parent.name == "failed"
+    with zipfile.ZipFile(file) as archive:
+        case = json.loads(archive.read("case.json"))
+        samples = []
+        for number, sample in enumerate(case["sets"]):
+            # Blocks of 16 that fuse multiply and add make ties on the M55 what they are; the truth
+            # is that of the other cores.
+            if sample["kind"] == "ties" and case["target"] == "cortex-m55" and not failed:
+                continue
+            inputs = tuple(_inputs(archive, case, number))
+            dialect = failed or sample["verdict"] in ("wrong", "undefined")
+            outputs = tuple(_outputs(archive, case, number, failed, "py" if dialect else "out"))
+            second = "out" if dialect and not failed else "py"
+            other = tuple(_outputs(archive, case, number, failed, second))
+            also = tuple(
+                np.where(_is_open(case, inputs, output), twin, output)
+                for output, twin in zip(outputs, other, strict=True)
+            )
+            if outputs:  # nothing of ExecuTorch runs some of the failed programs
+                samples.append(Sample(sample["kind"], inputs, outputs, also))
+        return Golden(
+            case["name"],
+            archive.read("model.pte"),
+            frozenset(case["operators"]),
+            tuple(samples),
+            failed,
+        )
+
+
+def _is_open(case: dict[str, Any], inputs: tuple[Array, ...], output: Array) -> Array:
+    """The elements of an output of which each of the runtime's and the dialect's may be right.
+
+    NaN quantises to the zero point, as in the runtime; the dialect casts it to 0. A float result
+    that is quantised again may lie on a tie, which the M55's fused blocks round their own way.
+    """
+    open_ = np.full(output.shape, case.get("reason") == "requantize_after_float")
+    for array in inputs:
+        if array.dtype.kind == "f" and array.shape == output.shape:
+            open_ |= np.isnan(array)
+    return open_
+
+
+def _inputs(archive: zipfile.ZipFile, case: dict[str, Any], number: int) -> Iterator[Array]:
+    for index, port in enumerate(case["inputs"]):
+        if "dtype" in port:  # the others are numbers, baked into the program
+            yield _logical(archive.read(f"in{number}_{index}.bin"), port, port["dim_order"])
+
+
+def _outputs(
+    archive: zipfile.ZipFile, case: dict[str, Any], number: int, failed: bool, origin: str
+) -> Iterator[Array]:
+    """Those of the runtime (`out`) or of the dialect (`py`), which is there where it differs."""
+    ports = case["sets"][number]["outputs"] if failed else case["outputs"]
+    for index, port in enumerate(ports):
+        order = range(len(port["shape"])) if failed else port["dim_order"]
+        name = f"{origin}{number}_{index}.bin"
+        if name not in archive.namelist():
+            name = f"out{number}_{index}.bin"
+        yield _logical(archive.read(name), port, order)
+
+
+def _logical(data: bytes, port: dict[str, Any], order: Any) -> Array:
+    """An array from its elements in the order that `order` gives, outermost dimension first."""
+    physical = np.frombuffer(data, port["dtype"]).reshape([port["shape"][axis] for axis in order])
+    return np.array(physical.transpose(np.argsort(list(order))), order="C")

@@ -1,0 +1,37 @@
+"""Images of the runtime for tests, built once and again only where sources have changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from filelock import FileLock
+
+from cmbuild.boards.registry import find_board
+from cmbuild.build import Builder
+from cmbuild.process import Processes
+from cmbuild.toolchains import find_toolchain
+from cmbuild.workbench import Workbench
+from cmcompiler.target import Target
+
+FOLDER = Path(__file__).parents[2] / "build" / "test-images"
+
+
+def workbench(board_name: str, isa: str, copy: Path) -> Workbench:
+    """The workbench of a board with the library for an instruction set.
+
+    Args:
+        copy: where to put the image, so that the next build does not change it.
+    """
+    board, processes = find_board(board_name), Processes()
+    folder = FOLDER / f"{board_name}-{isa}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):
+        toolchain = find_toolchain(board.toolchain, processes, folder / "toolchain.log")
+        target = Target.parse(board.cpu, isa)
+        builder = Builder(processes, toolchain, target)
+        library = builder.library(folder / "library")
+        image = builder.workbench(board, library, folder / "workbench")
+        file = Path(shutil.copy(image, copy / f"{folder.name}-{image.name}"))
+    launcher = next(x for x in board.launchers if x.name in ("qemu", "native"))
+    return Workbench(processes, launcher, file)

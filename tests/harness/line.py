@@ -1,0 +1,144 @@
+"""Pseudo-terminals as serial lines, good ones and bad ones, between a host and a board."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import threading
+import tty
+from collections.abc import Callable, Iterator
+
+from cmbuild.line import frames
+from cmbuild.line.messages import Kind, Message
+
+Fault = Callable[[bytes], bytes]
+"""What becomes of bytes on the line."""
+
+
+def intact(data: bytes) -> bytes:
+    return data
+
+
+class Terminal:
+    """A pseudo-terminal without any processing.
+
+    Attributes:
+        board: descriptor of the board's end.
+        port: name of the host's end.
+    """
+
+    def __init__(self) -> None:
+        self.board, self._host = pty.openpty()
+        tty.setraw(self.board)
+        tty.setraw(self._host)
+        self.port = os.ttyname(self._host)
+
+    def close(self) -> None:
+        for end in (self.board, self._host):
+            with contextlib.suppress(OSError):
+                os.close(end)
+        self.board = self._host = -1
+
+
+@contextlib.contextmanager
+def joined(first: Terminal, second: Terminal, there: Fault, back: Fault) -> Iterator[None]:
+    """Joins two terminals by their board's ends, with faults in both directions."""
+    stop = threading.Event()
+
+    def carry() -> None:
+        ways = {first.board: (second.board, there), second.board: (first.board, back)}
+        while not stop.is_set():
+            for source in select.select(list(ways), [], [], 0.02)[0]:
+                target, fault = ways[source]
+                try:
+                    data = os.read(source, 4096)
+                    os.write(target, fault(data))
+                except OSError:
+                    return
+
+    thread = threading.Thread(target=carry, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+class Board:
+    """A board that a test plays, on a thread of its own, by the messages of cmbuild.line."""
+
+    def __init__(self, script: Callable[[Board], None]) -> None:
+        self._terminal = Terminal()
+        self._gone = threading.Event()
+        self.port = self._terminal.port
+        self._decoder = frames.Decoder()
+        self._received: list[Message] = []
+        self.heard: list[Message] = []
+        self._script = script
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Board:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(0.3)  # it may still have to hear the last answer
+        self.unplug()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            self._script(self)
+
+    def unplug(self) -> None:
+        self._gone.set()
+        self._terminal.close()
+
+    def write(self, data: bytes) -> None:
+        os.write(self._terminal.board, data)
+
+    def say(self, kind: Kind, number: int = 0, body: bytes = b"") -> None:
+        self.write(frames.encode(Message(kind, number, body).pack()))
+
+    def listen(self) -> Message:
+        """The next message of the host; raises OSError once the board is unplugged."""
+        while True:
+            message = self._hear(0.02)
+            # A greeting that was said again is answered again.
+            if message is not None and message not in self.heard[:1]:
+                self.heard.append(message)
+                return message
+
+    def repeat(self, data: bytes) -> Message:
+        """Says something until the host answers, which may open its port late; the answer."""
+        while True:
+            self.write(data)
+            message = self._hear(0.05)
+            if message is not None:
+                self.heard.append(message)
+                return message
+
+    def pause(self, seconds: float) -> None:
+        """Raises OSError once the board is unplugged."""
+        if self._gone.wait(seconds):
+            raise OSError
+
+    def greet(self, identity: str) -> None:
+        """Until the host wants it."""
+        assert self.repeat(greeting(identity)).kind is Kind.DONE
+
+    def _hear(self, seconds: float) -> Message | None:
+        if self._terminal.board < 0:
+            raise OSError
+        if not self._received and select.select([self._terminal.board], [], [], seconds)[0]:
+            data = os.read(self._terminal.board, 4096)
+            self._received += map(Message.unpack, self._decoder.feed(data))
+        return self._received.pop(0) if self._received else None
+
+
+def greeting(identity: str) -> bytes:
+    text = f"cmrt runner 2 static {identity}\n"
+    return frames.encode(Message(Kind.GREETING, 0, text.encode()).pack())

@@ -1,0 +1,15 @@
+"""Whether processes of others still run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and more than an entry that nobody has waited for."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    # proc(5): the name in brackets may hold anything; the state follows it.
+    return status.rpartition(")")[2].split()[0] not in "ZX"

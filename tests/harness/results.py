@@ -1,0 +1,52 @@
+"""A run's result with figures as on a real one, to show and to vary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cmbuild.report.result import (
+    Accuracy,
+    Flash,
+    Instructions,
+    OpCount,
+    Output,
+    Port,
+    Ram,
+    RunResult,
+    Score,
+    Verification,
+    Weights,
+)
+
+MV2 = RunResult(
+    model="mv2",
+    board="corstone300",
+    target="cortex-m55",
+    isa="mve",
+    executor="static",
+    launcher="qemu",
+    machine="QEMU mps3-an547",
+    verification=Verification("exact", samples=2, failed=0, mismatches=0),
+    weights=Weights("random", "pretrained ones could not be had: no network"),
+    inputs=(Port("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3),),
+    outputs=(
+        Output(Port("y", "float32", (1, 1000), "contiguous", None, None), Path("y/output_0.npy")),
+    ),
+    best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
+    accuracy=Accuracy(98, 100),
+    instructions=Instructions(
+        141_234_567,
+        "simulated count",
+        (
+            OpCount("conv2d 1×1", "…conv2d.out #3", "conv2d_s8", 88_100_000, 270_000_000),
+            OpCount("conv2d 1×1", "…conv2d.out #5", "conv2d_s8", 1_000, 3_000),
+            OpCount("depthwise 3×3", "…dw.out #4", "depthwise_s8", 38_200_000, 20_000_000),
+            OpCount("quantize", "…quantize_per_tensor.out #0", "quantize", 420_000, 0),
+        ),
+    ),
+    macs=300_774_272,
+    flash=Flash(weights=3_659_104, code=28_570, capacity=8 << 20),
+    ram=Ram(arena=1_509_744, static=612, stack=1_944, capacity=4 << 20),
+    folder=Path("build/mv2/corstone300"),
+    artifacts={"image": Path("build/mv2/corstone300/runner/runner.elf")},
+)

@@ -1,0 +1,158 @@
+"""Every kernel on native code and simulators, against the reference."""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+
+from cmbuild.verification import differences
+from cmbuild.workbench import LOG, Stopped, Workbench
+from cmcompiler.graph import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.plan import Base, Plan, Ref, Span, make_plan
+from cmcompiler.workbench import Case, CaseResult, to_array
+from harness.examples import Array, Example
+from harness.structs import check_words
+
+POISON = 0xA5
+"""What the workbench fills the arena with."""
+
+TIMEOUT = 600.0
+
+
+class Runtime:
+    """The workbench on one board with one instruction set.
+
+    Args:
+        folder: for the files of each run; those of a failed one stay.
+    """
+
+    def __init__(self, workbench: Workbench, isa: Isa, folder: Path) -> None:
+        self.isa = isa
+        self._workbench = workbench
+        self._folder = folder
+
+    def execute(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Runs planned programs, all in one start of the image.
+
+        Raises:
+            AssertionError: the image ended in one of them; says in which and how.
+        """
+        folder = Path(mkdtemp(dir=self._folder))
+        try:
+            found = self._workbench.run(cases, folder, TIMEOUT)
+        except Stopped as error:
+            steps = _steps(cases[error.case].plan)
+            log = (folder / LOG).read_text()[-4000:]
+            raise AssertionError(f"case {error.case} ({steps}): {error}\n{log}") from error
+        shutil.rmtree(folder)
+        return found
+
+    def check(self, *examples: Example) -> None:
+        """Asserts that every example gives what the reference gives and leaves alone what it must.
+
+        Ops that may work in place are run in place, and again with inputs that must stay.
+        """
+        everyone = [*examples, *(e.keeping_inputs for e in examples if e.works_in_place)]
+        plans = [make_plan(example.graph, self.isa) for example in everyone]
+        for plan in plans:
+            check_words(plan)
+        cases = [_case(plan, example) for plan, example in zip(plans, everyone, strict=True)]
+        failures = []
+        for case, example, result in zip(cases, everyone, self.execute(cases), strict=True):
+            wrong = first_mistake(case, example, result)
+            if wrong is not None:
+                failures.append(f"{example}: {wrong}")
+        assert not failures, "\n".join([f"{len(failures)} of {len(cases)} wrong", *failures[:10]])
+
+
+def first_mistake(case: Case, example: Example, result: CaseResult) -> str | None:
+    """The first op or output that is not as the reference has it, in words."""
+    plan, (arena, *outputs) = case.plan, result.outputs
+    arrays = example.reference.tensors
+    for (index, tensor), checksum in zip(_traced(plan), result.checksums, strict=True):
+        # A branch that is not taken computes nothing.
+        array = arrays.get(tensor)
+        if array is not None and checksum != zlib.crc32(np.ascontiguousarray(array).tobytes()):
+            step = plan.steps[index]
+            return f"{tensor.name} differs after {step.title} by cm_{step.kernel} ({step.source})"
+    for port, data, logical, exact in zip(
+        plan.outputs, outputs, example.reference.outputs, plan.exact_outputs, strict=True
+    ):
+        reference = port.to_physical(logical)
+        found = to_array(data, port.tensor)
+        wrong = np.argwhere(differences(found, reference, exact))
+        if wrong.size:
+            return f"{port.name}: {_difference(found, reference, wrong)}"
+    return _stray_writes(case, np.frombuffer(arena, np.uint8))
+
+
+def _steps(plan: Plan) -> str:
+    return ", ".join(f"{step.title} by cm_{step.kernel}" for step in plan.steps)
+
+
+def _case(plan: Plan, example: Example) -> Case:
+    """The whole arena is an output too, before those of the plan."""
+    case = Case.of(plan, example.inputs)
+    arena = Span(Ref(Base.ARENA, 0), plan.arena_bytes)
+    checks = [(step, Span(plan.places[t], t.nbytes)) for step, t in _traced(plan)]
+    return replace(case, outputs=(arena, *case.outputs), checks=tuple(checks))
+
+
+def _traced(plan: Plan) -> list[tuple[int, Tensor]]:
+    """Tensors whose bytes must be right after a step; outputs are compared number by number."""
+    outputs = {port.tensor for port in plan.outputs}
+    return [
+        (index, tensor)
+        for index, step in enumerate(plan.steps)
+        for tensor in step.writes
+        if step.exact and tensor not in outputs and not _is_float(tensor.dtype)
+    ]
+
+
+def _stray_writes(case: Case, after: Array) -> str | None:
+    """Nothing but outputs and scratch may have been written."""
+    plan = case.plan
+    before = np.full(plan.arena_bytes, POISON, np.uint8)
+    free = np.zeros(plan.arena_bytes, np.bool_)
+    for port, data in zip(plan.inputs, case.inputs, strict=True):
+        start = plan.places[port.tensor].offset
+        before[start : start + len(data)] = np.frombuffer(data, np.uint8)
+    for step in plan.steps:
+        written = [Span(plan.places[tensor], tensor.nbytes) for tensor in step.writes]
+        for span in (*written, *step.scratch):
+            free[span.ref.offset : span.ref.offset + span.size] = True
+    wrong = np.flatnonzero((before != after) & ~free)
+    if wrong.size == 0:
+        return None
+    return (
+        f"wrote {wrong.size} bytes that are not its own, the first at arena + {wrong[0]}; "
+        + _map(plan)
+    )
+
+
+def _map(plan: Plan) -> str:
+    return ", ".join(
+        f"{tensor.name} [{ref.offset}, {ref.offset + tensor.nbytes})"
+        for tensor, ref in plan.places.items()
+        if ref.base is Base.ARENA
+    )
+
+
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f"
+
+
+def _difference(found: Array, reference: Array, wrong: Array) -> str:
+    first = tuple(int(i) for i in wrong[0])
+    return (
+        f"{len(wrong)} of {found.size} elements differ, the first at {first}: "
+        f"{found[first]!r} in place of {reference[first]!r}"
+    )

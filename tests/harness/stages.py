@@ -1,0 +1,87 @@
+"""Stand-ins for what is slow: stages that count, a reporter that remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from cmbuild.errors import CmbuildError
+from cmbuild.fingerprint import Value
+from cmbuild.report.events import Outcome, Report, Step
+from cmbuild.stages.stage import Kind, Stage
+from cmbuild.store import Entry
+
+
+class Memory:
+    """A reporter that keeps every event."""
+
+    def __init__(self) -> None:
+        self.begun: tuple[Step, ...] = ()
+        self.running: list[str] = []
+        self.progressed: list[tuple[str, str]] = []
+        self.outcomes: list[Outcome] = []
+        self.notes: list[str] = []
+        self.commands: list[str] = []
+        self.reports: list[Report] = []
+        self.errors: list[CmbuildError] = []
+
+    def begin(self, steps: Sequence[Step]) -> None:
+        self.begun = tuple(steps)
+
+    def started(self, step: Step) -> None:
+        self.running.append(step.kind)
+
+    def progress(self, step: Step, text: str) -> None:
+        self.progressed.append((step.subject, text))
+
+    def ended(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def command(self, line: str) -> None:
+        self.commands.append(line)
+
+    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
+        self.reports += reports
+        self.errors += [failure] if failure else []
+
+    @property
+    def ended_as(self) -> dict[str, str]:
+        """How each step ended, by kind."""
+        return {outcome.step.kind: outcome.state.value for outcome in self.outcomes}
+
+
+class CountingStage(Stage):
+    """Joins a source file and the results before it into its own; counts how often."""
+
+    verb = "made"
+
+    def __init__(
+        self, kind: Kind, folder: Path, source: Path, after: tuple[CountingStage, ...] = ()
+    ) -> None:
+        self.kind = kind  # type: ignore[misc]
+        self.name = folder.name
+        self.subject = f"fake {kind.label}"
+        self.folder = folder
+        self.source = source
+        self.after = after
+        self.made = 0
+        self.work: Callable[[], None] = lambda: None
+
+    def parts(self) -> Mapping[str, Value]:
+        return {
+            "source": self.source,
+            "before": [stage.entry.folder / "result" for stage in self.after],
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.folder)
+
+    def make(self, folder: Path) -> None:
+        self.made += 1
+        self.work()
+        before = [(stage.entry.folder / "result").read_text() for stage in self.after]
+        (folder / "result").write_text(f"{self.source.read_text()}({','.join(before)})")

@@ -1,0 +1,21 @@
+"""The words of kernel calls, held to what the kernels' C files declare."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from cmbuild.kernels import Kernel, WrongCall, check_calls, read_kernels
+from cmcompiler.plan import Plan
+
+
+@cache
+def kernels() -> dict[str, Kernel]:
+    return read_kernels()
+
+
+def check_words(plan: Plan) -> None:
+    """Asserts that each step gives the fields of its kernel's struct, in order."""
+    try:
+        check_calls(plan, kernels())
+    except WrongCall as error:
+        raise AssertionError(error.message) from error

@@ -1,0 +1,90 @@
+/* This computer as a board at a serial line: the terminal that $CMRT_LINE names. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "cmrt/board.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../serial_host.h"
+#include "cmrt/line.h"
+
+enum { RESTARTED = 3, UNPLUGGED = 4 };
+
+static int line = -1;
+static uint8_t pending[4096]; /* what is sent in one go, as hardware would have its queue */
+static size_t pending_bytes;
+
+static void flush(void)
+{
+    for (size_t done = 0; done < pending_bytes;) {
+        ssize_t count = write(line, pending + done, pending_bytes - done);
+        if (count <= 0)
+            _exit(UNPLUGGED);
+        done += (size_t)count;
+    }
+    pending_bytes = 0;
+}
+
+void cm_line_send(uint8_t byte)
+{
+    pending[pending_bytes++] = byte;
+    if (pending_bytes == sizeof pending)
+        flush();
+}
+
+bool cm_line_receive(uint8_t *byte)
+{
+    flush();
+    struct pollfd wait = {.fd = line, .events = POLLIN};
+    if (poll(&wait, 1, 10) <= 0)
+        return false;
+    if (read(line, byte, 1) != 1)
+        _exit(UNPLUGGED);
+    return true;
+}
+
+uint32_t cm_line_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+void cm_line_restart(void)
+{
+    _exit(RESTARTED);
+}
+
+void cm_board_init(void)
+{
+    const char *name = getenv("CMRT_LINE");
+    line = name == NULL ? -1 : open(name, O_RDWR | O_NOCTTY);
+    if (line < 0)
+        _exit(UNPLUGGED);
+}
+
+uint64_t cm_board_ticks(void)
+{
+    return 0;
+}
+
+struct cm_stack cm_board_stack(void)
+{
+    return (struct cm_stack){.used = 100, .size = 200};
+}
+
+struct cm_workspace cm_board_workspace(void)
+{
+    return (struct cm_workspace){NULL, NULL};
+}
+
+int main(void)
+{
+    cm_board_init();
+    cm_finish(cm_main());
+}

@@ -1,0 +1,27 @@
+"""Branches on every runtime: steps are left out where and only where the reference leaves them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from harness.branches import branched
+from harness.runtime import Runtime
+
+from cmcompiler.plan import make_plan
+from cmcompiler.workbench import Case
+
+WAYS = list(product([True, False], [True, False], [1, -1]))
+
+
+def test_every_way_gives_what_the_reference_gives(runtime: Runtime) -> None:
+    runtime.check(*(branched(*way) for way in WAYS))
+
+
+def test_steps_that_are_left_out_take_no_time(runtime: Runtime) -> None:
+    example = branched(True, False)
+    plan = make_plan(example.graph, runtime.isa)
+    (result,) = runtime.execute([Case.of(plan, example.inputs)])
+    kept = example.reference.tensors
+    for step, ticks in zip(plan.steps, result.ticks, strict=True):
+        if step.writes and step.writes[0] not in kept:
+            assert ticks == 0, step.source

@@ -1,0 +1,102 @@
+"""The runtime library and images: every core compiles, sizes are right, misfits are told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness.toy_image import write_toy_model
+
+from cmbuild import elf, paths, tools
+from cmbuild.boards.board import Memory
+from cmbuild.build import DoesNotFit, check_sizes
+from cmbuild.errors import ProcessFailed
+from cmbuild.process import Processes
+from cmcompiler.target import BEST_ISA
+
+RUNTIME = paths.runtime()
+TABLE = json.loads((RUNTIME / "cmake" / "cpus.json").read_text())
+
+
+def cmake(folder, *options, source=RUNTIME):
+    """Configures and builds with warnings as errors; the commands of the build."""
+    processes, log = Processes(), folder / "log"
+    strict = "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"
+    argv = [tools.find("cmake"), "-G", "Ninja", "-S", source, "-B", folder, strict, *options]
+    processes.run(argv, log=log, timeout=120)
+    processes.run([tools.find("ninja"), "-C", folder], log=log, timeout=120)
+    return (folder / "build.ninja").read_text()
+
+
+def test_every_core_is_known():
+    assert TABLE.keys() == BEST_ISA.keys()
+
+
+def test_this_computer_compiles_without_a_warning(tmp_path):
+    cmake(tmp_path)
+
+
+def test_the_preset_works_by_hand(tmp_path):
+    processes, folder = Processes(), tmp_path / "build"
+    processes.run(
+        [tools.find("cmake"), "--preset", "arm-baremetal", "-DTARGET_CPU=cortex-m55", "-B", folder],
+        cwd=RUNTIME,
+        log=tmp_path / "log",
+        timeout=60,
+    )
+    processes.run([tools.find("ninja"), "-C", folder], log=tmp_path / "log", timeout=120)
+    assert (folder / "libcmrt.a").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-DTARGET_CPU=cortex-m99"], "TARGET_CPU 'cortex-m99' is none of the cores"),
+        ([], "TARGET_CPU '' is none of the cores"),
+        (["-DTARGET_CPU=cortex-m4", "-DTARGET_ISA=mve"], "cortex-m4 has no TARGET_ISA 'mve'"),
+    ],
+)
+def test_a_wrong_target_is_refused(options, message, tmp_path):
+    toolchain = f"-DCMAKE_TOOLCHAIN_FILE={RUNTIME}/cmake/arm-none-eabi-gcc.cmake"
+    with pytest.raises(ProcessFailed):
+        cmake(tmp_path, toolchain, *options)
+    assert message in " ".join((tmp_path / "log").read_text().split())
+
+
+def test_sizes_of_an_image(bench, tmp_path):
+    place = bench("corstone300", "mve")
+    model = write_toy_model(tmp_path / "model", weights=1000)
+    image = place.builder.runner(place.board, place.library, model, tmp_path / "build")
+    sizes = elf.sizes(image)
+    assert (sizes.weights, sizes.arena, sizes.stack) == (1000, 176, place.board.stack)
+    assert sizes.code < 4700
+    assert sizes.static <= 512  # the stack of the fault handler
+
+
+def test_an_image_depends_on_its_sources_only(bench, tmp_path):
+    place = bench("corstone300", "mve")
+    images = []
+    for folder in (tmp_path / "one", tmp_path / "another one"):
+        model = write_toy_model(folder / "model")
+        image = place.builder.runner(place.board, place.library, model, folder / "build")
+        images.append(elf.loaded(image))
+    assert images[0] == images[1]
+
+
+def test_weights_that_do_not_fit_say_by_how_much(bench, tmp_path):
+    place = bench("corstone300", "mve")
+    model = write_toy_model(tmp_path / "model", weights=(8 << 20) + 1000)
+    with pytest.raises(DoesNotFit) as error:
+        place.builder.runner(place.board, place.library, model, tmp_path / "build")
+    message = "8,389,608 bytes in qspi of corstone300, 1,000 more than there are"
+    assert message in error.value.message
+
+
+def test_sizes_are_checked_before_the_build(bench):
+    board = bench("corstone300", "mve").board
+    sram = board.regions["sram"].size
+    check_sizes(board, constants=board.regions["qspi"].size, arena=sram)
+    with pytest.raises(DoesNotFit, match=r"the arena needs 4,194,314 bytes in sram .* 10 more"):
+        check_sizes(board, constants=0, arena=sram + 10)
+    check_sizes(bench("native", "scalar").board, constants=1 << 30, arena=1 << 30)
+    assert board.capacity(Memory.FLASH) == (8 << 20) + (512 << 10)

@@ -1,0 +1,175 @@
+"""The executor that is ExecuTorch's runtime: with the real one on this computer, and compiled for
+every core."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.programs import program_bytes
+from harness.upstream import C10, INCLUDE, NATIVE
+
+from cmbuild import paths
+from cmbuild.boards.launchers.base import Refused
+from cmbuild.comparison import to_logical, to_memory
+from cmbuild.executorch.runtime import Pools
+from cmbuild.runner import Interface, Request, Watch, execute
+from cmcompiler.emit.loaded import emit_loaded
+from cmcompiler.graph import build_graph
+from cmcompiler.graph.build import find_method
+from cmcompiler.isa import Isa
+from cmcompiler.plan.loaded import make_loaded_plan
+from cmcompiler.pte import read_program
+from cmcompiler.reference import evaluate
+
+ENOUGH = Pools(method=65536, temporary=4096)
+
+
+class Loaded:
+    """A program of tests/data/programs, built with ExecuTorch's own runtime."""
+
+    def __init__(self, place, name: str, folder: Path, pools: Pools | None) -> None:
+        self.place = place
+        self.folder = folder
+        self.program = read_program(program_bytes(name))
+        self.graph = build_graph(self.program)
+        plan = make_loaded_plan(find_method(self.program, "forward"), self.graph, Isa.SCALAR)
+        model = folder / "model"
+        model.mkdir(parents=True)
+        self.record = emit_loaded(plan, Isa.SCALAR, model, program_bytes(name), name)
+        options = NATIVE.cmake((), pools)
+        build = place.builder.runner
+        self.image = build(place.board, place.library, model, folder / "build", options)
+
+    def samples(self, count: int) -> list[list[np.ndarray]]:
+        generator = np.random.default_rng(0)
+        return [
+            [
+                generator.integers(0, 2, port.shape).astype(port.tensor.dtype)
+                if port.tensor.dtype == np.bool_
+                else generator.standard_normal(port.shape).astype(port.tensor.dtype)
+                for port in self.graph.inputs
+            ]
+            for _ in range(count)
+        ]
+
+    def run(self, samples, watches=()):
+        shutil.rmtree(self.folder / "streams", ignore_errors=True)
+        raw = [
+            [to_memory(a, port) for a, port in zip(sample, self.record.inputs, strict=True)]
+            for sample in samples
+        ]
+        return execute(
+            self.place.launcher,
+            self.place.builder.processes,
+            self.image,
+            Interface.of(self.record),
+            Request(raw, watches=watches),
+            folder=self.folder / "streams",
+            timeout=60,
+            log=self.folder / "log",
+        )
+
+
+@pytest.fixture(scope="module")
+def load(bench, tmp_path_factory):
+    @cache
+    def get(name: str, pools: Pools | None = ENOUGH) -> Loaded:
+        return Loaded(bench("native", "scalar"), name, tmp_path_factory.mktemp("loaded"), pools)
+
+    return get
+
+
+@pytest.mark.parametrize("name", ["two_methods", "scalars", "control_flow"])
+def test_the_real_runtime_computes_what_the_reference_does(load, name):
+    loaded = load(name)
+    samples = loaded.samples(3)
+    execution = loaded.run(samples)
+    for sample, outputs in zip(samples, execution.outputs, strict=True):
+        expected = evaluate(loaded.graph, sample).outputs
+        for data, port, reference in zip(outputs, loaded.record.outputs, expected, strict=True):
+            np.testing.assert_array_equal(to_logical(data, port), reference)
+
+
+def test_what_an_instruction_wrote_can_be_seen(load):
+    loaded = load("two_methods")
+    step = next(step for step in loaded.record.steps if step.writes)
+    (written,) = step.writes
+    watch = Watch(loaded.record.steps.index(step), written.place.offset, written.place.bytes)
+    samples = loaded.samples(1)
+    ((seen,),) = loaded.run(samples, [watch]).traces
+    tensor = next(
+        tensor
+        for node in loaded.graph.nodes
+        for tensor in node.outputs
+        if tensor.name == written.name
+    )
+    kept = evaluate(loaded.graph, samples[0], keep=[tensor]).tensors[tensor]
+    np.testing.assert_array_equal(np.frombuffer(seen, kept.dtype).reshape(kept.shape), kept)
+
+
+def test_a_dry_run_finds_the_size_of_each_pool(load):
+    dry = load("two_methods", None)
+    used = {pool.name: pool.used for pool in dry.run(dry.samples(1)).pools}
+    assert used["method"] > 0
+    exact = load("two_methods", Pools(used["method"], used["temporary"]))
+    method, temporary = exact.run(exact.samples(1)).pools
+    assert (method.used, method.size) == (used["method"], used["method"])
+    assert temporary.used == used["temporary"] <= temporary.size < 1024
+
+
+def test_a_pool_that_is_too_small_is_named(load):
+    dry = load("two_methods", None)
+    (method, _) = dry.run(dry.samples(1)).pools
+    small = load("two_methods", Pools(method.used - 1, 0))
+    with pytest.raises(Refused, match="the method pool is too small: loading the method failed"):
+        small.run(small.samples(1))
+
+
+def test_a_kernel_that_is_not_linked_is_named(load):
+    loaded = load("two_inputs")
+    with pytest.raises(Refused) as caught:
+        loaded.run(loaded.samples(1))
+    missing = caught.value.message.partition("no kernel is linked for ")[2].split(", ")
+    assert missing == list(dict.fromkeys(step.kernel for step in loaded.record.steps))
+
+
+def flags(cpu: str, isa: str) -> list[str]:
+    """As runtime/cmake/target.cmake says them."""
+    file = paths.runtime() / "cmake" / "target.cmake"
+    definitions = [f"-DTARGET_CPU={cpu}", f"-DTARGET_ISA={isa}", "-DTARGET_DIALECT=gcc"]
+    command = ["cmake", *definitions, "-P", file]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stderr.split()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "isa"),
+    [
+        ("cortex-m0plus", "scalar"),
+        ("cortex-m33", "dsp"),
+        ("cortex-m55", "mve"),
+        ("cortex-m85", "mve"),
+    ],
+)
+def test_the_executor_compiles_for_every_core_without_a_warning(cpu, isa, tmp_path):
+    program = read_program(program_bytes("two_inputs"))
+    plan = make_loaded_plan(find_method(program, "forward"), build_graph(program), Isa.named(isa))
+    emit_loaded(plan, Isa.named(isa), tmp_path, program_bytes("two_inputs"), "two_inputs")
+    runtime = paths.runtime()
+    subprocess.run(
+        [
+            *("arm-none-eabi-g++", *flags(cpu, isa)),
+            *("-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"),
+            *("-Wall", "-Wextra", "-Wconversion", "-Werror"),
+            *("-DC10_USING_CUSTOM_GENERATED_MACROS", "-DET_LOG_ENABLED=0"),
+            *("-DCM_METHOD_POOL_BYTES=4096", "-DCM_TEMPORARY_POOL_BYTES=0"),
+            *("-isystem", INCLUDE, "-isystem", C10, "-I", runtime / "include", "-I", tmp_path),
+            *("-c", *sorted((runtime / "runner").glob("*.cpp"))),
+        ],
+        cwd=tmp_path,
+        check=True,
+    )

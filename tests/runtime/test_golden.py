@@ -1,0 +1,22 @@
+"""The kernels equal the reference on every program of the golden set that has readers."""
+
+from __future__ import annotations
+
+from harness.examples import Example
+from harness.golden import golden
+from harness.runtime import Runtime
+
+from cmcompiler.graph import build_graph
+from cmcompiler.pte import read_program
+
+
+def test_kernels_equal_the_reference(runtime: Runtime) -> None:
+    examples = []
+    for case in golden():
+        if case.is_known:
+            graph = build_graph(read_program(case.data))
+            name = f"{case.name}, {{}} inputs"
+            examples += [
+                Example(graph, sample.inputs, name.format(sample.kind)) for sample in case.samples
+            ]
+    runtime.check(*examples)

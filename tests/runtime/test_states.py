@@ -1,0 +1,38 @@
+"""Mutable buffers on every runtime: what runs leave to each other, and resets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from harness.programs import program_graph
+from harness.runtime import Runtime
+from harness.states import NAMES, expected, samples
+
+from cmcompiler.plan import make_plan
+from cmcompiler.workbench import Case, to_array
+
+SAMPLES = 5
+RESET = 3
+
+
+def cases(runtime: Runtime, name: str) -> list[Case]:
+    """One run after the other, of which one begins anew."""
+    plan = make_plan(program_graph(name), runtime.isa)
+    return [
+        replace(Case.of(plan, sample), continues=number not in (0, RESET))
+        for number, sample in enumerate(samples(name, SAMPLES))
+    ]
+
+
+def test_each_run_begins_with_what_the_one_before_has_left(runtime: Runtime) -> None:
+    batch = [case for name in NAMES for case in cases(runtime, name)]
+    results = iter(zip(batch, runtime.execute(batch), strict=True))
+    for name in NAMES:
+        sequence = samples(name, SAMPLES)
+        right = expected(name, sequence[:RESET]) + expected(name, sequence[RESET:])
+        for number, outputs in enumerate(right):
+            case, result = next(results)
+            for port, data, wanted in zip(case.plan.outputs, result.outputs, outputs, strict=True):
+                found = port.to_logical(to_array(data, port.tensor))
+                np.testing.assert_array_equal(found, wanted, f"{name}, sample {number}")

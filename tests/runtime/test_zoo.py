@@ -1,0 +1,64 @@
+"""Every model of the zoo on every runtime: op by op the reference, in little memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.examples import Example
+from harness.exports import exported
+from harness.runtime import Runtime
+
+from cmcompiler import zoo
+from cmcompiler.graph import Graph, build_graph
+from cmcompiler.isa import Isa
+from cmcompiler.job import PROGRAM, SAMPLES
+from cmcompiler.plan import SLACK, make_plan
+from cmcompiler.pte import read_program
+from cmcompiler.vectors import Samples
+
+UPSTREAM_ARENA = {
+    "mv2": 1_509_744,
+    "mv3_small": 752_768,
+    "mobilenet_v1_025": 138_240,
+    "ds_cnn": 20_464,
+}
+"""Bytes that ExecuTorch plans, scratch not included, for models that need no more here."""
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Path]:
+    """Folder of each model's export."""
+    names = zoo.names()
+    return dict(zip(names, exported(*names), strict=True))
+
+
+def graph_of(folder: Path, io: str = "program") -> Graph:
+    return build_graph(read_program((folder / PROGRAM).read_bytes()), io=io)
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_kernels_equal_the_reference(runtime: Runtime, models: dict[str, Path], name: str) -> None:
+    sample = Samples.load(models[name] / SAMPLES)[0]
+    runtime.check(Example(graph_of(models[name]), sample, name))
+
+
+@pytest.mark.parametrize("name", ["ds_cnn", "mlp", "resnet8"])
+def test_kernels_equal_the_reference_without_floats(
+    runtime: Runtime, models: dict[str, Path], name: str
+) -> None:
+    graph = graph_of(models[name], "int8")
+    random = np.random.default_rng(0)
+    sample = [random.integers(-128, 128, port.shape, np.int8) for port in graph.inputs]
+    assert {port.tensor.dtype for port in graph.inputs} == {np.dtype(np.int8)}
+    runtime.check(Example(graph, tuple(sample), name))
+
+
+@pytest.mark.parametrize("isa", Isa)
+@pytest.mark.parametrize("name", zoo.names())
+def test_the_arena_is_what_is_in_use_at_once(models: dict[str, Path], name: str, isa: Isa) -> None:
+    plan = make_plan(graph_of(models[name]), isa)
+    assert plan.peak is not None
+    assert plan.arena_bytes == plan.peak.size + SLACK
+    assert plan.arena_bytes <= UPSTREAM_ARENA.get(name, plan.arena_bytes)

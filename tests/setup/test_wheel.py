@@ -1,0 +1,150 @@
+"""The wheel holds all that it needs, and works away from the checkout: alone, and with PyTorch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness.exports import exported, without_published_weights
+
+ROOT = Path(__file__).parents[2]
+LIGHT_BYTES = 120 * 10**6
+NOT_OURS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence.pth")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """cmbuild as it is installed somewhere, and a folder far from the checkout to use it in."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    folder: Path
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.command, *map(str, arguments)],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def succeed(command: list[str | Path], **options: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    succeed([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """`pip install cmbuild`: an environment of its own, from the network."""
+    folder = tmp_path_factory.mktemp("light")
+    python = folder / "venv/bin/python"
+    succeed([sys.executable, "-m", "venv", folder / "venv"])
+    succeed([python, "-m", "pip", "install", "--timeout", "15", "--retries", "2", wheel])
+    (folder / "work").mkdir()
+    return Installation((str(folder / "venv/bin/cmbuild"),), environment(folder), folder / "work")
+
+
+@pytest.fixture(scope="module")
+def with_export(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """`pip install cmbuild[export]`: the wheel beside the packages that run these tests."""
+    folder = tmp_path_factory.mktemp("export")
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
+    succeed([*pip, folder / "site", wheel])
+    (folder / "work").mkdir()
+    variables = {**environment(folder), "PYTHONPATH": str(folder / "site")}
+    return Installation((sys.executable, "-m", "cmbuild"), variables, folder / "work")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a user without any cache. cmake and ninja may be those of the tests' environment."""
+    inherited = without_published_weights()
+    return {
+        **{name: value for name, value in inherited.items() if not name.startswith("PYTHON")},
+        "CMBUILD_CACHE": str(folder / "cache"),
+        "PATH": f"{os.environ['PATH']}{os.pathsep}{Path(sys.executable).parent}",
+    }
+
+
+def site_packages(light: Installation) -> Path:
+    return next(Path(light.command[0]).parents[1].glob("lib/python3*/site-packages"))
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Without the bytecode that Python keeps."""
+    return (p for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc")
+
+
+def test_the_wheel_holds_runtime_and_boards(wheel: Path):
+    listed = set(zipfile.ZipFile(wheel).namelist())
+    ours = {
+        f"cmbuild/data/{path.relative_to(ROOT)}"
+        for name in ("runtime", "boards", "zephyr")
+        for path in files_below(ROOT / name)
+    }
+    assert "cmbuild/data/boards/corstone300/board.toml" in ours
+    assert "cmbuild/data/zephyr/module.yml" in ours
+    assert ours <= listed
+    assert not [name for name in listed if name.startswith(("tests/", "docs/", "benchmarks/"))]
+
+
+def test_light_is_light(light: Installation):
+    found = {
+        path: path.stat().st_size
+        for path in site_packages(light).rglob("*")
+        if path.is_file()
+        and not path.relative_to(site_packages(light)).parts[0].startswith(NOT_OURS)
+    }
+    assert any(path.name == "board.toml" for path in found)
+    assert sum(found.values()) <= LIGHT_BYTES
+
+
+def test_light_takes_a_program_to_a_board(light: Installation):
+    program = exported("mlp")[0] / "model.pte"
+    before = set(files_below(site_packages(light)))
+    done = light.run("run", program, "--board", "corstone300", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["verified"], result["mismatches"]) == (True, 0)
+    assert set(files_below(site_packages(light))) == before, "nothing goes into site-packages"
+
+
+def test_light_says_what_exports_need(light: Installation):
+    done = light.run("run", "mlp", "--board", "corstone300")
+    assert done.returncode == 3
+    assert done.stderr.endswith("  try: pip install 'cmbuild[export]'\n")
+
+
+def test_light_doctor_names_the_packages_that_lack(light: Installation):
+    done = light.run("doctor", "--json")
+    assert done.returncode == 3
+    components = {each["name"]: each for each in json.loads(done.stdout)["components"]}
+    for name in ("torch", "torchvision", "executorch", "torchao", "tosa-tools"):
+        assert components[name]["status"] == "missing"
+        assert components[name]["install"].endswith(" -m pip install 'cmbuild[export]'")
+    assert components["arm-none-eabi-gcc"]["status"] == "present"
+
+
+def test_with_export_takes_a_model_to_a_board(with_export: Installation):
+    done = with_export.run("run", "mlp", "--board", "corstone300", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["model"], result["verified"]) == ("mlp", True)
+    version = with_export.run("--version").stdout.splitlines()[0]
+    assert version == "cmbuild 0.1.0", "no commit: this is not the checkout"

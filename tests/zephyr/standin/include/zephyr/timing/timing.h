@@ -1,0 +1,10 @@
+#pragma once
+#include <stdint.h>
+
+typedef uint64_t timing_t;
+
+void timing_init(void);
+void timing_start(void);
+timing_t timing_counter_get(void);
+uint64_t timing_cycles_get(volatile timing_t *const begin, volatile timing_t *const finish);
+uint64_t timing_freq_get(void);
