@@ -52,7 +52,8 @@ static void append(struct cm_receiver *receiver, uint8_t byte)
 static bool is_whole(struct cm_receiver *receiver)
 {
     struct cm_frame *frame = &receiver->frame;
-    if (receiver->is_broken || receiver->left != 0 || frame->length < CHECKSUM_BYTES)
+    /* Between two zeros the message before is still there, and may itself end with a checksum. */
+    if (receiver->is_fresh || receiver->is_broken || receiver->left != 0 || frame->length < CHECKSUM_BYTES)
         return false;
     frame->length -= CHECKSUM_BYTES;
     uint8_t checksum[CHECKSUM_BYTES];

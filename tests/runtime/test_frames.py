@@ -76,6 +76,12 @@ def test_the_device_decodes_all(program: Path, messages: list[bytes]) -> None:
     assert decoded(program, b"".join(map(encode, messages))) == messages
 
 
+@pytest.mark.parametrize("inner", [b"", b"abc"])
+def test_a_message_that_holds_a_message_comes_once(program: Path, inner: bytes) -> None:
+    message = inner + zlib.crc32(inner).to_bytes(4, "little")
+    assert decoded(program, encode(message) * 2) == [message] * 2
+
+
 def test_the_longest_message(program: Path) -> None:
     message = bytes(range(256)) * 4 + bytes(LONGEST - 1024)
     assert decoded(program, encode(message)) == [message]
