@@ -1,10 +1,15 @@
 """Fixtures for all tests."""
 
+import signal
+
 import pytest
 from harness.images import workbench
 from harness.runtime import Runtime
 
 from cmcompiler.isa import Isa
+
+# A shell starts what it does not wait for with SIGINT ignored, which all children would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 collect_ignore = ["data"]
 """Tests among the data are run by tests."""

@@ -161,5 +161,4 @@ class Tests(RepeatedStage):
         return limits | {
             "PYTEST_ADDOPTS": "",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
         }

@@ -69,6 +69,23 @@ def test_later_starts_only_forward(ready: Machine):
     assert ready.installations == before
 
 
+def test_byte_code_is_there_and_kept(ready: Machine):
+    assert list((ready.checkout / "cmbuild").rglob("tools.*.pyc"))
+    print_it = "#!/bin/sh\nprintenv PYTHONDONTWRITEBYTECODE || echo kept\n"
+    ready.link("printenv")
+    before = (ready.venv / "bin/cmbuild").read_text()
+    (ready.venv / "bin/cmbuild").write_text(print_it)
+    said = subprocess.run(
+        ready.command(),
+        env={**ready.environment, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    (ready.venv / "bin/cmbuild").write_text(before)
+    assert said == "kept\n"
+
+
 def test_it_works_through_a_link(ready: Machine, tmp_path: Path):
     link = tmp_path / "cmbuild"
     link.symlink_to(ready.checkout / "cmbuildw")
