@@ -117,7 +117,9 @@ def test_tests_ask_for_their_tools_first(machine: Machine):
         "== clang-format",
         "== pytest",
     ]
-    assert done.stdout.endswith("cmbuild was given ['-n', '2', '-k', 'it']\n")
+    assert done.stdout.endswith(
+        "cmbuild was given ['-n', '2', '--dist', 'worksteal', '-k', 'it']\n"
+    )
     assert machine.run("test").stderr == ""
 
 
@@ -127,7 +129,7 @@ def test_one_failed_check_fails_the_tests(machine: Machine):
     done = machine.run("test")
     assert done.returncode == 1
     assert done.stdout.endswith("==== 1 of 4 checks failed: mypy ====\n")
-    assert "['-n', '2']" in done.stdout, "the tests run all the same"
+    assert "['-n', '2', '--dist', 'worksteal']" in done.stdout, "the tests run all the same"
 
 
 def test_failed_tests_fail(machine: Machine):

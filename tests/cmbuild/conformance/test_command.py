@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,22 +34,13 @@ FAILURES = {
 
 
 @pytest.fixture(scope="module")
-def small(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Result]:
-    """Runs the small suite in so many processes, once."""
-    made: dict[int, Result] = {}
-
-    def run(jobs: int) -> Result:
-        if jobs not in made:
-            commands = Commands(tmp_path_factory.mktemp("small"), cache, with_small_suite())
-            made[jobs] = commands(*WORDS, "-n", str(jobs), "--json", "--junit", "junit.xml")
-        return made[jobs]
-
-    return run
+def result(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What the small suite comes to, in two processes."""
+    commands = Commands(tmp_path_factory.mktemp("small"), cache, with_small_suite())
+    return commands(*WORDS, "-n", "2", "--json", "--junit", "junit.xml")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_every_way_to_end_is_told(small: Callable[[int], Result], jobs: int) -> None:
-    result = small(jobs)
+def test_every_way_to_end_is_told(result: Result) -> None:
     document = result.document
     counts = ("passed", "failed", "skipped", "xfailed", "xpassed")
     assert [document[name] for name in counts] == [2, 6, 3, 1, 1]
@@ -80,8 +70,7 @@ def test_every_way_to_end_is_told(small: Callable[[int], Result], jobs: int) -> 
     ]
 
 
-def test_failures_are_the_status(small: Callable[[int], Result]) -> None:
-    result = small(1)
+def test_failures_are_the_status(result: Result) -> None:
     document = result.document
     assert (result.exit_code, document["exit_code"]) == (1, 1)
     assert result.stderr.splitlines()[-2] == "error: 6 tests failed on native"
@@ -89,8 +78,8 @@ def test_failures_are_the_status(small: Callable[[int], Result]) -> None:
     assert [step["name"] for step in document["steps"]] == ["libs", "workbench", "tests"]
 
 
-def test_files_hold_the_results(small: Callable[[int], Result]) -> None:
-    artifacts = small(1).document["artifacts"]
+def test_files_hold_the_results(result: Result) -> None:
+    artifacts = result.document["artifacts"]
     lines = Path(artifacts["results"]).read_text().splitlines()
     assert len(lines) == 13
     assert {"passed", "failed", "skipped"} < {json.loads(line)["outcome"] for line in lines}
