@@ -67,7 +67,7 @@ class Renamed(Activation):
         return [replace(call, arguments=[(f"{name}s", word) for name, word in call.arguments])]
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=30))
 def test_a_batch_of_cases_gives_what_the_reference_gives(
     runtime: Runtime, counts: list[int]

@@ -67,13 +67,13 @@ def wild_sums(draw: st.DrawFn) -> Example:
     return single(Add(case.loops, case.shape, *factors, draw(ranges())), case.lhs, case.rhs)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(exported_sums() | wild_sums(), min_size=1, max_size=40))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(lhs=sides, rhs=sides, output=sides, limits=ranges())
 def test_all_pairs_on_every_runtime(
     runtime: Runtime,

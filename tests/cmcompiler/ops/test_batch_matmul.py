@@ -24,7 +24,7 @@ def products(draw: st.DrawFn) -> Example:
     return single(op, data.int8(batch, rows, depth), data.int8(batch, columns, depth))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(products(), min_size=1, max_size=15))
 def test_batched_products(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

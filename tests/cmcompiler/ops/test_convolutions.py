@@ -24,7 +24,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.requantize import Requantize
 from cmcompiler.ops.window import Window
 
-batches = settings(max_examples=12, deadline=None)
+batches = settings(max_examples=12)
 
 
 @st.composite
@@ -113,7 +113,7 @@ def test_5x5_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -
     runtime.check(*examples)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(example=convolutions() | depthwise())
 def test_sums_are_torchs(example: Example) -> None:
     torch = pytest.importorskip("torch")

@@ -27,7 +27,7 @@ def quotients(draw: st.DrawFn) -> Example:
     return single(Div(case.loops, case.shape, *zero_points, scale), lhs, rhs)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(quotients(), min_size=1, max_size=40))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

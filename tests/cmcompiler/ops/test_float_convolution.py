@@ -51,7 +51,7 @@ def calls(draw: st.DrawFn, rank: int, transposed: bool) -> tuple[Example, Array]
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("rank", [1, 2, 3])
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_convolution(runtime: Runtime, rank: int, transposed: bool, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(calls(rank, transposed), min_size=1, max_size=15))

@@ -94,7 +94,7 @@ KINDS = [averages, adaptive, maxima, adaptive_maxima]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_pool(runtime: Runtime, kind: object, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(kind(), min_size=1, max_size=15))

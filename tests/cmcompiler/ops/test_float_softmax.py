@@ -26,7 +26,7 @@ def calls(draw: st.DrawFn, name: str) -> tuple[Example, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_softmax(runtime: Runtime, name: str, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(calls(name), min_size=1, max_size=20))

@@ -188,7 +188,7 @@ def cases(draw: st.DrawFn, kind: Callable[[st.DrawFn], Drawn]) -> tuple[Example,
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_indexing(
     runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.DataObject

@@ -84,7 +84,7 @@ def pairs(draw: st.DrawFn, operator: str) -> tuple[Example, Example]:
 
 
 @pytest.mark.parametrize("operator", sorted(TWO))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_two_operands(runtime: Runtime, operator: str, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(pairs(operator), min_size=1, max_size=20))
@@ -93,7 +93,7 @@ def test_two_operands(runtime: Runtime, operator: str, data: st.DataObject) -> N
     runtime.check(*(example for example, _ in drawn))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_softmax_of_any_dimension(runtime: Runtime, data: st.DataObject) -> None:
     examples = []

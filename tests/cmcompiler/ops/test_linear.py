@@ -23,7 +23,7 @@ def linears(draw: st.DrawFn) -> Example:
     return single(op, data.int8(rows, depth))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(linears(), min_size=1, max_size=15))
 def test_linear_layers(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

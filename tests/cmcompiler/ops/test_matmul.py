@@ -72,7 +72,7 @@ def products(draw: st.DrawFn, kind: Callable[[st.DrawFn], Drawn]) -> tuple[Examp
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_product(runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.DataObject) -> None:
     drawn = data.draw(st.lists(products(kind), min_size=1, max_size=15))

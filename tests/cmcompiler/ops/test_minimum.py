@@ -22,7 +22,7 @@ def choices(draw: st.DrawFn) -> Example:
     return single(op(case.loops, case.shape), case.lhs, case.rhs)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(choices(), min_size=1, max_size=40))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

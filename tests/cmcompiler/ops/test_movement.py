@@ -246,7 +246,7 @@ def movements(draw: st.DrawFn, kind: Callable[[st.DrawFn], Drawn]) -> Movement:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.strip("_"))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_movement(
     runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.DataObject

@@ -28,13 +28,13 @@ def products(draw: st.DrawFn) -> Example:
     return single(op, case.lhs, case.rhs)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(products(), min_size=1, max_size=40))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(
     lhs=zero_points,
     rhs=zero_points | st.integers(-1000, 1000),

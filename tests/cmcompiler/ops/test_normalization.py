@@ -89,7 +89,7 @@ KINDS: list[Callable[[st.DrawFn], Drawn]] = [layer_norm, group_norm, batch_norm,
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_norm(runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.DataObject) -> None:
     drawn = data.draw(st.lists(st.composite(kind)(), min_size=1, max_size=15))

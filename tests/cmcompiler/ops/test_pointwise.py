@@ -100,21 +100,21 @@ def of_floats(draw: st.DrawFn, name: str) -> Example:
 
 
 @pytest.mark.parametrize("operator", sorted(TWO))
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_two_tensors(runtime: Runtime, operator: str, data: st.DataObject) -> None:
     runtime.check(*data.draw(st.lists(of_two(operator), min_size=1, max_size=20)))
 
 
 @pytest.mark.parametrize("operator", sorted(SCALARS))
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_a_tensor_and_a_number(runtime: Runtime, operator: str, data: st.DataObject) -> None:
     runtime.check(*data.draw(st.lists(of_one(operator), min_size=1, max_size=20)))
 
 
 @pytest.mark.parametrize("name", sorted(FLOATS))
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_functions_of_floats(runtime: Runtime, name: str, data: st.DataObject) -> None:
     runtime.check(*data.draw(st.lists(of_floats(name), min_size=1, max_size=20)))
@@ -135,7 +135,7 @@ ONE = {
 
 
 @pytest.mark.parametrize("operator", sorted(ONE))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_functions_that_keep_the_type(runtime: Runtime, operator: str, data: st.DataObject) -> None:
     examples = []
@@ -204,7 +204,7 @@ def test_values(
     assert found == pytest.approx(expected, rel=1e-6, nan_ok=True)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_conversions(runtime: Runtime, data: st.DataObject) -> None:
     examples = []

@@ -41,7 +41,7 @@ def pools(draw: st.DrawFn) -> Example:
     return single(op, image)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(pools(), min_size=1, max_size=30))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

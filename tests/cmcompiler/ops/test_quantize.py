@@ -57,13 +57,13 @@ def dequantizations(draw: st.DrawFn) -> Example:
     return single(op, array((draw(st.integers(1, 100)),), dtype.name, draw(seeds)))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(quantizations(), min_size=1, max_size=40))
 def test_quantize_on_every_runtime(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(dequantizations(), min_size=1, max_size=40))
 def test_dequantize_on_every_runtime(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

@@ -158,7 +158,7 @@ KINDS: list[tuple[Callable[[str], st.SearchStrategy[Drawn]], str]] = [
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize(("kind", "name"), KINDS, ids=[name for _, name in KINDS])
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_reduction(
     runtime: Runtime,

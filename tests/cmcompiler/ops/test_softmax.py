@@ -31,7 +31,7 @@ def rows(draw: st.DrawFn) -> Example:
     return single(softmax(scale), int8_array(shape, draw(seeds)))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(rows(), min_size=1, max_size=30))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)

@@ -40,13 +40,13 @@ def transposed(draw: st.DrawFn) -> Example:
     return single(op, images(data, geometry, channels))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(transposed(), min_size=1, max_size=12))
 def test_transposed_convolutions(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(example=transposed())
 def test_sums_are_torchs(example: Example) -> None:
     torch = pytest.importorskip("torch")

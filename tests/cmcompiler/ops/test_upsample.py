@@ -62,7 +62,7 @@ def bilinear(draw: st.DrawFn) -> Drawn:
 
 
 @pytest.mark.parametrize("kind", [nearest, bilinear], ids=lambda kind: kind.__name__)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_upsample(runtime: Runtime, kind: object, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(kind(), min_size=1, max_size=15))
