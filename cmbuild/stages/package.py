@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,9 +21,11 @@ from cmbuild.stages.plan import Plan
 from cmbuild.stages.reference import Reference
 from cmbuild.stages.stage import Kind, Stage
 from cmbuild.store import STAMP, Entry
-from cmcompiler.emit import contract
 from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
 from cmcompiler.target import Target
+
+if TYPE_CHECKING:
+    from cmcompiler.emit.contract import Vectors
 
 MANIFEST = "package.json"
 KERNELS = "kernels"
@@ -94,6 +97,8 @@ class Package(Stage):
         self._folder = folder
 
     def parts(self) -> Mapping[str, Value]:
+        from cmcompiler.emit import contract
+
         return {
             "plan": self.plan.fingerprint,
             "reference": self._reference.fingerprint,
@@ -116,6 +121,8 @@ class Package(Stage):
         return Manifest.model_validate_json((self.entry.folder / MANIFEST).read_bytes())
 
     def make(self, folder: Path) -> None:
+        from cmcompiler.emit import contract
+
         self.__dict__.pop("manifest", None)
         plan = self.plan.record
         for name in (C_FILE, HEADER, ASSEMBLY, WEIGHTS, RECORD):
@@ -167,10 +174,12 @@ class Package(Stage):
         files = {kernels[name].file for name in called}
         return any(_FLOAT_KERNEL.search(file.read_text(errors="replace")) for file in files)
 
-    def _vectors(self) -> contract.Vectors:
+    def _vectors(self) -> Vectors:
+        from cmcompiler.emit.contract import Vectors
+
         plan, samples = self.plan.record, self._reference.samples
         labels = samples.labels
-        return contract.Vectors(
+        return Vectors(
             samples=len(samples),
             inputs=tuple(
                 b"".join(to_memory(array, port) for array in stack)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cmcompiler import checkpoint
+from cmcompiler import download
 from cmcompiler.checkpoint import Checkpoint
 
 CONTENT = b"weights" * 1000
@@ -80,13 +80,13 @@ def test_nothing_is_kept_of_a_bad_download(server, folder):
 
 
 def test_a_server_that_does_not_answer_is_given_up(server, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(download, "_CONNECT_SECONDS", 0.2)
     with pytest.raises(OSError, match=f"{NAME}|timed out"):
         server.checkpoint("stalled").fetch()
 
 
 def test_a_download_that_takes_too_long_is_given_up(server, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_DOWNLOAD_SECONDS", 0.2)
+    monkeypatch.setattr(download, "_DOWNLOAD_SECONDS", 0.2)
     with pytest.raises(TimeoutError, match="took more than"):
         server.checkpoint("slow").fetch()
 
