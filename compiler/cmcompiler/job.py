@@ -31,6 +31,7 @@ _MODULES = (
     "buffers",
     "calibration",
     "checkpoint",
+    "download",
     "export",
     "given",
     "images",
