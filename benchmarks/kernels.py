@@ -25,15 +25,15 @@ from harness.examples import Example, single
 from harness.images import workbench
 from harness.runtime import Runtime
 
+from cmcompiler.emit.harness_batch import Case
+from cmcompiler.ir.op import Op
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Op
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
-from cmcompiler.ops.requantize import Requantize
-from cmcompiler.ops.window import Window
+from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.window import Window
 from cmcompiler.plan import make_plan
-from cmcompiler.workbench import Case
 
 NUMBERS = np.random.default_rng(0)
 

@@ -17,16 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.boards.launchers.base import ProgramLauncher
-from cmbuild.boards.selection import choose
-from cmbuild.preflight import check_image
+from cmbuild.image.checks import check_image
+from cmbuild.launchers.base import ProgramLauncher
+from cmbuild.launchers.execution import Interface, Request, execute
+from cmbuild.launchers.selection import choose
+from cmbuild.pipeline.pipeline import Road, build_folder
+from cmbuild.pipeline.request import BuildRequest
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.runner import Runner
 from cmbuild.process import Processes
 from cmbuild.report.choice import reporter
-from cmbuild.request import BuildRequest
-from cmbuild.road import Road, build_folder
-from cmbuild.runner import Interface, Request, execute
-from cmbuild.session import Session
-from cmbuild.stages.runner import Runner
 from cmbuild.tasks.run import run
 
 GOAL = 0.150

@@ -19,16 +19,16 @@ from typing import Any
 import pytest
 
 from cmbuild import paths
-from cmbuild.boards.launchers.base import Launcher
 from cmbuild.boards.registry import board_folders
-from cmbuild.boards.selection import choose
+from cmbuild.conformance.harness import Workbench
+from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.program_check import Trials
 from cmbuild.errors import CmbuildError
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.selection import choose
+from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.session import Session, explain
 from cmbuild.report.lines import Lines, error_lines
-from cmbuild.road import Road
-from cmbuild.session import Session, explain
-from cmbuild.stages.workbench import WorkbenchImage
-from cmbuild.trial import Trials
-from cmbuild.workbench import Workbench
 from cmcompiler.errors import CompilerError
 from cmcompiler.target import Target
 
@@ -105,7 +105,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Tests that draw numbers while they are imported get the same ones in any company."""
-    from cmcompiler.tester import seed
+    from cmcompiler.frontend.tester import seed
 
     if isinstance(collector, pytest.Module):
         seed(_seed())
@@ -114,7 +114,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 @pytest.fixture(autouse=True)
 def cmbuild_seed() -> None:
     """Every test draws the same numbers in any company."""
-    from cmcompiler.tester import seed
+    from cmcompiler.frontend.tester import seed
 
     seed(_seed())
 
@@ -122,7 +122,7 @@ def cmbuild_seed() -> None:
 @pytest.fixture
 def cortex_m_target(request: pytest.FixtureRequest) -> Any:
     """The board's core as CortexMTester takes it."""
-    from cmcompiler.tester import target_config
+    from cmcompiler.frontend.tester import target_config
 
     return target_config(request.config.stash[SETTING].target)
 
@@ -132,7 +132,7 @@ def cmbuild_board(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
     """All programs of CortexMTester run on the board."""
-    from cmcompiler.tester import running
+    from cmcompiler.frontend.tester import running
 
     trials = request.config.stash[SETTING].trials(tmp_path_factory.mktemp("programs"))
     with running(trials.run):

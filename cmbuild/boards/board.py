@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from cmcompiler.isa import Isa
 
 if TYPE_CHECKING:
-    from cmbuild.boards.launchers.base import Launcher
-    from cmbuild.boards.launchers.serialline import SerialLine
-    from cmbuild.flash.method import Flashing
+    from cmbuild.hardware.method import Flashing
+    from cmbuild.launchers.base import Launcher
+    from cmbuild.launchers.serial import SerialLine
 
 
 class Memory(Enum):

@@ -11,21 +11,21 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from cmbuild.boards.board import Board, Layout, Memory, Region
-from cmbuild.boards.launchers.base import Launcher
-from cmbuild.boards.launchers.fvp import Fvp
-from cmbuild.boards.launchers.native import Native
-from cmbuild.boards.launchers.qemu import Qemu
-from cmbuild.boards.launchers.serialline import SerialLine
-from cmbuild.boards.launchers.unicorn import Unicorn
-from cmbuild.boards.linkscript import FILE as LINK_SCRIPT
-from cmbuild.boards.linkscript import disagreement
-from cmbuild.emulator import CORES
-from cmbuild.flash.bootloader import Bootloader
-from cmbuild.flash.method import Flashing, Method
-from cmbuild.flash.probes import OpenOcd, Picotool, ProbeRs, PyOcd
-from cmbuild.flash.products import Uf2Format
+from cmbuild.boards.link_script import FILE as LINK_SCRIPT
+from cmbuild.boards.link_script import disagreement
+from cmbuild.hardware.bootloader import Bootloader
+from cmbuild.hardware.method import Flashing, Method
+from cmbuild.hardware.probes import OpenOcd, Picotool, ProbeRs, PyOcd
+from cmbuild.image.products import Uf2Format
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.emulator import CORES
+from cmbuild.launchers.fvp import Fvp
+from cmbuild.launchers.native import Native
+from cmbuild.launchers.qemu import Qemu
+from cmbuild.launchers.serial import SerialLine
+from cmbuild.launchers.unicorn import Unicorn
 from cmbuild.strictfile import Inconsistent, Table, read
-from cmbuild.toolchains import TOOLCHAINS, fpus
+from cmbuild.toolchain.toolchains import TOOLCHAINS, fpus
 from cmcompiler.isa import Isa
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import BEST_ISA

@@ -30,7 +30,7 @@ def _options(command: click.Command) -> list[str]:
 def _print_versions(context: click.Context, option: click.Parameter, asked: bool) -> None:
     if not asked:
         return
-    from cmbuild.versions import all_versions
+    from cmbuild.toolchain.versions import all_versions
 
     for name, version in all_versions().items():
         click.echo(f"{name} {version}")
@@ -68,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(error: BaseException, json: bool) -> int:
+    from cmbuild.pipeline.session import explain
     from cmbuild.report.choice import reporter
-    from cmbuild.session import explain
 
     failure = _usage(error) if isinstance(error, click.ClickException) else explain(error)
     reporter(json).close([], failure)

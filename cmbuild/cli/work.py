@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.report.choice import reporter
-from cmbuild.road import Road
-from cmbuild.session import Session
-from cmbuild.stages.stage import Stage
 from cmbuild.tasks.run import run
 
 S = TypeVar("S", bound=Stage)

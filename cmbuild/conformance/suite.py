@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.errors import Missing
-from cmbuild.tools import pip_command
-from cmbuild.versions import package
+from cmbuild.toolchain.tools import pip_command
+from cmbuild.toolchain.versions import package
 
 PLACE = ("backends", "cortex_m", "test")
 EXTRA = "conformance"

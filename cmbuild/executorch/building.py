@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild import tools
-from cmbuild.build import Builder, find_program
 from cmbuild.errors import Failed, Missing
 from cmbuild.executorch.checkout import Checkout
 from cmbuild.executorch.families import CORE, PRIMITIVES, Family
 from cmbuild.executorch.runtime import Runtime
-from cmbuild.tools import ARM_GXX, CMAKE, NINJA
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.cmake import Builder, find_program
+from cmbuild.toolchain.tools import ARM_GXX, CMAKE, NINJA
 
 _SECONDS = 3600.0  # all of upstream's kernels take three minutes on two slow cores
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.errors import Missing, UsageError
-from cmbuild.versions import package
+from cmbuild.toolchain.versions import package
 
 VARIABLE = "EXECUTORCH_ROOT"
 CMSIS_NN_VARIABLE = "CMSIS_NN_ROOT"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from cmbuild.benchmark.upstream import Measurement, measured, measurements
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, MemoryDocument, StepDocument
-from cmbuild.report.events import Outcome
-from cmbuild.report.result import RunResult
 from cmbuild.report.screen import BAD, FAINT, GOOD
-from cmbuild.upstream import Measurement, measured, measurements
+from cmbuild.results import RunResult
 
 _NONE = "–"
 _HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "MAC/i", "flash", "RAM")

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.boards.board import Board, Layout, Memory
-from cmbuild.boards.inspection import Means
+from cmbuild.doctor.availability import Means
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import Document
-from cmbuild.report.events import Outcome
 from cmbuild.report.table import table
 from cmbuild.report.text import LABEL, entry, indented, size
 

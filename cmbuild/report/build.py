@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import (
     Document,
     MemoryDocument,
@@ -15,11 +16,10 @@ from cmbuild.report.documents import (
     StepDocument,
     WeightsDocument,
 )
-from cmbuild.report.events import Outcome
-from cmbuild.report.result import Flash, Port, Ram, Weights
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
+from cmbuild.results import Flash, Port, Ram, Weights
 
 
 class BuildDocument(Document):

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cmbuild.report.events import Reporter
+    from cmbuild.pipeline.events import Reporter
 
 
 def reporter(json: bool, verbose: bool = False) -> Reporter:
@@ -16,7 +16,7 @@ def reporter(json: bool, verbose: bool = False) -> Reporter:
         verbose: show the command lines of child processes.
     """
     if json:
-        from cmbuild.report.machine import Json
+        from cmbuild.report.json_lines import Json
 
         return Json(verbose)
     if sys.stdout.isatty():

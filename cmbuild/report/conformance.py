@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.conformance.results import Outcome, Result, Tally, per_op
+from cmbuild.pipeline.events import Outcome as StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, StepDocument
-from cmbuild.report.events import Outcome as StepOutcome
 
 GOOD, BAD, WARN, FAINT = "green", "red", "yellow", "dim"
 _OP = 32  # columns of an op's name

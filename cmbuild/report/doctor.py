@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.doctor import Component, Status
+from cmbuild.doctor.components import Component, Status
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import Document
-from cmbuild.report.events import Outcome
 from cmbuild.report.text import WIDTH, fit, plural
 
 _MARKS = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from cmbuild.errors import CmbuildError
-from cmbuild.report.events import Outcome
-from cmbuild.report.result import RunResult
+from cmbuild.pipeline.events import Outcome
+from cmbuild.results import RunResult
 
 
 class Document(BaseModel):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import Document, StepDocument, WeightsDocument
-from cmbuild.report.events import Outcome
-from cmbuild.report.result import Weights
 from cmbuild.report.text import entry, plural, shape, size
 from cmbuild.report.weights import weights_lines
+from cmbuild.results import Weights
 
 if TYPE_CHECKING:
-    from cmcompiler.job import Record
+    from cmcompiler.frontend.job import Record
 
 _FLOATS = 5  # operators in float that are named
 

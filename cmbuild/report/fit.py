@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.boards.board import Memory
-from cmbuild.estimate import Basis, Need
-from cmbuild.fit import Cell
+from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.stages.export import slug
 from cmbuild.report.documents import Document
-from cmbuild.report.events import Outcome
 from cmbuild.report.table import table
 from cmbuild.report.text import indented, size
-from cmbuild.stages.export import slug
+from cmbuild.sizing.estimate import Basis, Need
+from cmbuild.sizing.fits import Cell
 
 _BASIS = {
     Basis.RELATED: (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.text import Text
 
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import Document, StepDocument
-from cmbuild.report.events import Outcome
 from cmbuild.report.text import LABEL, entry
 
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
+from cmbuild.pipeline.events import Outcome, Report, Step
 from cmbuild.report import text
-from cmbuild.report.events import Outcome, Report, Step
 from cmbuild.report.stream import write
 
 if TYPE_CHECKING:

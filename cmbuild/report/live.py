@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from cmbuild.report.events import Outcome, Report, State, Step
+from cmbuild.pipeline.events import Outcome, Report, State, Step
 from cmbuild.report.lines import REASON, error_lines, line
 from cmbuild.report.text import fit
 

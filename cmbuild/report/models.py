@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import Document
-from cmbuild.report.events import Outcome
 from cmbuild.report.table import table
 from cmbuild.report.text import shape
-from cmcompiler.model import Task
+from cmcompiler.frontend.model import Task
 
 if TYPE_CHECKING:
     from cmcompiler.zoo import ZooModel

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from cmbuild.files import copy
+from cmbuild.pipeline.events import Outcome
 from cmbuild.report.documents import Document, PortDocument, StepDocument, WeightsDocument
-from cmbuild.report.events import Outcome
-from cmbuild.report.result import Port, Weights
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry, plural, size
 from cmbuild.report.weights import weights_lines
+from cmbuild.results import Port, Weights
 
 if TYPE_CHECKING:
-    from cmbuild.stages.package import Manifest, Package
+    from cmbuild.pipeline.stages.package import Manifest, Package
 
 
 class PackageDocument(Document):

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cmbuild.report.result import RunResult
+from cmbuild.results import RunResult
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from cmbuild.pipeline.events import Outcome
     from cmbuild.report.documents import RunDocument
-    from cmbuild.report.events import Outcome
 
 
 @dataclass(frozen=True, slots=True)

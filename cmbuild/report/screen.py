@@ -10,16 +10,8 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.report import text
-from cmbuild.report.result import (
-    Flash,
-    Instructions,
-    OpCount,
-    Port,
-    Ram,
-    RunResult,
-    Verification,
-)
 from cmbuild.report.weights import weights_lines
+from cmbuild.results import Flash, Instructions, OpCount, Port, Ram, RunResult, Verification
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops

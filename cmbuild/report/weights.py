@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cmbuild.report.result import Weights
 from cmbuild.report.text import entry
+from cmbuild.results import Weights
 
 
 def weights_lines(weights: Weights) -> Iterator[Text]:

@@ -18,8 +18,8 @@ from doit.cmdparse import CmdParseError
 from doit.exceptions import InvalidCommand
 
 from cmbuild.errors import ExitCode, UnknownName, UsageError
+from cmbuild.pipeline.stages.stage import Kind
 from cmbuild.report.choice import reporter
-from cmbuild.stages.stage import Kind
 
 _REFUSED = 3
 """doit's status for what was wrong before any task began."""

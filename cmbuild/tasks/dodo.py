@@ -10,9 +10,9 @@ from doit import doit_cmd
 
 from cmbuild import paths
 from cmbuild.errors import CmbuildError
+from cmbuild.pipeline.pipeline import Road, build_folder
+from cmbuild.pipeline.session import Session, explain
 from cmbuild.report.choice import reporter
-from cmbuild.road import Road, build_folder
-from cmbuild.session import Session, explain
 from cmbuild.tasks.graph import refusals, tasks
 from cmbuild.tasks.variables import flag, requests
 from cmcompiler.errors import CompilerError

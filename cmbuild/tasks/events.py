@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from doit.exceptions import UnmetDependency
 
-from cmbuild.report.events import Outcome, State
+from cmbuild.pipeline.events import Outcome, State
 from cmbuild.tasks.graph import closure, name_of
 
 if TYPE_CHECKING:
     from doit.exceptions import BaseFail
     from doit.task import Task
 
-    from cmbuild.session import Session
-    from cmbuild.stages.stage import Kind, Stage
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.stage import Kind, Stage
 
 
 class TaskEvents:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from doit.exceptions import TaskFailed
 
 from cmbuild.errors import UsageError
-from cmbuild.stages.stage import Kind, Stage
+from cmbuild.pipeline.stages.stage import Kind, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cmbuild.errors import CmbuildError
-    from cmbuild.session import Session
+    from cmbuild.pipeline.session import Session
 
 BEGIN = "_begin"
 """The hidden task that comes before all others: Session.begin."""

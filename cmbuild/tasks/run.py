@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from doit.cmd_base import Command
     from doit.task import Task
 
-    from cmbuild.session import Session
-    from cmbuild.stages.stage import Stage
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.stage import Stage
 
 
 class StageLoader(TaskLoader2):  # type: ignore[misc]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cmbuild.errors import UnknownName, UsageError
-from cmbuild.request import EXECUTORS, IO, PLACES, RunRequest
+from cmbuild.pipeline.request import EXECUTORS, IO, PLACES, RunRequest
 
 
 def _one_of(known: Sequence[str]) -> Callable[[str], str]:

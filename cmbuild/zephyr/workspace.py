@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild import paths, tools
+from cmbuild import paths
 from cmbuild.errors import Missing, MissingTool, UnknownName, UsageError
 from cmbuild.process import Processes
+from cmbuild.toolchain import tools
 
 MANIFEST = "west.yml"
 RELEASE = "v4.4.0"

@@ -1,6 +1,6 @@
 """`python -m cmcompiler export JOB.json...`: exports models, several in one process.
 
-Each JOB.json is a cmcompiler.job.Job. Standard output carries one JSON object a line:
+Each JOB.json is a cmcompiler.frontend.job.Job. Standard output carries one JSON object a line:
 
     {"event": "step", "job": 0, "step": "load"}            as a step of a job begins
     {"event": "done", "job": 0, "output": DIR}             its folder is there
@@ -22,8 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cmcompiler.errors import CompilerError, Kind
-from cmcompiler.export import Exporter
-from cmcompiler.job import Job, read
+from cmcompiler.frontend.export import Exporter
+from cmcompiler.frontend.job import Job, read
 
 _EXIT_CODES = {Kind.UNSUPPORTED: 1, Kind.INVALID: 2, Kind.MISSING: 3}
 _INTERRUPTED = 130

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.given import tensors
-from cmcompiler.graph import Graph, Node, Port
-from cmcompiler.graph.build import build_graph
+from cmcompiler.frontend.quiet import quiet
+from cmcompiler.frontend.user_model import tensors
+from cmcompiler.frontend.vectors import Samples
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.isa import Isa
 from cmcompiler.plan import Plan, Step, make_plan
 from cmcompiler.pte import Program
 from cmcompiler.pte.reader import read_program
-from cmcompiler.quiet import quiet
 from cmcompiler.target import Target
-from cmcompiler.vectors import Samples
 
 if TYPE_CHECKING:
     import torch
 
-    from cmcompiler.quantize import FloatOperator
+    from cmcompiler.frontend.quantization import FloatOperator
 
 _VECTORS = 8
 
@@ -117,8 +117,8 @@ def compile(
     """
     target = Target.parse(target) if isinstance(target, str) else target
     with quiet():
-        from cmcompiler.lower import lower
-        from cmcompiler.quantize import quantize
+        from cmcompiler.frontend.lowering import lower
+        from cmcompiler.frontend.quantization import quantize
 
         example = tensors(example_inputs, "example_inputs")
         samples = [tensors(sample, "calibration") for sample in calibration or [example]]

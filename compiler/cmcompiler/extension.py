@@ -46,6 +46,6 @@ def load_ops(folder: Path) -> None:
         InvalidRequest: naming file and line; none of the folder's ops is known then.
     """
     # With it come our own ops: of a name that is taken twice, the user's is refused.
-    from cmcompiler.ops.base import operators
+    from cmcompiler.decode.registry import operators
 
     import_folder(folder, operators())

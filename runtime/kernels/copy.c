@@ -1,4 +1,4 @@
-/* Strided copies; see compiler/cmcompiler/ops/copy.py. */
+/* Strided copies; see compiler/cmcompiler/ir/movement/copy.py. */
 #include "cmrt/copy.h"
 #include "cmrt/isa.h"
 #include "cmrt/nest.h"

@@ -1,4 +1,4 @@
-/* Elementary functions of floats, step by step as compiler/cmcompiler/ops/functions.py has them. */
+/* Elementary functions of floats, step by step as compiler/cmcompiler/ops/support/functions.py has them. */
 #include "cmrt/functions.h"
 
 #include <math.h>

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cmcompiler.decode.registry import operators
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.extension import Extension, load_ops
-from cmcompiler.ops.base import operators
 
 OP = """\
 from cmcompiler.ops.base import program_op

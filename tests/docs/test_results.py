@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.toolchains import CROSS
-from cmbuild.upstream import measured
+from cmbuild.benchmark.upstream import measured
+from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler import zoo
 
 DOCS = Path(__file__).parents[2] / "docs"

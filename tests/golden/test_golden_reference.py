@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from harness.golden import Golden, golden
 
+from cmcompiler.decode.registry import operators
 from cmcompiler.errors import Unsupported
-from cmcompiler.graph import Port, build_graph
-from cmcompiler.ops.base import operators
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Port
+from cmcompiler.ir.reference import Array, evaluate
 from cmcompiler.pte import read_program
-from cmcompiler.reference import Array, evaluate
 
 AVERAGES = {"cortex_m::quantized_avg_pool2d.out", "cortex_m::quantized_avg_pool2d_nhwc.out"}
 

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph import build_graph
+from cmcompiler.importer.build import build_graph
 from cmcompiler.pte.program import (
     Allocation,
     KernelCall,

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from cmcompiler.ops.requantize import Int8Array, Int32Array, Requantize
-from cmcompiler.ops.window import Window
+from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
+from cmcompiler.ops.support.window import Window
 
 
 @dataclass(frozen=True)

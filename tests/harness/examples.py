@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph import Graph, Node, Port, Tensor
-from cmcompiler.ops.base import Op
-from cmcompiler.reference import Evaluation, evaluate
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.reference import Evaluation, evaluate
+from cmcompiler.ir.tensor import Tensor
 
 Array = npt.NDArray[Any]
 

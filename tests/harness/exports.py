@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from cmcompiler.job import Job, dependencies, versions
+from cmcompiler.frontend.job import Job, dependencies, versions
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cmcompiler.ops.base import operators
+from cmcompiler.decode.registry import operators
 
 Array = npt.NDArray[Any]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from filelock import FileLock
 
 from cmbuild.boards.registry import find_board
-from cmbuild.build import Builder
+from cmbuild.conformance.harness import Workbench
 from cmbuild.process import Processes
-from cmbuild.toolchains import find_toolchain
-from cmbuild.workbench import Workbench
+from cmbuild.toolchain.cmake import Builder
+from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-images"

@@ -10,8 +10,8 @@ import threading
 import tty
 from collections.abc import Callable, Iterator
 
-from cmbuild.line import frames
-from cmbuild.line.messages import Kind, Message
+from cmbuild.hardware import frames
+from cmbuild.hardware.messages import Kind, Message
 
 Fault = Callable[[bytes], bytes]
 """What becomes of bytes on the line."""

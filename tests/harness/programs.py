@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cmcompiler.graph import Graph, build_graph
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph
 from cmcompiler.pte import read_program
 
 FOLDER = Path(__file__).parents[1] / "data" / "programs"

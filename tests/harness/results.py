@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cmbuild.report.result import (
+from cmbuild.results import (
     Accuracy,
     Flash,
     Instructions,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph import Tensor
+from cmcompiler.ir.op import KernelCall, Op, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, Op, Word
-from cmcompiler.ops.window import Window
+from cmcompiler.ops.support.window import Window
 
 Images = npt.NDArray[Any]
 

@@ -39,7 +39,7 @@ from unicorn.arm_const import (
     UC_CPU_ARM_CORTEX_M33,
 )
 
-from cmbuild.flash import uf2
+from cmbuild.image import uf2
 
 FLASH, FLASH_SIZE = 0x10000000, 4 << 20
 SRAM, SRAM_SIZE = 0x20000000, 520 << 10

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from cmbuild.verification import differences
-from cmbuild.workbench import LOG, Stopped, Workbench
-from cmcompiler.graph import Tensor
+from cmbuild.conformance.harness import LOG, Stopped, Workbench
+from cmbuild.verify.tolerance import differences
+from cmcompiler.emit.harness_batch import Case, CaseResult, to_array
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan import Base, Plan, Ref, Span, make_plan
-from cmcompiler.workbench import Case, CaseResult, to_array
 from harness.examples import Array, Example
 from harness.structs import check_words
 

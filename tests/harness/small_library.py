@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.build import LIBRARY, Builder
-from cmbuild.toolchains import cpu_flags
+from cmbuild.toolchain.cmake import LIBRARY, Builder
+from cmbuild.toolchain.toolchains import cpu_flags
 
 SOURCES = ("checksum", "finish", "host", "runner", "semihosting", "state", "text")
 

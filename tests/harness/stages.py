@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError
-from cmbuild.fingerprint import Value
-from cmbuild.report.events import Outcome, Report, Step
-from cmbuild.stages.stage import Kind, Stage
-from cmbuild.store import Entry
+from cmbuild.pipeline.events import Outcome, Report, Step
+from cmbuild.pipeline.stages.stage import Kind, Stage
 
 
 class Memory:

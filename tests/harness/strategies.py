@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from cmcompiler.ops.loops import Loops, Strided
-from cmcompiler.ops.parameters import Rescale
-from cmcompiler.ops.requantize import Range
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ops.support.parameters import Rescale
+from cmcompiler.ops.support.requantize import Range
 
 Array = npt.NDArray[Any]
 Int8Array = npt.NDArray[np.int8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from cmbuild.kernels import Kernel, WrongCall, check_calls, read_kernels
+from cmbuild.toolchain.kernel_sources import Kernel, WrongCall, check_calls, read_kernels
 from cmcompiler.plan import Plan
 
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.graph import Tensor
+from cmcompiler.emit.harness_batch import Case
+from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.activation import Activation
-from cmcompiler.ops.base import Address, KernelCall, Op, Word
 from cmcompiler.plan import Base, Plan, Ref, Span, make_plan
-from cmcompiler.workbench import Case
 from harness.examples import single
 from harness.runtime import Runtime
 

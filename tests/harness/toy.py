@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph import Graph, Node, Port, Tensor
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Scratch, Word
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from cmbuild.runner import Interface
+from cmbuild.launchers.execution import Interface
 
 _SOURCES = Path(__file__).parents[1] / "runtime" / "toy"
 

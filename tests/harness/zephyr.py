@@ -13,7 +13,7 @@ from pathlib import Path
 
 import kconfiglib
 
-from cmbuild import tools
+from cmbuild.toolchain import tools
 
 ROOT = Path(__file__).parents[2]
 STANDIN = ROOT / "tests" / "zephyr" / "standin"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cmbuild.boards.board import Board
-from cmbuild.boards.launchers.base import Launcher
 from cmbuild.boards.registry import find_board
-from cmbuild.build import Builder
+from cmbuild.launchers.base import Launcher
 from cmbuild.process import Processes
-from cmbuild.toolchains import find_toolchain
+from cmbuild.toolchain.cmake import Builder
+from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 
 

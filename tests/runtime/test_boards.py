@@ -12,7 +12,7 @@ from harness.toy_image import write_toy_model
 
 from cmbuild.boards.board import Board, Memory, Region
 from cmbuild.boards.descriptor import read_board
-from cmbuild.boards.linkscript import FILE, render
+from cmbuild.boards.link_script import FILE, render
 from cmbuild.boards.registry import find_board
 from cmcompiler.target import BEST_ISA
 

@@ -7,8 +7,8 @@ from itertools import product
 from harness.branches import branched
 from harness.runtime import Runtime
 
+from cmcompiler.emit.harness_batch import Case
 from cmcompiler.plan import make_plan
-from cmcompiler.workbench import Case
 
 WAYS = list(product([True, False], [True, False], [1, -1]))
 

@@ -7,11 +7,13 @@ import json
 import pytest
 from harness.toy_image import write_toy_model
 
-from cmbuild import elf, paths, tools
+from cmbuild import paths
 from cmbuild.boards.board import Memory
-from cmbuild.build import DoesNotFit, check_sizes
 from cmbuild.errors import ProcessFailed
+from cmbuild.image import elf
 from cmbuild.process import Processes
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.cmake import DoesNotFit, check_sizes
 from cmcompiler.target import BEST_ISA
 
 RUNTIME = paths.runtime()

@@ -14,17 +14,16 @@ from harness.programs import program_bytes
 from harness.upstream import C10, INCLUDE, NATIVE
 
 from cmbuild import paths
-from cmbuild.boards.launchers.base import Refused
-from cmbuild.comparison import to_logical, to_memory
 from cmbuild.executorch.runtime import Pools
-from cmbuild.runner import Interface, Request, Watch, execute
-from cmcompiler.emit.loaded import emit_loaded
-from cmcompiler.graph import build_graph
-from cmcompiler.graph.build import find_method
+from cmbuild.launchers.base import Refused
+from cmbuild.launchers.execution import Interface, Request, Watch, execute
+from cmbuild.verify.comparison import to_logical, to_memory
+from cmcompiler.emit.executorch import emit_loaded
+from cmcompiler.importer.build import build_graph, find_method
+from cmcompiler.ir.reference import evaluate
 from cmcompiler.isa import Isa
-from cmcompiler.plan.loaded import make_loaded_plan
+from cmcompiler.plan.executorch import make_loaded_plan
 from cmcompiler.pte import read_program
-from cmcompiler.reference import evaluate
 
 ENOUGH = Pools(method=65536, temporary=4096)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from harness.toy_image import INTERFACE, write_toy_model
 
-from cmbuild.boards.launchers.base import EndedEarly, Refused
-from cmbuild.boards.launchers.fault import Fault
 from cmbuild.errors import TimedOut
-from cmbuild.runner import Request, execute
+from cmbuild.launchers.base import EndedEarly, Refused
+from cmbuild.launchers.execution import Request, execute
+from cmbuild.launchers.fault import Fault
 
 RECURSION = """\
 static int deep(volatile int n)

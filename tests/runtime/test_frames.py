@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmbuild import paths
-from cmbuild.line.frames import LONGEST, Decoder, encode
+from cmbuild.hardware.frames import LONGEST, Decoder, encode
 
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-std=c11", "-Wall")
 

@@ -6,7 +6,7 @@ from harness.examples import Example
 from harness.golden import golden
 from harness.runtime import Runtime
 
-from cmcompiler.graph import build_graph
+from cmcompiler.importer.build import build_graph
 from cmcompiler.pte import read_program
 
 

@@ -10,15 +10,15 @@ from harness.small_library import build_small_library
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
 from cmbuild.boards.board import Memory, Region
-from cmbuild.boards.launchers.base import Launcher
-from cmbuild.boards.launchers.fault import Fault
-from cmbuild.boards.launchers.qemu import Qemu
 from cmbuild.boards.registry import find_board
-from cmbuild.build import Builder
-from cmbuild.elf import section_address
+from cmbuild.image.elf import section_address
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.execution import Execution, Request, execute
+from cmbuild.launchers.fault import Fault
+from cmbuild.launchers.qemu import Qemu
 from cmbuild.process import Processes
-from cmbuild.runner import Execution, Request, execute
-from cmbuild.toolchains import find_toolchain
+from cmbuild.toolchain.cmake import Builder
+from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 
 HELPERS = """\

@@ -8,11 +8,8 @@ import pytest
 from harness.doctored import Doctored
 from harness.toy_image import write_toy_model
 
-from cmbuild.boards.launchers.native import Native
-from cmbuild.boards.launchers.qemu import Qemu
-from cmbuild.elf import NoVectors, section_address, vectors
 from cmbuild.errors import ExitCode
-from cmbuild.preflight import (
+from cmbuild.image.checks import (
     BadReset,
     LacksKernels,
     Misaligned,
@@ -20,6 +17,9 @@ from cmbuild.preflight import (
     check_image,
     check_placement,
 )
+from cmbuild.image.elf import NoVectors, section_address, vectors
+from cmbuild.launchers.native import Native
+from cmbuild.launchers.qemu import Qemu
 
 CODE, DATA, WEIGHTS = 0x10000000, 0x30000000, 0x38000000
 KERNELS = {"main", "finish"}

@@ -14,13 +14,13 @@ import pytest
 from harness.line import Terminal, intact, joined
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
-from cmbuild.boards.launchers.fault import Fault
-from cmbuild.boards.launchers.serialline import SerialLine
-from cmbuild.boards.selection import hardware
-from cmbuild.elf import Symbols
-from cmbuild.line.conversation import Restarted
+from cmbuild.hardware.conversation import Restarted
+from cmbuild.image.elf import Symbols
+from cmbuild.launchers.execution import Request, execute
+from cmbuild.launchers.fault import Fault
+from cmbuild.launchers.selection import hardware
+from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
-from cmbuild.runner import Request, execute
 
 TESTS = Path(__file__).parents[1]
 SAMPLES = [bytes(range(100)), bytes(100)]

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
-from cmbuild.runner import Incomplete, Request, TooManySamples, Watch, WrongImage, execute
+from cmbuild.launchers.execution import (
+    Incomplete,
+    Request,
+    TooManySamples,
+    Watch,
+    WrongImage,
+    execute,
+)
 
 PLACES = [("corstone300", "mve"), ("corstone300", "scalar"), ("native", "scalar")]
 SAMPLES = [bytes(range(100)), bytes(range(100, 200)), bytes(100)]

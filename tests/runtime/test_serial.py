@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cmbuild.boards.descriptor import read_board
-from cmbuild.boards.launchers.serialline import SerialLine
-from cmbuild.build import Builder
-from cmbuild.line import frames
-from cmbuild.line.messages import Kind, Message
+from cmbuild.hardware import frames
+from cmbuild.hardware.messages import Kind, Message
+from cmbuild.launchers.execution import VERSION, Request, Watch, execute
+from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
-from cmbuild.runner import VERSION, Request, Watch, execute
+from cmbuild.toolchain.cmake import Builder
 
 BOARD = Path(__file__).parent / "line_board"
 SAMPLES = [bytes(range(100)), bytes(range(100, 200)), bytes(100)]

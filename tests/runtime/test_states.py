@@ -9,8 +9,8 @@ from harness.programs import program_graph
 from harness.runtime import Runtime
 from harness.states import NAMES, expected, samples
 
+from cmcompiler.emit.harness_batch import Case, to_array
 from cmcompiler.plan import make_plan
-from cmcompiler.workbench import Case, to_array
 
 SAMPLES = 5
 RESET = 3

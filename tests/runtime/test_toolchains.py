@@ -12,18 +12,19 @@ from harness.examples import Example
 from harness.exports import exported
 from harness.runtime import Runtime
 
-from cmbuild import paths, tools
+from cmbuild import paths
 from cmbuild.boards.registry import find_board
-from cmbuild.build import LIBRARY, Builder
+from cmbuild.conformance.harness import Workbench
 from cmbuild.process import Processes
-from cmbuild.toolchains import CROSS, Toolchain, cpu_flags, find_toolchain
-from cmbuild.workbench import Workbench
-from cmcompiler.graph import build_graph
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.cmake import LIBRARY, Builder
+from cmbuild.toolchain.toolchains import CROSS, Toolchain, cpu_flags, find_toolchain
+from cmcompiler.frontend.job import PROGRAM, SAMPLES
+from cmcompiler.frontend.vectors import Samples
+from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
-from cmcompiler.job import PROGRAM, SAMPLES
 from cmcompiler.pte import read_program
 from cmcompiler.target import BEST_ISA, Target
-from cmcompiler.vectors import Samples
 
 RUNTIME = paths.runtime()
 DEFAULT, *ALTERNATIVES = CROSS

@@ -10,10 +10,10 @@ from harness.line import Terminal, intact, joined
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
 from cmbuild.boards.descriptor import read_board
-from cmbuild.boards.launchers.fault import Fault
-from cmbuild.boards.launchers.serialline import SerialLine
+from cmbuild.launchers.execution import Request, execute
+from cmbuild.launchers.fault import Fault
+from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
-from cmbuild.runner import Request, execute
 
 SAMPLES = [bytes(range(100)), bytes(100)]
 

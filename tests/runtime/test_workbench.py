@@ -10,11 +10,11 @@ import pytest
 from harness import toy
 from harness.examples import single
 
-from cmbuild.boards.launchers.base import Fault, Refused
+from cmbuild.launchers.base import Fault, Refused
+from cmcompiler.emit.harness_batch import Case, Span, pack_cases, unpack_results
 from cmcompiler.isa import Isa
 from cmcompiler.ops.unary import Unary
 from cmcompiler.plan import SLACK, Base, Ref, make_plan
-from cmcompiler.workbench import Case, Span, pack_cases, unpack_results
 
 PLACES = [("corstone300", "mve"), ("corstone300", "scalar"), ("native", "scalar")]
 

@@ -11,12 +11,13 @@ from harness.exports import exported
 from harness.runtime import Runtime
 
 from cmcompiler import zoo
-from cmcompiler.graph import Graph, build_graph
+from cmcompiler.frontend.job import PROGRAM, SAMPLES
+from cmcompiler.frontend.vectors import Samples
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
-from cmcompiler.job import PROGRAM, SAMPLES
 from cmcompiler.plan import SLACK, make_plan
 from cmcompiler.pte import read_program
-from cmcompiler.vectors import Samples
 
 UPSTREAM_ARENA = {
     "mv2": 1_509_744,

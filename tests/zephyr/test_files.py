@@ -12,7 +12,7 @@ from harness.exports import exported
 from harness.zephyr import BOARDS, ROOT, SAMPLES, Application, Board
 from pydantic import BaseModel, ConfigDict, Field
 
-from cmcompiler.graph import build_graph
+from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan import make_plan
 from cmcompiler.pte import read_program

@@ -186,7 +186,7 @@ def test_a_workspace_without_zephyr_says_update(west: Commands, workspace: Path)
 
 
 def test_missing_west_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cmbuild.tools.find", lambda name: None)
+    monkeypatch.setattr("cmbuild.toolchain.tools.find", lambda name: None)
     with pytest.raises(MissingTool) as caught:
         find_west()
     assert caught.value.message == "west not found"
@@ -210,7 +210,7 @@ def test_missing_workspaces_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_missing_toolchains_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = {"HOME": str(tmp_path)}
     assert toolchain(tmp_path, home)["ZEPHYR_TOOLCHAIN_VARIANT"] == "cross-compile"
-    monkeypatch.setattr("cmbuild.tools.find", lambda name: None)
+    monkeypatch.setattr("cmbuild.toolchain.tools.find", lambda name: None)
     with pytest.raises(NoSdk) as caught:
         toolchain(tmp_path, home)
     assert caught.value.exit_code is ExitCode.MISSING

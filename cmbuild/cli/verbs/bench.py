@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.session import Session
-    from cmbuild.stages.simulate import Simulate
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.simulate import Simulate
 
 EPILOG = """\b
 Examples:
@@ -60,15 +60,15 @@ def command(
     """Run every model on every board, verify each, and show what it costs beside ExecuTorch's own
     runtime where that was measured.
     """
-    from cmbuild import bench
+    from cmbuild.benchmark import matrix
     from cmbuild.cli.work import work
     from cmbuild.files import write
+    from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
-    from cmbuild.report.benchfiles import to_csv, to_markdown
-    from cmbuild.road import build_folder
+    from cmbuild.report.bench_files import to_csv, to_markdown
 
-    executors = bench.Executors.named(executor, executorch_root)
-    requests = bench.requests(models, boards, toolchain, build_dir, executors)
+    executors = matrix.Executors.named(executor, executorch_root)
+    requests = matrix.requests(models, boards, toolchain, build_dir, executors)
     named = {"models": models, "boards": boards, "toolchain": toolchain, "markdown": markdown}
     chosen = [f"--{name} {value}" for name, value in named.items() if value is not None]
     chosen += [f"--executor {executor}"] if executor != "static" else []
@@ -78,13 +78,13 @@ def command(
         return [road.simulate(request) for request in requests]
 
     def conclude(session: Session, runs: Sequence[Simulate]) -> None:
-        cells = [bench.cell(session, run) for run in runs]
+        cells = [matrix.cell(session, run) for run in runs]
         session.reports = [BenchReport(cells)]
         if csv_file is not None:
             write(csv_file, to_csv(cells))
         if markdown is not None:
             write(markdown, to_markdown(cells, told))
-        bench.check(cells)
+        matrix.check(cells)
 
     return work(
         stages,

@@ -10,9 +10,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.session import Session
-    from cmbuild.stages.runner import Runner
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.runner import Runner
 
 EPILOG = """\b
 Examples:
@@ -29,8 +29,8 @@ Examples:
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     """Export, plan and build MODEL for a board; tell what it takes of the board's memory."""
     from cmbuild.cli.work import work
-    from cmbuild.request import BuildRequest
-    from cmbuild.road import build_folder
+    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.request import BuildRequest
 
     request = BuildRequest(**chosen)
     folder = build_folder(request)

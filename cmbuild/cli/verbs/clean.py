@@ -26,7 +26,7 @@ def command(model: str | None, board: str | None, cache: bool, build_dir: Path) 
 
     A folder that another command is building in is waited for.
     """
-    from cmbuild.cleaning import clean_builds, clean_cache
+    from cmbuild.cache.cleaning import clean_builds, clean_cache
     from cmbuild.errors import UsageError
     from cmbuild.report.choice import reporter
 

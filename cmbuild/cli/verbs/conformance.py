@@ -11,8 +11,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.stages.tests import Tests
+    from cmbuild.conformance.stages import Tests
+    from cmbuild.pipeline.pipeline import Road
 
 EPILOG = """\b
 Examples:
@@ -75,7 +75,7 @@ def command(
     board and compared to the bit with the reference; ExecuTorch's own tolerances hold as well.
     """
     from cmbuild.cli.work import work
-    from cmbuild.request import ConformanceRequest
+    from cmbuild.pipeline.request import ConformanceRequest
 
     request = ConformanceRequest(
         board=board,

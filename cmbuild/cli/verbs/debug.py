@@ -10,9 +10,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.stages.simulate import Simulate
-    from cmbuild.stages.stage import Stage
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.stages.simulate import Simulate
+    from cmbuild.pipeline.stages.stage import Stage
 
 EPILOG = """\b
 Examples:
@@ -66,12 +66,12 @@ def command(
     """
     from cmbuild.boards.registry import find_board
     from cmbuild.cli.work import work
-    from cmbuild.debug import debug, find_gdb, free_port, launcher_with_server, probe, simulator
-    from cmbuild.flash.method import Way
+    from cmbuild.debugger import debug, find_gdb, free_port, launcher_with_server, probe, simulator
+    from cmbuild.hardware.method import Way
+    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.request import RunRequest
+    from cmbuild.pipeline.session import Session
     from cmbuild.report.choice import reporter
-    from cmbuild.request import RunRequest
-    from cmbuild.road import build_folder
-    from cmbuild.session import Session
 
     request = RunRequest(**chosen)
     board, port = find_board(request.board), gdb_port or free_port()

@@ -15,7 +15,7 @@ def command(as_json: bool) -> int:
     \b
     Exit status: 0 nothing is missing; 3 something is.
     """
-    from cmbuild.doctor import components
+    from cmbuild.doctor.components import components
     from cmbuild.errors import ExitCode
     from cmbuild.report.choice import reporter
     from cmbuild.report.doctor import DoctorReport

@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.session import Session
-    from cmbuild.stages.export import Export
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.export import Export
 
 EPILOG = """\b
 Examples:
@@ -48,7 +48,7 @@ def command(
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
     from cmbuild import paths
     from cmbuild.cli.work import work
-    from cmbuild.request import ModelRequest
+    from cmbuild.pipeline.request import ModelRequest
 
     requests = [ModelRequest(model=model, **chosen) for model in models]
 

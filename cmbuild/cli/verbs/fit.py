@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.session import Session
-    from cmbuild.stages.export import Export
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.export import Export
 
 EPILOG = """\b
 Examples:
@@ -51,9 +51,9 @@ def command(
     """Tell which MODELS fit which boards, or by how much they do not, without a build."""
     from cmbuild import paths
     from cmbuild.cli.work import work
-    from cmbuild.fit import Fits, boards_with_memory, check
+    from cmbuild.pipeline.request import BuildRequest
     from cmbuild.report.fit import FitReport
-    from cmbuild.request import BuildRequest
+    from cmbuild.sizing.fits import Fits, boards_with_memory, check
     from cmcompiler import zoo
 
     chosen, places = models or tuple(zoo.names()), boards_with_memory(boards)

@@ -9,8 +9,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.stages.flash import Flash
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.stages.flash import Flash
 
 EPILOG = """\b
 Examples:
@@ -44,8 +44,8 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     A Pico 2 shows its volume if you hold BOOTSEL while you plug it in.
     """
     from cmbuild.cli.work import work
-    from cmbuild.request import FlashRequest
-    from cmbuild.road import build_folder
+    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.request import FlashRequest
 
     request = FlashRequest(**chosen)
     folder = build_folder(request)

@@ -28,9 +28,9 @@ def command(board: str, port: str | None, timeout: float | None) -> int:
     decoded. Answers nothing: a board that greets goes on greeting.
     """
     from cmbuild.boards.registry import find_board
-    from cmbuild.boards.selection import hardware
-    from cmbuild.line.port import Port
-    from cmbuild.line.transcript import Transcript
+    from cmbuild.hardware.port import Port
+    from cmbuild.hardware.transcript import Transcript
+    from cmbuild.launchers.selection import hardware
 
     line = hardware(find_board(board), port)
     transcript = Transcript()

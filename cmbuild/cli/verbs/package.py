@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.session import Session
-    from cmbuild.stages.package import Package
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.package import Package
 
 EPILOG = """\b
 Examples:
@@ -67,9 +67,9 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
 def command(as_json: bool, verbose: bool, inputs: tuple[Path, ...], **chosen: Any) -> int:
     """Export and plan MODEL for a core, and pack what a build needs that has no Python."""
     from cmbuild.cli.work import work
+    from cmbuild.pipeline.pipeline import package_folder
+    from cmbuild.pipeline.request import PackageRequest
     from cmbuild.report.package import package_report
-    from cmbuild.request import PackageRequest
-    from cmbuild.road import package_folder
 
     request = PackageRequest(inputs=inputs, **chosen)
     folder = package_folder(request)

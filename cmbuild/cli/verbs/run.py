@@ -10,8 +10,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.stages.simulate import Simulate
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.stages.simulate import Simulate
 
 EPILOG = """\b
 Examples:
@@ -68,8 +68,8 @@ def command(
     reference.
     """
     from cmbuild.cli.work import work
-    from cmbuild.request import RunRequest
-    from cmbuild.road import build_folder
+    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.request import RunRequest
 
     request = RunRequest(inputs=inputs, **chosen)
     folder = build_folder(request)

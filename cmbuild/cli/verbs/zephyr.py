@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.road import Road
-    from cmbuild.stages.stage import Stage
-    from cmbuild.stages.west import Application
+    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.stages.stage import Stage
+    from cmbuild.zephyr.stages import Application
 
 EPILOG = """\b
 Examples:
@@ -79,7 +79,7 @@ def build(as_json: bool, verbose: bool, **chosen: Any) -> int:
 @_application
 def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Build SAMPLE and run it in the simulator that Zephyr knows for the board, until it ends."""
-    from cmbuild.stages.west import Emulate
+    from cmbuild.zephyr.stages import Emulate
 
     return _west(Emulate, as_json, verbose, chosen)
 
@@ -88,7 +88,7 @@ def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
 @_application
 def flash(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Build SAMPLE and put it onto a real board, by Zephyr's runner for it."""
-    from cmbuild.stages.west import Program
+    from cmbuild.zephyr.stages import Program
 
     return _west(Program, as_json, verbose, chosen)
 
@@ -97,7 +97,7 @@ def _west(
     goal: Callable[[Application], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
 ) -> int:
     from cmbuild.cli.work import work
-    from cmbuild.request import ApplicationRequest
+    from cmbuild.pipeline.request import ApplicationRequest
 
     request = ApplicationRequest(**chosen)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from cmcompiler.graph import Port
+from cmcompiler.ir.graph import Port
 from cmcompiler.plan import Argument, Base, Kept, Plan, Ref, Step
 
 _C_FILE = """\

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.affine import EVERY
-from cmcompiler.ops.base import Address, KernelCall, Op, Packed, program_op
+from cmcompiler.ops.support.affine import EVERY
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 INT8 = np.dtype(np.int8)
 

@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import KernelCall
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.affine import EVERY, Affine, find_affine
-from cmcompiler.ops.base import KernelCall, program_op
-from cmcompiler.ops.elementwise import Pair, align_pair
-from cmcompiler.ops.parameters import Rescale, read_operand_zero_point, read_range, read_rescale
-from cmcompiler.ops.requantize import Range, wrap32
+from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
+from cmcompiler.ops.support.elementwise import Pair, align_pair
+from cmcompiler.ops.support.parameters import (
+    Rescale,
+    read_operand_zero_point,
+    read_range,
+    read_rescale,
+)
+from cmcompiler.ops.support.requantize import Range, wrap32
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 LEFT_SHIFT = 20
 """Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cmcompiler.graph.operand import Operand
-from cmcompiler.ops.base import program_op
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.binary import Function, emit_binary
-from cmcompiler.ops.element import FLOAT, Scalar
+from cmcompiler.ops.support.element import FLOAT, Scalar
 from cmcompiler.ops.unary import emit_unary
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 TENSORS = {
     "mul.out": Function.MUL,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ops.base import program_op
-from cmcompiler.ops.pooling import Pool, read_window
-from cmcompiler.ops.requantize import Int8Array
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ops.support.pooling import Pool, read_window
+from cmcompiler.ops.support.requantize import Int8Array
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Op, Scratch
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Scratch, program_op
 from cmcompiler.ops.convolution import check_output
-from cmcompiler.ops.requantize import Requantize
+from cmcompiler.ops.support.requantize import Requantize
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 MATMUL = "matmul_s8"
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.ir.movement.copy import copy_call
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, Op
-from cmcompiler.ops.copy import copy_call
-from cmcompiler.ops.loops import Strided
 
 
 @dataclass(frozen=True)

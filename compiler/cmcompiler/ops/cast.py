@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, program_op
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.element import DOUBLE, check_element, code, converted
-from cmcompiler.ops.loops import Strided
+from cmcompiler.ops.support.element import DOUBLE, check_element, code, converted
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmcompiler.ops.base import program_op
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.cast import cast
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.loops import Strided
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @program_op("aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)")

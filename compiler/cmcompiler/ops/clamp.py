@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.activation import tabulate
-from cmcompiler.ops.base import program_op
 from cmcompiler.ops.binary import Function, emit_binary
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.element import FLOAT, Scalar, converted
-from cmcompiler.ops.loops import Strided
+from cmcompiler.ops.support.element import FLOAT, Scalar, converted
+from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.unary import emit_unary
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 Array = npt.NDArray[Any]
 

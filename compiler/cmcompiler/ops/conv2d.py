@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Held, KernelCall, Packed, Room, Scratch, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops import packing
-from cmcompiler.ops.base import Held, KernelCall, Packed, Room, Scratch, Word, program_op
 from cmcompiler.ops.convolution import (
     Convolution,
     Operands,
@@ -21,12 +21,13 @@ from cmcompiler.ops.convolution import (
     read_operands,
 )
 from cmcompiler.ops.depthwise_conv2d import emit_depthwise
-from cmcompiler.ops.packing import GEMM, Filters
-from cmcompiler.ops.requantize import Int8Array
-from cmcompiler.ops.window import rows_arguments
+from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.packing import GEMM, Filters
+from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.window import rows_arguments
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 PATCH_BYTES = 4096
 """Of the patch buffer, if there is room: weights are read once per bufferful."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
-from cmcompiler.ops.base import Op
-from cmcompiler.ops.packing import Filters
-from cmcompiler.ops.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
-from cmcompiler.ops.window import Pair, Window
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
+from cmcompiler.ops.support.window import Pair, Window
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 DEEPEST = (1 << 31) // (128 * 128) - 1
 """Most products of two int8 numbers whose sum always fits 32 bits."""

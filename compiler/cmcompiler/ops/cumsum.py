@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, program_op
 from cmcompiler.ops.cast import cast
-from cmcompiler.ops.element import FLOAT, INTEGER, code
-from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ops.support.element import FLOAT, INTEGER, code
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 Array = npt.NDArray[Any]
 

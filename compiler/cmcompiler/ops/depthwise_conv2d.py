@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import KernelCall, Packed, Scratch, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, Packed, Scratch, Word, program_op
 from cmcompiler.ops.convolution import (
     Convolution,
     Operands,
@@ -19,12 +20,12 @@ from cmcompiler.ops.convolution import (
     check_output,
     read_operands,
 )
-from cmcompiler.ops.depthwise_schemes import choose
-from cmcompiler.ops.requantize import Int8Array
-from cmcompiler.ops.window import rows_arguments
+from cmcompiler.ops.support.depthwise_schemes import choose
+from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.window import rows_arguments
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Loops
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, program_op
-from cmcompiler.ops.elementwise import align, taken_over
-from cmcompiler.ops.loops import Loops
-from cmcompiler.ops.parameters import read_scale
+from cmcompiler.ops.support.elementwise import align, taken_over
+from cmcompiler.ops.support.parameters import read_scale
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 DTYPES = (np.dtype(np.int8), np.dtype(np.int16))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmcompiler.ops.base import program_op
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.loops import Strided
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @program_op(

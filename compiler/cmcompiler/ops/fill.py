@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.copy import fill_call
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, Op, program_op
-from cmcompiler.ops.copy import fill_call, move
-from cmcompiler.ops.element import Scalar, converted
-from cmcompiler.ops.loops import Strided
-from cmcompiler.ops.view import View
+from cmcompiler.ops.support.element import Scalar, converted
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

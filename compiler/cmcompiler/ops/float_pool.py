@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Word, program_op
-from cmcompiler.ops.element import FLOAT, check_element, code
-from cmcompiler.ops.functions import Floats
-from cmcompiler.ops.loops import Strided
 from cmcompiler.ops.max_pool2d import MaxPool2d
-from cmcompiler.ops.parameters import INT8
-from cmcompiler.ops.pooling import fit_window, read_pair
-from cmcompiler.ops.window import Pair, Window
+from cmcompiler.ops.support.element import FLOAT, check_element, code
+from cmcompiler.ops.support.functions import Floats
+from cmcompiler.ops.support.parameters import INT8
+from cmcompiler.ops.support.pooling import fit_window, read_pair
+from cmcompiler.ops.support.window import Pair, Window
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, program_op
-from cmcompiler.ops.functions import Floats, exp, log
 from cmcompiler.ops.softmax import arrange_rows
+from cmcompiler.ops.support.functions import Floats, exp, log
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
 from cmcompiler.ops.binary import Function, emit_binary
-from cmcompiler.ops.element import INTEGER, code
-from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ops.support.element import INTEGER, code
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops import packing
-from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Scratch, program_op
 from cmcompiler.ops.convolution import check_depth, check_output, read_bias, read_requantize
-from cmcompiler.ops.packing import GEMM, GEMV, Filters
-from cmcompiler.ops.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize, wrap32
+from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.packing import GEMM, GEMV, Filters
+from cmcompiler.ops.support.requantize import (
+    FARTHEST_ZERO_POINT,
+    Int8Array,
+    Int32Array,
+    Requantize,
+    wrap32,
+)
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True, eq=False)

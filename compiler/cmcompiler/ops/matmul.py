@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
-from cmcompiler.ops.functions import Floats
-from cmcompiler.ops.loops import Strided
+from cmcompiler.ops.support.functions import Floats
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""

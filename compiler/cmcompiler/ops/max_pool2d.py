@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ops.base import Word, program_op
-from cmcompiler.ops.parameters import read_range
-from cmcompiler.ops.pooling import Pool, read_pair, read_window
-from cmcompiler.ops.requantize import Int8Array, Range
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Word
+from cmcompiler.ops.support.parameters import read_range
+from cmcompiler.ops.support.pooling import Pool, read_pair, read_window
+from cmcompiler.ops.support.requantize import Int8Array, Range
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

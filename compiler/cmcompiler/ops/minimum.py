@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import KernelCall
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, program_op
 from cmcompiler.ops.binary import Function, emit_binary
-from cmcompiler.ops.elementwise import Pair, align_pair
+from cmcompiler.ops.support.elementwise import Pair, align_pair
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

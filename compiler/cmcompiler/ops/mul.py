@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import KernelCall
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, program_op
-from cmcompiler.ops.elementwise import Pair, align_pair
-from cmcompiler.ops.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
+from cmcompiler.ops.support.elementwise import Pair, align_pair
+from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
 from cmcompiler.ops.binary import Function, emit_binary
-from cmcompiler.ops.element import FLOAT
-from cmcompiler.ops.functions import Floats
 from cmcompiler.ops.matmul import NONE
+from cmcompiler.ops.support.element import FLOAT
+from cmcompiler.ops.support.functions import Floats
 from cmcompiler.ops.unary import emit_unary
-from cmcompiler.ops.view import reshape
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 
 class Result(IntEnum):
@@ -215,7 +215,7 @@ def read_batch_norm(call: Call) -> None:
             return None
         if operand.shape != source.shape[1:2]:
             call.invalid(f"{name} is {list(operand.shape)}")
-        return reshape(call, operand, (*operand.shape, *(1 for _ in source.shape[2:])))
+        return call.reshape(operand, (*operand.shape, *(1 for _ in source.shape[2:])))
 
     mean, variance = of_channels("running_mean"), of_channels("running_var")
     if mean is None or variance is None:

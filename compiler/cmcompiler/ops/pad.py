@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cmcompiler.ops.base import program_op
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.loops import Strided
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call, Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 NHWC = (0, 2, 3, 1)
 

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.copy import fill_call
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Word, program_op
 from cmcompiler.ops.cast import cast
-from cmcompiler.ops.copy import fill_call
-from cmcompiler.ops.element import FLOAT, INTEGER, check_element, code
-from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ops.support.element import FLOAT, INTEGER, check_element, code
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

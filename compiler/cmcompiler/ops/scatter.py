@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.copy import copy_call
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, program_op
 from cmcompiler.ops.cast import cast
-from cmcompiler.ops.copy import copy_call, move
-from cmcompiler.ops.element import check_element, code
 from cmcompiler.ops.gather import Indexed, Places, indexed
-from cmcompiler.ops.loops import Loops, Strided
-from cmcompiler.ops.view import reshape
+from cmcompiler.ops.support.element import check_element, code
+from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.where import choose
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 
@@ -121,8 +122,8 @@ def _put_where(call: Call, source: Operand, values: Operand, first: int, mask: O
         if values.shape[axis] != 1:
             call.unsupported("as many values as a mask has true elements")
         ones = (1,) * mask.rank
-        values = reshape(call, values, (*values.shape[:axis], *ones, *values.shape[axis + 1 :]))
-    choose(call, reshape(call, mask, (*mask.shape, *(1,) * inner)), values, source)
+        values = call.reshape(values, (*values.shape[:axis], *ones, *values.shape[axis + 1 :]))
+    choose(call, call.reshape(mask, (*mask.shape, *(1,) * inner)), values, source)
 
 
 @program_op(

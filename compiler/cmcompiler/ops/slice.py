@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmcompiler.ops.base import program_op
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.loops import Strided
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call, Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 LARGEST = (1 << 31) - 1
 

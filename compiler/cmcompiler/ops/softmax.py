@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Packed, program_op
-from cmcompiler.ops.exponential import exp_of_negative, multiply_high, reciprocal_of_one_plus
-from cmcompiler.ops.parameters import INT8, INT32_MAX, read_zero_point
+from cmcompiler.ops.support.exponential import (
+    exp_of_negative,
+    multiply_high,
+    reciprocal_of_one_plus,
+)
+from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 SUM_BITS = 12
 """Integer bits of the sum of exponentials."""

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from cmcompiler.graph.graph import Tensor
-from cmcompiler.isa import Isa
-from cmcompiler.ops.base import KernelCall, Op, program_op
-from cmcompiler.ops.copy import copy_call, is_unmoved
-from cmcompiler.ops.loops import Strided
-from cmcompiler.ops.view import View
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.copy import is_unmoved
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call, Operand
-
-
-@dataclass(frozen=True)
-class Transpose(Op):
-    """Dimension i of the output is dimension order[i] of the input, both physical."""
-
-    label: ClassVar[str] = "transpose"
-
-    order: tuple[int, ...]
-
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        return (np.ascontiguousarray(inputs[0].transpose(self.order)),)
-
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
-        source, output = inputs[0], outputs[0]
-        reads = Strided.dense(source.shape).permute(self.order)
-        return copy_call(source, reads, output, Strided.dense(output.shape))
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 
 @program_op("cortex_m::transpose.out(Tensor input, int[] perm, *, Tensor(a!) out)")

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, KernelCall, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Word, program_op
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.convolution import (
     LARGEST,
@@ -27,11 +28,11 @@ from cmcompiler.ops.convolution import (
     check_output,
     read_operands,
 )
-from cmcompiler.ops.requantize import Int8Array
-from cmcompiler.ops.window import Pair, Window
+from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.window import Pair, Window
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops import functions
-from cmcompiler.ops.base import Address, KernelCall, Op
 from cmcompiler.ops.cast import Cast, cast
-from cmcompiler.ops.element import FLOAT
+from cmcompiler.ops.support import functions
+from cmcompiler.ops.support.element import FLOAT
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

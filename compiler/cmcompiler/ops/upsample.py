@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, KernelCall, Op, Packed, Word, program_op
-from cmcompiler.ops.copy import move
-from cmcompiler.ops.functions import Floats
 from cmcompiler.ops.gather import Gather, Places
-from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ops.support.functions import Floats
+from cmcompiler.ops.support.movement import move
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
-    from cmcompiler.graph.operand import Operand
+    from cmcompiler.decode.call import Call
+    from cmcompiler.ir.operand import Operand
 
 Indices = npt.NDArray[np.int64]
 

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cmcompiler.ops.base import program_op
+from cmcompiler.decode.registry import program_op
 from cmcompiler.ops.binary import Function as Pointwise
 from cmcompiler.ops.binary import emit_binary
-from cmcompiler.ops.element import FLOAT
 from cmcompiler.ops.reduction import (
     Function,
     emit_reduction,
     members_of,
     some_or_every_dim,
 )
+from cmcompiler.ops.support.element import FLOAT
 
 if TYPE_CHECKING:
-    from cmcompiler.graph.call import Call
+    from cmcompiler.decode.call import Call
 
 
 @program_op(

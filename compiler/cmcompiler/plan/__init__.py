@@ -6,7 +6,7 @@ The planner and all operators are imported when they are asked for: reading a re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cmcompiler.plan.words import BRANCH, SLACK
+from cmcompiler.plan.abi import BRANCH, SLACK
 
 if TYPE_CHECKING:
     from cmcompiler.plan.plan import Argument, Base, Kept, Peak, Plan, Ref, Span, Step

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cmcompiler.ops.base import ALIGN
+from cmcompiler.ir.op import ALIGN
 
 REPAIRS = 64
 """Orders tried after the fixed ones have missed the lower bound."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.plan import Base, Ref
-from cmcompiler.plan.words import SLACK
 
 LIMIT = 0x7FFFFFFF
 """Offsets of constants stay below: cm_ref has 31 bits for them, and all ones is CM_REF_NONE."""

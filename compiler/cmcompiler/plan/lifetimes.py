@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cmcompiler.graph import Graph, Node, Tensor
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.arena import Block, Piece, aligned
 from cmcompiler.plan.storage import Storage
 

@@ -9,9 +9,10 @@ from enum import Enum
 
 import numpy as np
 
-from cmcompiler.graph import Port, Tensor
+from cmcompiler.ir.graph import Port
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan.words import BRANCH, REF_CONSTANT
+from cmcompiler.plan.abi import BRANCH, REF_CONSTANT
 
 
 class Base(Enum):

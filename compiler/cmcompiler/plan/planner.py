@@ -7,18 +7,19 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.graph import Graph, State, Tensor
+from cmcompiler.ir.graph import Graph, State
+from cmcompiler.ir.op import Address, Held, KernelCall, Packed, Room, Scratch, Word
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, provider
-from cmcompiler.ops.base import Address, Held, KernelCall, Packed, Room, Scratch, Word
 from cmcompiler.plan import arena
+from cmcompiler.plan.abi import BRANCH, SLACK
 from cmcompiler.plan.arena import Block, Piece
 from cmcompiler.plan.constants import ConstantPool
 from cmcompiler.plan.lifetimes import Memory, analyse
 from cmcompiler.plan.plan import Argument, Base, Kept, Peak, Plan, Ref, Span, Step
-from cmcompiler.plan.room import furnish, least_scratch
 from cmcompiler.plan.schedule import Branch, make_schedule
+from cmcompiler.plan.scratch import furnish, least_scratch
 from cmcompiler.plan.storage import share
-from cmcompiler.plan.words import BRANCH, SLACK
 
 ARENA_LIMIT = 1 << 31
 

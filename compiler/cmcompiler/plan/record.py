@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cmcompiler.plan.words import BRANCH
+from cmcompiler.plan.abi import BRANCH
 
 if TYPE_CHECKING:
-    from cmcompiler.graph import Port, Quantization, Tensor
+    from cmcompiler.ir.graph import Port
+    from cmcompiler.ir.quantization import Quantization
+    from cmcompiler.ir.tensor import Tensor
     from cmcompiler.plan.plan import Peak, Plan, Ref, Step
 
 
@@ -35,7 +37,7 @@ class TensorRecord(_Record):
 
 
 class QuantizationRecord(_Record):
-    """See cmcompiler.graph.Quantization."""
+    """See cmcompiler.ir.quantization.Quantization."""
 
     scale: float
     zero_point: int
@@ -44,7 +46,7 @@ class QuantizationRecord(_Record):
 
 
 class PortRecord(_Record):
-    """An input or output: see cmcompiler.graph.Port.
+    """An input or output: see cmcompiler.ir.graph.Port.
 
     Attributes:
         shape: logical, torch's `x.shape`.

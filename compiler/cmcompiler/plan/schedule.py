@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from cmcompiler.graph import Guard, Node
-from cmcompiler.ops.base import KernelCall
+from cmcompiler.ir.graph import Guard, Node
+from cmcompiler.ir.op import KernelCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from cmcompiler.graph import Graph, Tensor
+from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.movement.store import Store
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.branch import Merge, Move
-from cmcompiler.ops.state import Store
 
 
 @dataclass(frozen=True, slots=True)

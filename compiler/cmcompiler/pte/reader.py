@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from cmcompiler.errors import InvalidProgram, Unsupported
-from cmcompiler.pte import mention, schema
+from cmcompiler.pte import escaping, schema
 from cmcompiler.pte.container import LARGEST, Constants, open_container
 from cmcompiler.pte.flatbuffer import Table
 from cmcompiler.pte.program import (
@@ -99,7 +99,8 @@ def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
         if isinstance(call, KernelCall) and not set(dynamic).isdisjoint(call.arguments):
             raise Unsupported(
                 f"data-dependent shapes are not supported: {call.operator} #{number} has one "
-                f"({mention.shapes(call, method.values)}; would be {mention.home(call.operator)})",
+                f"({escaping.shapes(call, method.values)}; "
+                f"would be {escaping.home(call.operator)})",
                 "nonzero, masked_select, torch.map and their like do not fit a static plan",
             )
     for number in dynamic:

@@ -12,12 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cmcompiler.checkpoint import Checkpoint
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.images import ImageInput
-from cmcompiler.model import Model, Task
+from cmcompiler.frontend.checkpoint import Checkpoint
+from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.model import Model, Task
+from cmcompiler.frontend.weights import Origin, Weights
 from cmcompiler.suggest import did_you_mean
-from cmcompiler.weights import Origin, Weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,7 +87,7 @@ class ZooModel:
         """See ModelSource."""
         import torch
 
-        from cmcompiler.vectors import Samples
+        from cmcompiler.frontend.vectors import Samples
 
         data = self.data(seed)
         batch = torch.from_numpy(data.calibration)
@@ -110,7 +110,7 @@ class ZooModel:
     def _weigh(
         self, module: torch.nn.Module, batch: torch.Tensor, seed: int, file: Path | None
     ) -> Weights:
-        from cmcompiler.weights import assign, randomize
+        from cmcompiler.frontend.weights import assign, randomize
 
         if file is not None:
             assign(module, file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.images import ImageInput
+from cmcompiler.frontend.images import ImageInput
 from cmcompiler.zoo import Data
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cmcompiler.images import ImageInput
+from cmcompiler.frontend.images import ImageInput
 
 # The statistics of ImageNet that torchvision's own presets use.
 IMAGE = ImageInput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmcompiler.images import ImageInput
+from cmcompiler.frontend.images import ImageInput
 from cmcompiler.zoo import Data
 
 _CALIBRATION, _SAMPLES = 16, 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from cmcompiler.model import Task
+from cmcompiler.frontend.model import Task
 from cmcompiler.zoo import ZooModel
 from cmcompiler.zoo._features import features
 

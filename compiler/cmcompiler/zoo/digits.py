@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmcompiler.images import ImageInput
-from cmcompiler.model import Task
+from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.model import Task
 from cmcompiler.zoo import ZooModel
 from cmcompiler.zoo._digits import CLASSES, digits, train
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cmcompiler.checkpoint import Checkpoint
-from cmcompiler.model import Task
+from cmcompiler.frontend.checkpoint import Checkpoint
+from cmcompiler.frontend.model import Task
 from cmcompiler.zoo import ZooModel
 from cmcompiler.zoo._imagenet import IMAGE, classes
 from cmcompiler.zoo._photographs import photographs

@@ -1,5 +1,5 @@
 /* Messages on a line of bytes: each with its CRC-32, by COBS (Cheshire and Baker, "Consistent Overhead Byte
-   Stuffing", 1999), and a zero byte at its end. cmbuild/line/frames.py is the other side. */
+   Stuffing", 1999), and a zero byte at its end. cmbuild/hardware/frames.py is the other side. */
 #ifndef CMRT_FRAME_H
 #define CMRT_FRAME_H
 

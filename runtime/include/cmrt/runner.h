@@ -1,4 +1,4 @@
-/* What the host and the runner say to each other. cmbuild/runner.py is the other side.
+/* What the host and the runner say to each other. cmbuild/launchers/execution.py is the other side.
 
    The host writes the streams `request` (one struct cm_request), `input0`, `input1`, … (the bytes of an
    input for one sample after the other) and `watch` (struct cm_watch, ordered by step). The runner

@@ -9,9 +9,9 @@ import pytest
 
 from cmbuild.boards.board import Layout, Memory
 from cmbuild.boards.descriptor import read_board
-from cmbuild.boards.launchers.qemu import Qemu
 from cmbuild.boards.registry import board_folders, find_board
 from cmbuild.errors import ExitCode
+from cmbuild.launchers.qemu import Qemu
 from cmbuild.strictfile import BrokenFile
 from cmcompiler.isa import Isa
 

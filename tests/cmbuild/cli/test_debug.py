@@ -15,7 +15,7 @@ import pytest
 from harness.commands import NETWORK, Commands
 from harness.gdb import Remote, is_listening
 
-from cmbuild.elf import symbol_address
+from cmbuild.image.elf import symbol_address
 
 RUN = (NETWORK, "--board", "corstone300")
 

@@ -10,7 +10,7 @@ import pytest
 from harness.checkout import environment, make_checkout
 from harness.commands import PROGRAMS, Commands
 
-from cmbuild.fingerprint import digest
+from cmbuild.cache.fingerprint import digest
 
 PROGRAM = PROGRAMS / "two_inputs.pte"
 

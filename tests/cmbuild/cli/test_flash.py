@@ -9,7 +9,7 @@ import pytest
 from harness.commands import NETWORK, Commands
 from harness.flashing import BootRom, fake_tool, make_volume
 
-from cmbuild.flash import uf2
+from cmbuild.image import uf2
 
 FLASH = ("flash", NETWORK, "--board", "rp2350")
 ROOT = Path(__file__).parents[3]

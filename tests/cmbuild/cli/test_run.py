@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
 
-from cmcompiler.graph import build_graph
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.reference import evaluate
 from cmcompiler.pte import read_program
-from cmcompiler.reference import evaluate
 
 BOARDS = ["corstone300", "native"]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from harness.results import MV2
 
+from cmbuild.benchmark.upstream import measured, measurements
 from cmbuild.report.bench import BenchReport, Cell
-from cmbuild.report.benchfiles import COLUMNS, to_csv, to_markdown
-from cmbuild.report.result import Instructions, Verification
-from cmbuild.upstream import measured, measurements
+from cmbuild.report.bench_files import COLUMNS, to_csv, to_markdown
+from cmbuild.results import Instructions, Verification
 
 GOOD = Cell("mv2", "corstone300", "cortex-m55", "mve", "gcc", True, MV2, None)
 LOWER = replace(GOOD, isa="scalar", best=False)

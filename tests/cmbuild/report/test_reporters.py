@@ -10,10 +10,10 @@ from harness.results import MV2
 from rich.console import Console
 
 from cmbuild.errors import UnknownName, UsageError
-from cmbuild.report.events import Outcome, Reporter, State, Step
+from cmbuild.pipeline.events import Outcome, Reporter, State, Step
+from cmbuild.report.json_lines import Json
 from cmbuild.report.lines import Lines
 from cmbuild.report.live import LiveSteps
-from cmbuild.report.machine import Json
 from cmbuild.report.run import RunReport
 
 EXPORT = Step("export", "mv2 for cortex-m55", "exported")

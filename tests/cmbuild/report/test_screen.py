@@ -5,9 +5,9 @@ from dataclasses import replace
 from harness.results import MV2
 
 from cmbuild.report import text
-from cmbuild.report.result import Instructions, OpCount, Verification, Weights
 from cmbuild.report.run import RunReport
 from cmbuild.report.screen import screen
+from cmbuild.results import Instructions, OpCount, Verification, Weights
 
 MV2_SCREEN = """\
   ✓ verified: 2 of 2 samples equal to the reference, to the bit (exact)

@@ -17,9 +17,9 @@ from harness.processes import is_running
 from harness.stages import CountingStage, Memory
 
 from cmbuild.errors import CmbuildError, ExitCode, UsageError
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Kind
 from cmbuild.report.lines import Lines
-from cmbuild.session import Session
-from cmbuild.stages.stage import Kind
 from cmbuild.tasks.graph import SameName, closure
 from cmbuild.tasks.run import run
 

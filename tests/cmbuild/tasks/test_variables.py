@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cmbuild.errors import UsageError
-from cmbuild.request import RunRequest
+from cmbuild.pipeline.request import RunRequest
 from cmbuild.tasks.variables import NAMES, flag, requests
 
 

@@ -15,9 +15,9 @@ from harness.toy import Same, Sum, constant, graph, node, tensor
 
 from cmcompiler.emit import emit, read_record
 from cmcompiler.emit.source import identifier
-from cmcompiler.graph import Graph, State
+from cmcompiler.ir.graph import Graph, State
+from cmcompiler.ir.op import Word
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Word
 from cmcompiler.plan import Plan, make_plan
 
 RUNTIME = Path(__file__).parents[3] / "runtime" / "include"

@@ -13,12 +13,12 @@ from harness.strategies import broadcasts, ranges, rescales
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.isa import Isa
 from cmcompiler.ops.add import Add
-from cmcompiler.ops.affine import EVERY
-from cmcompiler.ops.loops import Loops, Strided
-from cmcompiler.ops.parameters import FARTHEST, Rescale
-from cmcompiler.ops.requantize import Range
+from cmcompiler.ops.support.affine import EVERY
+from cmcompiler.ops.support.parameters import FARTHEST, Rescale
+from cmcompiler.ops.support.requantize import Range
 from cmcompiler.plan import make_plan
 
 

@@ -9,8 +9,8 @@ from harness.strategies import array, broadcasts, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ops.div import Div
-from cmcompiler.ops.loops import Loops, Strided
 
 ONE = Loops.over(*[Strided.dense((5,))] * 3)
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.errors import CompilerError
-from cmcompiler.ops.view import View
+from cmcompiler.ir.movement.view import View
 
 ADD = (3, 1 << 30, 0, -5, 1717986918, -1, 7, 1503238553, -18, -128, 127)
 SOFTMAX = (0, -128, 1 << 30, 22, -255)

@@ -11,7 +11,7 @@ from harness.strategies import broadcasts, int8_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ops.minimum import Maximum, Minimum
 
 

@@ -10,10 +10,10 @@ from harness.strategies import broadcasts, multipliers, rescales, zero_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ops.affine import EVERY
-from cmcompiler.ops.loops import Loops, Strided
+from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ops.mul import SHORT_SHIFTS, Mul
-from cmcompiler.ops.parameters import FARTHEST, Rescale
+from cmcompiler.ops.support.affine import EVERY
+from cmcompiler.ops.support.parameters import FARTHEST, Rescale
 
 EVERY_PAIR = Loops.over(*[Strided.dense((256, 256))] * 3)
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cmcompiler.errors import Unsupported
 from cmcompiler.ops.arithmetic import FLOATS, OF_FLOATS_ONLY, SCALARS, TENSORS
 from cmcompiler.ops.binary import Function
-from cmcompiler.ops.element import CODES, FLOAT
+from cmcompiler.ops.support.element import CODES, FLOAT
 
 ANY = sorted(dtype.name for dtype in CODES)
 INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.max_pool2d import MaxPool2d
-from cmcompiler.ops.pooling import output_size
-from cmcompiler.ops.requantize import Int8Array, Range
-from cmcompiler.ops.window import Window
+from cmcompiler.ops.support.pooling import output_size
+from cmcompiler.ops.support.requantize import Int8Array, Range
+from cmcompiler.ops.support.window import Window
 
 
 @st.composite

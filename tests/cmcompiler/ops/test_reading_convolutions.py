@@ -14,7 +14,7 @@ from cmcompiler.errors import CompilerError, InvalidProgram, Unsupported
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
-from cmcompiler.ops.requantize import Requantize
+from cmcompiler.ops.support.requantize import Requantize
 
 NUMBERS = Numbers(1)
 CHANNELS_LAST = (0, 2, 3, 1)

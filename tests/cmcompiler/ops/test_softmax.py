@@ -13,8 +13,8 @@ from harness.strategies import int8_array, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ops.exponential import INT32_MAX, exp_of_negative, reciprocal_of_one_plus
 from cmcompiler.ops.softmax import Softmax
+from cmcompiler.ops.support.exponential import INT32_MAX, exp_of_negative, reciprocal_of_one_plus
 
 
 def softmax(scale: float) -> Softmax:

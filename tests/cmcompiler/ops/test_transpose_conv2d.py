@@ -12,8 +12,8 @@ from harness.runtime import Runtime
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ops.support.window import Window
 from cmcompiler.ops.transpose_conv2d import TransposeConv2d, phases
-from cmcompiler.ops.window import Window
 
 
 @st.composite

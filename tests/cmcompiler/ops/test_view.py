@@ -10,13 +10,15 @@ from harness.calls import In, Out, calling
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmcompiler.graph import Graph, Node, Port, Tensor, build_graph
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.copy import Copy
+from cmcompiler.ir.movement.view import Part, View
+from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.copy import Copy
-from cmcompiler.ops.view import Part, View
 from cmcompiler.plan import SLACK, Base, Ref, make_plan
 from cmcompiler.pte import Allocation, KernelCall, Method, Program, TensorValue
-from cmcompiler.reference import evaluate
 
 INT8 = np.dtype(np.int8)
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 from harness.toy import Same, Sum, Tail, constant, graph, node, tensor
 
-from cmcompiler.graph import Guard, Node, Tensor
+from cmcompiler.ir.graph import Guard, Node
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Op
 from cmcompiler.ops.branch import Merge, Move
 from cmcompiler.plan import SLACK, Plan, Step, make_plan
 

@@ -6,9 +6,9 @@ import pytest
 from harness.toy import Same, Sum, Tail, constant, graph, node, tensor
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.graph import Tensor
+from cmcompiler.ir.op import Address
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import MICROKERNELS, Isa
-from cmcompiler.ops.base import Address
 from cmcompiler.plan import SLACK, Base, Plan, Ref, make_plan
 
 EVERY_INPUT = frozenset({0, 1})

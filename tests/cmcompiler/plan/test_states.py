@@ -10,9 +10,10 @@ from harness.programs import program_graph
 from harness.states import NAMES
 from harness.toy import Same, Sum, Tail, graph, node, tensor
 
-from cmcompiler.graph import Graph, Node, State, Tensor
+from cmcompiler.ir.graph import Graph, Node, State
+from cmcompiler.ir.movement.store import Store
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.state import Store
 from cmcompiler.plan import SLACK, Base, Plan, Ref, make_plan
 
 IN_PLACE = Sum(inplace=frozenset({0}))

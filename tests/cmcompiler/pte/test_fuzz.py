@@ -11,7 +11,8 @@ import pytest
 from harness.programs import NAMES, program_bytes
 
 from cmcompiler.errors import CompilerError
-from cmcompiler.graph import Graph, build_graph
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph
 from cmcompiler.pte import read_program
 
 MUTATIONS_EACH = 120

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from cmcompiler import zoo
-from cmcompiler.job import PROGRAM, RECORD, SAMPLES
-from cmcompiler.source import find_source
+from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES
+from cmcompiler.frontend.source import find_source
 from cmcompiler.target import BEST_ISA
 
 TEXT = (Path(__file__).parents[3] / "docs" / "models.md").read_text()

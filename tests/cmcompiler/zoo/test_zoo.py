@@ -10,10 +10,10 @@ from harness.pte import operators, plan
 from torch import nn
 
 from cmcompiler import zoo
-from cmcompiler.job import PROGRAM, RECORD, SAMPLES, Record, read
-from cmcompiler.model import Task
-from cmcompiler.vectors import Samples
-from cmcompiler.weights import Origin
+from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES, Record, read
+from cmcompiler.frontend.model import Task
+from cmcompiler.frontend.vectors import Samples
+from cmcompiler.frontend.weights import Origin
 
 NAMES = zoo.names()
 

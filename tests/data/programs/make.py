@@ -32,8 +32,8 @@ from executorch.exir.schema import (
 )
 from torch import Tensor, nn
 
-from cmcompiler.lower import lower
-from cmcompiler.quantize import quantize
+from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.quantization import quantize
 from cmcompiler.target import Target
 
 FOLDER = Path(__file__).parent

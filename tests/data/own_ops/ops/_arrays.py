@@ -1,6 +1,6 @@
 """A module that others of the folder import, and that is no op itself."""
 
-from cmcompiler.ops.base import Array
+from cmcompiler.ir.op import Array
 
 
 def scaled(x: Array, factor: float) -> Array:

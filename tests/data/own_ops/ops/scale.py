@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cmcompiler.graph.call import Call
-from cmcompiler.graph.graph import Tensor
+from cmcompiler.decode.call import Call
+from cmcompiler.decode.registry import program_op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.base import Address, Array, KernelCall, Op, program_op
 
 from ._arrays import scaled
 

@@ -1,0 +1,1 @@
+"""Models times boards, and what ExecuTorch was measured to cost."""

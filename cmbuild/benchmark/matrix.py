@@ -1,0 +1,134 @@
+"""Models times boards: what to run, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.errors import Failed, UsageError
+from cmbuild.pipeline.request import EXECUTORS, RunRequest
+from cmbuild.report.bench import Cell
+from cmbuild.report.text import plural
+from cmbuild.toolchain.toolchains import CROSS, HOST
+from cmcompiler import zoo
+from cmcompiler.target import BEST_ISA
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.simulate import Simulate
+
+
+UPSTREAMS = "gcc"
+"""The toolchain that upstream's runtime was measured with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executors:
+    """What runs the programs.
+
+    Attributes:
+        names: of request.EXECUTORS.
+        root: ExecuTorch's checkout; of the environment or the project if None.
+    """
+
+    names: tuple[str, ...] = EXECUTORS[:1]
+    root: Path | None = None
+
+    @classmethod
+    def named(cls, name: str, root: Path | None) -> Executors:
+        """One of them, or `both`."""
+        return cls(EXECUTORS if name == "both" else (name,), root)
+
+
+class CellsFailed(Failed):
+    template = "{failed} of {cells} failed"
+
+
+def requests(
+    models: str | None,
+    boards: str | None,
+    toolchains: str | None,
+    build_dir: Path,
+    executors: Executors = Executors(),
+) -> list[RunRequest]:
+    """One for each of the models on each of the boards, built by each of the toolchains, run by
+    each of the executors.
+
+    Args:
+        models: names or files, with commas; all of the zoo if None.
+        boards: names, each perhaps with `:isa`, with commas; all that can be run if None.
+        toolchains: names, with commas; each board's own if None.
+
+    Raises:
+        UsageError: nothing is named.
+    """
+    everything = _names("models", models, zoo.names())
+    places = _names("boards", boards, () if boards else _all_boards(cross=toolchains is not None))
+    compilers = _names("toolchain", toolchains, CROSS) if toolchains is not None else [None]
+    found = []
+    for model, place, toolchain, executor in product(
+        everything, places, compilers, executors.names
+    ):
+        board, _, isa = place.partition(":")
+        found.append(
+            RunRequest(
+                model=model,
+                board=board,
+                isa=isa or None,
+                toolchain=toolchain,
+                executor=executor,
+                executorch_root=executors.root,
+                build_dir=build_dir,
+            )
+        )
+    return found
+
+
+def _all_boards(cross: bool) -> list[str]:
+    """
+    Args:
+        cross: leave out what only this computer's own compiler builds for.
+    """
+    folders = board_folders()
+    boards = [find_board(name, folders) for name in folders]
+    return [b.name for b in boards if b.launchers and not (cross and b.toolchain == HOST)]
+
+
+def _names(option: str, chosen: str | None, everything: Iterable[str]) -> list[str]:
+    names = everything if chosen is None else filter(None, chosen.split(","))
+    if found := list(dict.fromkeys(names)):
+        return found
+    hint = "`cmbuild models`, `cmbuild boards` and `cmbuild doctor` list them"
+    raise UsageError(message=f"--{option} names none", hint=hint)
+
+
+def cell(session: Session, run: Simulate) -> Cell:
+    """What a run showed, or why it showed nothing."""
+    runner, failure = run.runner, session.failure_of(run)
+    isa, toolchain = runner.plan.isa, runner.library.toolchain_name
+    return Cell(
+        model=runner.plan.source.name,
+        board=runner.board.name,
+        target=runner.board.cpu,
+        isa=isa.label,
+        toolchain=toolchain,
+        best=isa is BEST_ISA[runner.board.cpu]
+        and (toolchain, runner.executor) == (UPSTREAMS, EXECUTORS[0]),
+        result=run.result,
+        failure=None if failure is None else failure.message,
+        caveat=None if run.result is None else run.launcher.caveat,
+        executor=runner.executor,
+    )
+
+
+def check(cells: Sequence[Cell]) -> None:
+    """
+    Raises:
+        CellsFailed: saying how many.
+    """
+    if failed := [each for each in cells if each.failure is not None]:
+        raise CellsFailed(failed=len(failed), cells=plural(len(cells), "run"))

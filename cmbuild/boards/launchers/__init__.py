@@ -1,1 +1,0 @@
-"""Launchers: ways to get an image executed, one module each."""

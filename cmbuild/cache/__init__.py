@@ -1,0 +1,1 @@
+"""Results on disk by what they are made from; owns every folder of the cache and of builds."""

@@ -1,0 +1,57 @@
+"""Removing what was made: build folders, and the cache of the user."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.cache.locks import locked
+from cmbuild.disk import unwritable
+from cmbuild.pipeline.session import LOCK
+from cmbuild.pipeline.stages.export import slug
+
+PARTS = ("exports", "libraries", "workbenches", "references", "logs", "zig", "fits")
+"""Folders of the cache."""
+
+
+def clean_builds(
+    build_dir: Path, model: str | None, board: str | None, note: Callable[[str], None]
+) -> None:
+    """Removes the builds of a model, a board, both, or all of a build folder.
+
+    Only folders that were built in are touched: those with our lock.
+
+    Args:
+        note: told of what is removed or waited for.
+    """
+    for folder in list(_builds(build_dir, model, board)):
+        with locked(folder / LOCK, partial(note, f"another build is at work in {folder}")):
+            _remove(folder, note)
+        if not any(folder.parent.iterdir()):
+            folder.parent.rmdir()
+
+
+def clean_cache(note: Callable[[str], None]) -> None:
+    """Removes exports, libraries, workbenches and references."""
+    for part in PARTS:
+        _remove(paths.cache() / part, note)
+
+
+def _builds(build_dir: Path, model: str | None, board: str | None) -> Iterator[Path]:
+    for lock in sorted(build_dir.glob(f"*/*/{LOCK}")):
+        folder = lock.parent
+        boards = (None, folder.name, folder.name.rpartition(".")[0])
+        if (model is None or folder.parent.name == slug(model)) and board in boards:
+            yield folder
+
+
+def _remove(folder: Path, note: Callable[[str], None]) -> None:
+    if folder.exists():
+        note(f"removed {folder}")
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise unwritable(folder, error) from error

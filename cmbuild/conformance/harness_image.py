@@ -1,0 +1,59 @@
+"""workbench: the image that holds every kernel, to run any program on a board without a link."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.board import Board
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.pipeline.stages.library import Library, toolchain_parts
+from cmbuild.pipeline.stages.stage import Kind, Stage
+
+SOURCES = ("cmake", "cortexm", "include", "kernels", "libc", "runner", "workbench")
+"""What of the runtime is compiled for the image, or says what is in it and how it is linked."""
+
+
+class WorkbenchImage(Stage):
+    """One workbench for each library and board; in the cache of the user."""
+
+    kind = Kind.WORKBENCH
+    verb = "linked"
+    shared = True
+
+    def __init__(self, library: Library, board: Board, folder: Path) -> None:
+        """
+        Args:
+            folder: of all workbenches, in the cache.
+        """
+        self.name = f"{board.name}-{library.name}"
+        self.subject = f"all kernels on {board.name}"
+        self.after = (library,)
+        self.library = library
+        self.board = board
+        self._folder = folder
+
+    def parts(self) -> Mapping[str, Value]:
+        return toolchain_parts(self.library.toolchain, self.library.target) | {
+            "library": self.library.archive,
+            "board": self.board.folder,
+            "sources": [paths.runtime() / name for name in SOURCES],
+            "kernels": self.library.ops.kernels,
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / f"{self.name}-{self.fingerprint[:16]}")
+
+    @property
+    def image(self) -> Path:
+        name = "workbench" if self.library.toolchain.is_host else "workbench.elf"
+        return self.entry.folder / name
+
+    def make(self, folder: Path) -> None:
+        built = self.library.builder.workbench(self.board, self.library.archive, folder / "build")
+        shutil.move(built, folder / built.name)
+        shutil.rmtree(folder / "build")

@@ -1,0 +1,164 @@
+"""tests: ExecuTorch's own tests of its Cortex-M backend, their programs run on a board."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from cmbuild.cache.store import Entry
+from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.results import Collected, Outcome, Result, read_event
+from cmbuild.conformance.suite import Suite
+from cmbuild.errors import Failed, UsageError
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.selection import choose
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.report.conformance import Conformance, ConformanceReport
+from cmbuild.report.text import plural
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.request import ConformanceRequest
+
+RESULTS = "results.jsonl"
+FAILURES = "failures.txt"
+
+# Of all the tests; a hundredth of that is usual. Each program has a limit of its own.
+_SECONDS = 12 * 3600.0
+
+# pytest's exit statuses for a request that it does not understand, and for one that picks no test.
+_USAGE, _NO_TESTS = 4, 5
+
+
+class TestsFailed(Failed):
+    template = "{failed} failed on {board}"
+    hint = "{failures} has what each of them says"
+
+
+class NoSuchTests(UsageError):
+    template = "no test matches -k {expression!r}"
+
+
+class Tests(RepeatedStage):
+    """A run of the tests, done each time."""
+
+    kind = Kind.TESTS
+    verb = "ran"
+
+    def __init__(
+        self,
+        suite: Suite,
+        image: WorkbenchImage,
+        request: ConformanceRequest,
+        session: Session,
+        folder: Path,
+    ) -> None:
+        self.name = image.name
+        self.subject = f"executorch {suite.version}'s on {image.board.name}"
+        self.after = (image,)
+        self._suite = suite
+        self._image = image
+        self._request = request
+        self._session = session
+        self._folder = folder
+
+    @cached_property
+    def launcher(self) -> Launcher:
+        return choose(self._image.board, self._request.launcher)
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "tests")
+
+    def make(self, folder: Path) -> None:
+        with (folder / RESULTS).open("w") as file:
+            results = self._run(folder, file)
+        failures = [result for result in results if result.outcome is Outcome.FAILED]
+        (folder / FAILURES).write_text(
+            "\n".join(f"{result.test}\n\n{result.details}\n" for result in failures)
+        )
+        found = Conformance(
+            board=self._image.board.name,
+            target=self._image.board.cpu,
+            isa=self._image.library.target.isa.label,
+            machine=self.launcher.title,
+            suite=f"executorch {self._suite.version}",
+            results=tuple(results),
+            artifacts={"results": self.entry.folder / RESULTS}
+            | ({"junit": self._request.junit.absolute()} if self._request.junit else {}),
+        )
+        self._session.reports.append(ConformanceReport(found))
+        if failures:
+            self._session.fail(
+                TestsFailed(
+                    failed=plural(len(failures), "test"),
+                    board=self._image.board.name,
+                    failures=self.entry.folder / FAILURES,
+                )
+            )
+
+    def _run(self, folder: Path, file: IO[str]) -> list[Result]:
+        results: list[Result] = []
+        total = 0
+
+        def listen(line: str) -> None:
+            nonlocal total
+            event = read_event(line)
+            if isinstance(event, Collected):
+                total = event.tests
+            elif event is not None:
+                results.append(event)
+                file.write(f"{line}\n")
+                failed = sum(result.outcome is Outcome.FAILED for result in results)
+                text = f"{len(results)} of {total}, {failed} failed"
+                self._session.reporter.progress(self.step, text)
+
+        settings = folder / "pytest.ini"
+        settings.write_text("[pytest]\n")
+        completed = self._session.processes.run(
+            [sys.executable, "-m", "pytest", *self._arguments(settings)],
+            log=self._session.logs / "tests.txt",
+            timeout=_SECONDS,
+            cwd=folder,
+            env=self._environment(),
+            check=False,
+            listener=listen,
+            name="pytest",
+        )
+        if completed.status == _USAGE:
+            raise UsageError(message=completed.failure("pytest").message)
+        if completed.status == _NO_TESTS:
+            skipped = "; ".join(f"{result.op}: {result.reason}" for result in results)
+            hint = f"whole files were skipped: {skipped}" if skipped else None
+            raise NoSuchTests(expression=self._request.expression or "", hint=hint)
+        if completed.status not in (0, 1):
+            raise completed.failure("pytest")
+        return results
+
+    def _arguments(self, settings: Path) -> Sequence[str | Path]:
+        request = self._request
+        return [
+            self._suite.folder,
+            # Nothing of the user's own settings, and nothing written beside the tests.
+            *("-c", settings, "--rootdir", self._suite.folder),
+            *("--basetemp", self._folder / "programs"),
+            *("-p", "no:cacheprovider", "-p", "no:terminal"),
+            *("-p", "cmbuild.pytest_plugin", "-p", "cmbuild.conformance.recorder"),
+            *("--cmbuild-board", request.board, "--cmbuild-launcher", self.launcher.name),
+            *(("--cmbuild-isa", request.isa) if request.isa else ()),
+            *(("--cmbuild-toolchain", request.toolchain) if request.toolchain else ()),
+            "--continue-on-collection-errors",
+            *(("-k", request.expression) if request.expression else ()),
+            *(("-p", "xdist", "-n", str(request.jobs)) if request.jobs > 1 else ()),
+            *(("--junitxml", request.junit.absolute()) if request.junit else ()),
+        ]
+
+    def _environment(self) -> Mapping[str, str]:
+        limits = {"OMP_NUM_THREADS": "1"} if self._request.jobs > 1 else {}
+        return limits | {
+            "PYTEST_ADDOPTS": "",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }

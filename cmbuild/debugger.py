@@ -1,0 +1,180 @@
+"""A debugger on a model's image: a simulator or a probe that waits, and gdb where there is one."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild.boards.board import Board
+from cmbuild.errors import MissingTool, UsageError
+from cmbuild.hardware.method import Flashing, Method, NotFlashed, Way
+from cmbuild.hardware.probes import ToolMethod
+from cmbuild.launchers.base import Debuggable
+from cmbuild.launchers.console import records
+from cmbuild.launchers.execution import Interface, write_streams
+from cmbuild.launchers.selection import choose
+from cmbuild.report.text import LABEL
+from cmbuild.toolchain import tools
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.reference import Reference
+    from cmbuild.pipeline.stages.runner import Runner
+
+GDBS = ("arm-none-eabi-gdb", tools.GDB.name)
+"""The debuggers that know the Arm cores, as they are named on PATH."""
+
+
+class NoServer(UsageError):
+    template = "{launcher} has no gdb server"
+    hint = "--launcher qemu, on a board that has it: see `cmbuild boards`"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A program that waits for gdb, to let it control an image.
+
+    Attributes:
+        machine: what it is, for people.
+        folder: where it works.
+        port: on this machine, where it waits.
+        setup: what gdb has to do once it has connected.
+    """
+
+    machine: str
+    command: Sequence[str | Path]
+    folder: Path
+    image: Path
+    port: int
+    setup: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"localhost:{self.port}"
+
+    def gdb(self, program: Path | str) -> list[str]:
+        """The command line of a debugger."""
+        commands = (f"target extended-remote {self.address}", *self.setup)
+        return [str(program), str(self.image), *(w for line in commands for w in ("-ex", line))]
+
+    def lines(self, has_gdb: bool) -> Iterator[str]:
+        """What to tell people; not wrapped, so that it can be copied."""
+        yield _line("debug", f"{self.machine} waits at {self.address}")
+        yield _line("VS Code", f'"executable": "{self.image}",')
+        yield _line("", f'"gdbTarget": "{self.address}",')
+        yield _line("", 'beside "type": "cortex-debug", "request": "attach",')
+        yield _line("", '"servertype": "external" in launch.json')
+        if not has_gdb:
+            yield _line("gdb", shlex.join(self.gdb(tools.GDB.name)))
+            yield _line("", f"which is not here: {tools.install_command(tools.GDB)}")
+
+
+def launcher_with_server(board: Board, name: str | None = None) -> Debuggable:
+    """The launcher of that name, or the board's first, that can wait for gdb.
+
+    Raises:
+        NoServer: none can.
+        UnknownName, LauncherMissing: see `choose`.
+    """
+    known = board.launchers if name is None else [choose(board, name)]
+    for launcher in known:
+        if isinstance(launcher, Debuggable):
+            launcher.find()
+            return launcher
+    raise NoServer(launcher=name or board.name)
+
+
+def simulator(
+    launcher: Debuggable, runner: Runner, reference: Reference, folder: Path, port: int
+) -> Server:
+    """A launcher that loads an image beside its samples; see `launcher_with_server`.
+
+    Args:
+        folder: gets the image's streams; emptied before.
+    """
+    from cmbuild.verify.comparison import Comparison
+
+    shutil.rmtree(folder, ignore_errors=True)
+    write_streams(folder, Interface.of(runner.plan.record), Comparison(reference).request())
+    command = launcher.debug_command(launcher.find(), runner.image, folder, port)
+    return Server(launcher.title, command, folder, runner.image, port)
+
+
+def probe(board: Board, image: Path, method: str | None, way: Way, port: int) -> Server:
+    """A debug probe at a real board, onto which gdb loads the image.
+
+    Args:
+        method: of the board's ways to flash; the first that is possible here if None.
+
+    Raises:
+        NotFlashed, UnknownName, NoMethod, MissingTool.
+    """
+    able = {} if board.flash is None else dict(_with_servers(board.flash, port, way))
+    if not able:
+        raise NotFlashed(board=board.name)
+    chosen = Flashing(able).choose(board.name, method, way)
+    assert isinstance(chosen, ToolMethod)
+    command = [str(chosen.find(way)), *(chosen.gdb_server(port, way) or ())]
+    machine = f"{board.name} through {chosen.name}"
+    return Server(machine, command, image.parent, image, port, setup=("load",))
+
+
+def _with_servers(flash: Flashing, port: int, way: Way) -> Iterator[tuple[str, Method]]:
+    for name, method in flash.methods.items():
+        if isinstance(method, ToolMethod) and method.gdb_server(port, way) is not None:
+            yield name, method
+
+
+def find_gdb(name: str | None = None) -> Path | None:
+    """A debugger by name or path; by default the first of GDBS on PATH, or None.
+
+    Raises:
+        MissingTool: there is none of that name.
+    """
+    if name is None:
+        return next(filter(None, map(tools.find, GDBS)), None)
+    found = shutil.which(name)
+    if found is None:
+        raise MissingTool(tool=name, hint=tools.install_command(tools.GDB))
+    return Path(found)
+
+
+def debug(session: Session, server: Server, log: Path, gdb: Path | None = None) -> None:
+    """Starts a server and lets gdb control it; returns when either ends.
+
+    Args:
+        log: gets what the server prints.
+        gdb: without it, whoever connects to the port controls the image.
+
+    Raises:
+        MissingTool, ProcessFailed, Interrupted.
+    """
+    with session.processes.background(
+        server.command, log=log, name=server.machine, cwd=server.folder
+    ) as wait:
+        for line in server.lines(gdb is not None):
+            session.reporter.note(line)
+        if gdb is not None:
+            session.processes.foreground(server.gdb(gdb), cwd=Path.cwd())
+            return
+        completed = wait()
+        # The status is the image's; a server that could not start says why and nothing else.
+        if completed.status != 0 and not records(completed.output.splitlines()):
+            raise completed.failure(server.machine)
+
+
+def _line(label: str, text: str) -> str:
+    return f"{label:<{LABEL}}{text}"
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

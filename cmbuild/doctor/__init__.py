@@ -1,0 +1,1 @@
+"""What this machine has, what it lacks, and what each board can be used for here."""

@@ -1,0 +1,92 @@
+"""What of a board can be used on this machine: ways to run, flash and build, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from cmbuild.boards.board import Board
+from cmbuild.errors import CmbuildError, MissingTool
+from cmbuild.hardware.method import Way
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, cpu_flags, install_command
+from cmcompiler.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """A way to do something with a board.
+
+    Attributes:
+        name: as options have it: `qemu`, `probe-rs`, `gcc`.
+        title: for people.
+        place: the program, or what else it is done with; None if it cannot be used here.
+        problem: why it cannot.
+        hint: what would change that.
+        caveat: how what it shows differs from the board.
+        flags: of a compiler, for the board's best instruction set.
+    """
+
+    name: str
+    title: str
+    place: Path | None = None
+    problem: str | None = None
+    hint: str | None = None
+    caveat: str | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        return self.problem is None
+
+
+def runners(board: Board) -> Iterator[Means]:
+    """Its launchers."""
+    for each in board.launchers:
+        yield _tried(Means(each.name, each.title, caveat=each.caveat), each.find)
+
+
+def flashers(board: Board) -> Iterator[Means]:
+    """What gets firmware onto it."""
+    for method in board.flash.methods.values() if board.flash is not None else ():
+        yield _tried(Means(method.name, method.name), partial(method.find, Way()))
+
+
+def builders(board: Board) -> Iterator[Means]:
+    """Toolchains that build for it, its own first."""
+    others = () if board.toolchain == HOST else (n for n in CROSS if n != board.toolchain)
+    for name in (board.toolchain, *others):
+        yield _builder(name, Target(board.cpu, board.isas[0], board.fpu))
+
+
+def _builder(name: str, target: Target) -> Means:
+    tool = TOOLCHAINS[name].compiler
+    flags: tuple[str, ...] = ()
+    with suppress(MissingTool):  # CMake knows them
+        flags = () if name == HOST else tuple(cpu_flags(name, target))
+    place = tools.find_tool(tool)
+    if place is None:
+        problem = f"{tool.name} not found"
+        return Means(name, name, problem=problem, hint=install_command(tool), flags=flags)
+    version = tools.version(place, *tool.asking)
+    title = " ".join(filter(None, (name, version)))
+    if (wrong := tools.problem(tool, place, version)) is not None:
+        return Means(name, title, problem=wrong, hint=install_command(tool), flags=flags)
+    return Means(name, title, place, flags=flags)
+
+
+def _tried(means: Means, find: Callable[[], Path]) -> Means:
+    try:
+        place = find()
+    except CmbuildError as error:
+        return Means(
+            means.name,
+            means.title,
+            problem=error.message,
+            hint=error.hint,
+            caveat=means.caveat,
+        )
+    return Means(means.name, means.title, place, caveat=means.caveat)

@@ -1,0 +1,205 @@
+"""What this machine has of what cmbuild can use, and how to get the rest."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.board import Board
+from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.errors import CmbuildError
+from cmbuild.launchers.base import LauncherMissing
+from cmbuild.launchers.fvp import Fvp
+from cmbuild.toolchain import tools, versions
+from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS, install_command
+from cmbuild.toolchain.tools import Tool, pip_command
+
+SETUP_BYTES = 10 << 30
+"""Free disk that installing everything takes at its peak, downloads included."""
+_WORK_BYTES = 1 << 30
+
+
+class Status(Enum):
+    """What a component is good for on this machine."""
+
+    PRESENT = "present"
+    OPTIONAL = "optional"
+    """Not there, and only nice to have."""
+    MISSING = "missing"
+    UNUSABLE = "unusable"
+    """There, but too old or broken; `problem` says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Something that cmbuild can use.
+
+    Attributes:
+        name: of the program or Python package.
+        version: as it tells it; None if it is not there or does not tell.
+        path: the program, or the folder that holds the package; None if it is not there.
+        needed_by: what works with it alone, in words.
+        install: the command, or the words, that bring it.
+        problem: why it is unusable; else empty.
+    """
+
+    name: str
+    version: str | None
+    path: Path | None
+    status: Status
+    needed_by: str
+    install: str
+    problem: str = ""
+
+    @property
+    def is_lacking(self) -> bool:
+        return self.status in (Status.MISSING, Status.UNUSABLE)
+
+
+# What comes with the extra `export`, each with what stops without it.
+_EXPORT_PACKAGES = {
+    **dict.fromkeys(versions.EXPORT_PACKAGES, "export"),
+    "scikit-learn": "export of digits",
+    "pillow": "images as inputs",
+}
+
+
+def components() -> list[Component]:
+    """Everything, in the order in which people care. Broken boards are left out.
+
+    Takes a few tenths of a second: programs are asked side by side, and nothing big is imported.
+    """
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda probe: probe(), _probes()))
+
+
+def _probes() -> Iterator[Callable[[], Component]]:
+    boards = list(_readable_boards())
+    yield _python
+    for tool in (tools.ARM_GCC, tools.QEMU):
+        yield partial(_from_apt, tool)
+    for name in CROSS[1:]:
+        compiler = TOOLCHAINS[name].compiler
+        yield partial(_optional, compiler, install_command(compiler))
+    yield partial(_optional, tools.ARM_GXX, tools.install_command(tools.ARM_GXX))
+    yield from (partial(_simulator, title, boards) for title in _platforms(boards))
+    yield partial(_from_apt, tools.HOST_CC)
+    for tool in tools.FROM_PIP:
+        yield partial(_from_pip, tool)
+    for name, needed_by in _EXPORT_PACKAGES.items():
+        yield partial(_package, name, needed_by)
+    yield partial(_optional, tools.WEST, pip_command("zephyr"))
+    yield _git
+    yield _disk
+
+
+def _readable_boards() -> Iterator[Board]:
+    folders = board_folders()
+    for name in folders:
+        try:
+            yield find_board(name, folders)
+        except CmbuildError:
+            continue
+
+
+def _platforms(boards: list[Board]) -> list[str]:
+    """Titles of the Fixed Virtual Platforms that boards name."""
+    launchers = (launcher for board in boards for launcher in board.launchers)
+    return sorted({launcher.title for launcher in launchers if isinstance(launcher, Fvp)})
+
+
+def _python() -> Component:
+    return Component(
+        name="python",
+        version=platform.python_version(),
+        path=Path(sys.executable),
+        status=Status.PRESENT,
+        needed_by="everything",
+        install="",
+    )
+
+
+def _from_apt(tool: Tool) -> Component:
+    return _tool(tool, tools.install_command(tool))
+
+
+def _from_pip(tool: Tool) -> Component:
+    return _tool(tool, pip_command("build"))
+
+
+def _optional(tool: Tool, install: str) -> Component:
+    """A tool for those who ask for it: most can do without."""
+    found = _tool(tool, install)
+    missing = found.status is Status.MISSING
+    return replace(found, status=Status.OPTIONAL) if missing else found
+
+
+def _tool(tool: Tool, install: str) -> Component:
+    path = tools.find_tool(tool)
+    if path is None:
+        return Component(tool.name, None, None, Status.MISSING, tool.needed_by, install)
+    version = tools.version(path, *tool.asking)
+    problem = tools.problem(tool, path, version) or ""
+    status = Status.UNUSABLE if problem else Status.PRESENT
+    return Component(tool.name, version, path, status, tool.needed_by, install, problem)
+
+
+def _simulator(title: str, boards: list[Board]) -> Component:
+    """A simulator that nothing needs, because boards that have it can do without."""
+    users = {b.name: each for b in boards for each in b.launchers if each.title == title}
+    needed_by = ", ".join(users)
+    try:
+        path = next(iter(users.values())).find()
+    except LauncherMissing as missing:
+        return Component(title, None, None, Status.OPTIONAL, needed_by, missing.hint or "")
+    return Component(title, tools.version(path), path, Status.PRESENT, needed_by, "")
+
+
+def _package(name: str, needed_by: str) -> Component:
+    install = pip_command("export")
+    try:
+        found = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return Component(name, None, None, Status.MISSING, needed_by, install)
+    place = Path(str(found.locate_file("")))
+    return Component(name, found.version, place, Status.PRESENT, needed_by, install)
+
+
+def _git() -> Component:
+    path = tools.find("git")
+    return Component(
+        name="git",
+        version=tools.version(path) if path else None,
+        path=path,
+        status=Status.PRESENT if path else Status.OPTIONAL,
+        needed_by=tools.GIT.needed_by,
+        install=tools.install_command(tools.GIT),
+    )
+
+
+def _disk() -> Component:
+    """The disk that holds the cache: room for builds, and for the export packages if they lack."""
+    place = paths.cache()
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    complete = versions.package("executorch") is not None
+    enough = free >= (_WORK_BYTES if complete else SETUP_BYTES)
+    return Component(
+        name="disk",
+        version=f"{free / 1e9:.1f} GB free",
+        path=place,
+        status=Status.PRESENT if enough else Status.UNUSABLE,
+        needed_by="builds" if complete else "installing everything (10 GB)",
+        install="cmbuild clean --cache",
+        problem="" if enough else "nearly full" if complete else "less than 10 GB",
+    )

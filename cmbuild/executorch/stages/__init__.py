@@ -1,0 +1,1 @@
+"""The stages that build and run ExecuTorch's own runtime."""

@@ -1,0 +1,168 @@
+"""upstream, operators: ExecuTorch's libraries for a core, and the registration of a program's
+operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.executorch import building, registration
+from cmbuild.executorch.building import Parts
+from cmbuild.executorch.checkout import Checkout
+from cmbuild.executorch.families import PRIMITIVE, Family, assign
+from cmbuild.executorch.runtime import Runtime
+from cmbuild.executorch.stages.checkout import CheckoutCheck
+from cmbuild.executorch.stages.runner import LoadedProgram
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.library import Library, toolchain_parts
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.report.text import plural
+
+# What of a checkout is compiled, or says how.
+_SOURCES = (
+    "CMakeLists.txt",
+    "backends/cortex_m",
+    "codegen",
+    "extension/data_loader",
+    "kernels",
+    "runtime",
+    "schema",
+    "shim_et/xplat/executorch/build",
+    "third-party/CMakeLists.txt",
+    "tools/cmake",
+    "version.txt",
+)
+
+
+class Operators(Stage):
+    """The registration, in the build folder of model and board."""
+
+    kind = Kind.OPERATORS
+    verb = "generated"
+
+    def __init__(
+        self, plan: LoadedProgram, check: CheckoutCheck, session: Session, folder: Path
+    ) -> None:
+        self.name = plan.name
+        self.subject = f"registration for {plan.source.name}"
+        self.after = (plan, check)
+        self._plan = plan
+        self._check = check
+        self._session = session
+        self._folder = folder
+
+    @property
+    def checkout(self) -> Checkout:
+        return self._check.checkout
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of all operators of the program, each once."""
+        return self._plan.operators
+
+    @cached_property
+    def families(self) -> Mapping[Family, tuple[str, ...]]:
+        """
+        Raises:
+            NoKernel: the checkout declares no such operator.
+        """
+        return assign(self.checkout.root, self.names)
+
+    @property
+    def parts_needed(self) -> Parts:
+        """What of the checkout the program needs."""
+        registered = sum(map(len, self.families.values()))
+        primitives = any(name.startswith(f"{PRIMITIVE}::") for name in self.names)
+        return Parts.of(self.families, registered, primitives)
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        return registration.generated(self.families, self.entry.folder)
+
+    def parts(self) -> Mapping[str, Value]:
+        root = self.checkout.root
+        return {
+            "operators": {family.name: names for family, names in self.families.items()},
+            "declarations": [root / family.declarations for family in self.families],
+            "generator": root / "codegen",
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "operators")
+
+    def check(self) -> None:
+        """Raises NoGenerator."""
+        registration.check_generator()
+
+    def make(self, folder: Path) -> None:
+        registration.generate(self.checkout, self.families, self._session.processes, folder)
+
+    def summary(self) -> str:
+        return f"{plural(len(self.names), 'operator')} of {self._plan.source.name}"
+
+
+class ExecutorchLibraries(Stage):
+    """The libraries for a core, for all programs with the same needs; in the cache of the user."""
+
+    kind = Kind.UPSTREAM
+    verb = "built"
+    shared = True
+
+    def __init__(self, operators: Operators, library: Library, folder: Path) -> None:
+        """
+        Args:
+            library: our own, with the same core and toolchain.
+            folder: of all these libraries, in the cache.
+        """
+        self.name = operators.name
+        self.subject = f"{library.subject}, for {operators.name}"
+        self.after = (operators,)
+        self.operators = operators
+        self._library = library
+        self._folder = folder
+
+    def parts(self) -> Mapping[str, Value]:
+        checkout, needed = self.operators.checkout, self.operators.parts_needed
+        return toolchain_parts(self._library.toolchain, self._library.target) | {
+            "sources": [checkout.root / name for name in _SOURCES],
+            "cmsis-nn": checkout.cmsis_nn,
+            "options": {
+                name: value
+                for name, value in building.options(checkout, needed).items()
+                if name != "CMSIS_NN_LOCAL_PATH"
+            },
+            "targets": needed.targets,
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / f"{self._library.name}-{self.fingerprint[:16]}")
+
+    @property
+    def runtime(self) -> Runtime:
+        operators = self.operators
+        return building.built(operators.checkout, operators.parts_needed, self.entry.folder)
+
+    def check(self) -> None:
+        """
+        Raises:
+            NoCompiler: there is none for C++, or it lacks the library.
+        """
+        if not self._library.is_host:
+            building.check_compiler()
+
+    def make(self, folder: Path) -> None:
+        building.build(
+            self.operators.checkout,
+            self.operators.parts_needed,
+            self._library.builder,
+            folder,
+        )
+
+    def summary(self) -> str:
+        families = ", ".join(family.name for family in self.operators.families)
+        return f"{self._library.subject}: {families or 'no'} kernels"

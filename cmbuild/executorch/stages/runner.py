@@ -1,0 +1,167 @@
+"""plan, pools and runner, where ExecuTorch's own runtime is the executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from cmbuild import paths
+from cmbuild.boards.board import Board
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.executorch.runtime import Pools
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.execution import Interface, Request, execute, time_limit
+from cmbuild.launchers.selection import choose
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.library import Library
+from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.runner import SOURCES, Runner
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.report.text import size
+from cmbuild.toolchain.cmake import check_sizes
+
+if TYPE_CHECKING:
+    from cmbuild.executorch.stages.libraries import ExecutorchLibraries
+
+_RECORD = "pools.json"
+
+
+class LoadedProgram(Plan):
+    """A program with the tables that ExecuTorch's runtime is run by."""
+
+    verb = "read"
+
+    def parts(self) -> Mapping[str, Value]:
+        return {**super().parts(), "executor": "executorch"}
+
+    @cached_property
+    def operators(self) -> tuple[str, ...]:
+        """Full names, each once."""
+        return tuple(dict.fromkeys(self.source.operators()))
+
+    def make(self, folder: Path) -> None:
+        from cmcompiler.emit.executorch import emit_loaded
+        from cmcompiler.plan.executorch import make_loaded_plan
+
+        graph, method = self.source.graph(), self.source.chosen()
+        plan = make_loaded_plan(method, graph, self.isa)
+        program = self.source.read()
+        if self.board is not None:
+            check_sizes(self.board, constants=len(program), arena=plan.arena_bytes)
+        emit_loaded(plan, self.isa, folder, program, self.source.name)
+
+
+class PoolsRecord(BaseModel):
+    """pools.json: bytes that a dry run has used at most."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: int
+    temporary: int
+
+
+class LoadedRunner(Runner):
+    """The image that loads a program; or, without pools, the one of the dry run."""
+
+    def __init__(
+        self,
+        plan: LoadedProgram,
+        library: Library,
+        board: Board,
+        folder: Path,
+        *,
+        libraries: ExecutorchLibraries,
+        pools: PoolSizes | None = None,
+    ) -> None:
+        super().__init__(plan, library, board, folder)
+        self.executor = "executorch"
+        self.after = (plan, library, libraries, *([] if pools is None else [pools]))
+        self._libraries = libraries
+        self._pools = pools
+
+    def parts(self) -> Mapping[str, Value]:
+        return {
+            **super().parts(),
+            "registration": [source.parent for source in self._libraries.operators.sources],
+            "libraries": self._libraries.entry.folder,
+            "headers": self._libraries.fingerprint,
+            "pools": None if self._pools is None else self._pools.record.model_dump(),
+        }
+
+    @property
+    def kernels(self) -> Set[str]:
+        """None: the image looks for them itself, and names those that it does not find."""
+        return frozenset()
+
+    def options(self) -> Sequence[str]:
+        pools = None if self._pools is None else Pools(**self._pools.record.model_dump())
+        return self._libraries.runtime.cmake(self._libraries.operators.sources, pools)
+
+
+class PoolSizes(Stage):
+    """How large the pools must be: found by one inference in all the memory that there is."""
+
+    kind = Kind.POOLS
+    verb = "measured"
+
+    def __init__(
+        self, dry: LoadedRunner, launcher: str | None, session: Session, folder: Path
+    ) -> None:
+        """
+        Args:
+            dry: the runner without pools; it is not a stage of its own.
+            launcher: its name; the best that this machine has if None.
+        """
+        self.name = dry.name
+        self.subject = f"dry run of {dry.subject}"
+        self.after = dry.after
+        self._dry = dry
+        self._launcher = launcher
+        self._session = session
+        self._folder = folder
+
+    @cached_property
+    def launcher(self) -> Launcher:
+        return choose(self._dry.board, self._launcher)
+
+    @cached_property
+    def record(self) -> PoolsRecord:
+        return PoolsRecord.model_validate_json((self.entry.folder / _RECORD).read_bytes())
+
+    def parts(self) -> Mapping[str, Value]:
+        runtime = paths.runtime()
+        return {**self._dry.parts(), "runner": [runtime / name for name in SOURCES]}
+
+    def check(self) -> None:
+        """Raises LauncherMissing."""
+        self.launcher  # noqa: B018
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "pools")
+
+    def make(self, folder: Path) -> None:
+        self.__dict__.pop("record", None)
+        image = self._dry.link(folder / "build")
+        plan = self._dry.plan.record
+        zeros = [bytes(port.place.bytes) for port in plan.inputs]
+        execution = execute(
+            self.launcher,
+            self._session.processes,
+            image,
+            Interface.of(plan),
+            Request([zeros], profiled=0),
+            folder=folder / "streams",
+            timeout=time_limit(plan.macs, 1),
+            log=folder / "dry-run.txt",
+        )
+        used = {pool.name: pool.used for pool in execution.pools}
+        (folder / _RECORD).write_text(PoolsRecord.model_validate(used).model_dump_json())
+
+    def summary(self) -> str:
+        return f"method {size(self.record.method)}, temporary {size(self.record.temporary)}"

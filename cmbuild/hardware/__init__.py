@@ -1,0 +1,1 @@
+"""Real boards: flashing them, and the serial protocol of their runner."""

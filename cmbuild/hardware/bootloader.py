@@ -1,0 +1,149 @@
+"""Boards whose boot loader shows itself as a volume, and takes a UF2 file that is copied there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.errors import Failed, Interrupted, Missing, UsageError
+from cmbuild.hardware.method import Method, Way, Work
+from cmbuild.hardware.volumes import volumes
+from cmbuild.image.products import Uf2Format, check_uf2
+from cmbuild.process import Processes
+from cmbuild.report.text import size
+
+INFO = "INFO_UF2.TXT"
+
+_CHUNK = 64 * 1024
+_PERIOD = 0.1  # seconds between looks at a volume that is to disappear
+
+
+class NoVolume(Missing):
+    template = "no volume {label} is there"
+    hint = "hold the board's button BOOTSEL while you plug it in, and let the volume be mounted"
+
+
+class SeveralVolumes(UsageError):
+    template = "several boards wait for a file: {volumes}"
+    hint = "--volume FOLDER says which one to flash"
+
+
+class WrongVolume(UsageError):
+    template = "{volume} is no boot loader of a board {wanted}: {problem}"
+
+
+class CopyFailed(Failed):
+    template = "{volume}: {problem} after {done} of {total}"
+    hint = "the board keeps waiting until it has a whole file: plug it in again and repeat"
+
+
+class NotTaken(Failed):
+    template = "{volume} did not restart within {seconds:g} s of getting the whole file"
+    hint = "plug the board in again; another UF2 file would show whether the board is at fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Bootloader(Method):
+    """A UF2 boot loader.
+
+    Attributes:
+        volume: label of its volume.
+        board_id: that it gives in INFO_UF2.TXT.
+        form: what files it takes.
+    """
+
+    name = "uf2"
+    limit = 30.0  # boards restart within a second; a desktop may notice late
+
+    volume: str
+    board_id: str
+    form: Uf2Format
+
+    def find(self, way: Way) -> Path:
+        found = [way.volume] if way.volume is not None else volumes(self.volume)
+        if not found:
+            raise NoVolume(label=self.volume)
+        if len(found) > 1:
+            raise SeveralVolumes(volumes=", ".join(map(str, found)))
+        self._check_info(found[0])
+        return found[0]
+
+    def describe(self, work: Work) -> Sequence[str]:
+        file = work.image.with_suffix(".uf2")
+        flashed = size(check_uf2(file, work.board, self.form))
+        place, missing = f"the volume {self.volume}", []
+        try:
+            place = str(self.find(work.way))
+        except NoVolume as error:
+            missing.append(f"but {error.message}: {error.hint}")
+        return [
+            f"copy {file} to {place}: {flashed} of flash",
+            f"wait up to {work.timeout:g} s for the board to restart",
+            *missing,
+        ]
+
+    def flash(self, work: Work, processes: Processes) -> str:
+        file = work.image.with_suffix(".uf2")
+        check_uf2(file, work.board, self.form)
+        volume = self.find(work.way)
+        _copy(file.read_bytes(), volume / file.name.upper(), processes)
+        self._wait(volume, work.timeout, processes)
+        return str(volume)
+
+    def _check_info(self, volume: Path) -> None:
+        wanted = self.board_id
+        try:
+            info = (volume / INFO).read_text(errors="replace")
+        except OSError as error:
+            problem = f"{INFO}: {(error.strerror or str(error)).lower()}"
+            raise WrongVolume(volume=volume, wanted=wanted, problem=problem) from error
+        match = re.search(r"^Board-ID:\s*(.+?)\s*$", info, re.MULTILINE)
+        if match is None or match[1] != wanted:
+            says = "has no Board-ID" if match is None else f"says Board-ID: {match[1]}"
+            raise WrongVolume(volume=volume, wanted=wanted, problem=f"{INFO} {says}")
+
+    def _wait(self, volume: Path, timeout: float, processes: Processes) -> None:
+        deadline = time.monotonic() + timeout
+        while _is_there(volume):
+            if processes.is_ended:
+                raise Interrupted()
+            if time.monotonic() > deadline:
+                raise NotTaken(volume=volume, seconds=timeout)
+            time.sleep(_PERIOD)
+
+
+def _copy(data: bytes, target: Path, processes: Processes) -> None:
+    """Writes a file to the volume, under its own name at once: a boot loader sees blocks, not
+    names, and starts what it got only when all blocks are there, so that half a file does no harm.
+
+    The volume may be gone before the last call returns, as the board restarts with the last block:
+    an error then is none; whether the board did restart shows afterwards.
+    """
+    written = 0
+    try:
+        with target.open("wb", buffering=0) as stream:
+            while written < len(data):
+                if processes.is_ended:
+                    raise Interrupted()
+                written += stream.write(data[written : written + _CHUNK])
+                os.fsync(stream.fileno())
+    except OSError as error:
+        if written < len(data) or error.errno == errno.ENOSPC:
+            what = "it is full" if error.errno == errno.ENOSPC else "it disappeared"
+            if _is_there(target.parent) and error.errno != errno.ENOSPC:
+                what = (error.strerror or str(error)).lower()
+            raise CopyFailed(
+                volume=target.parent, problem=what, done=size(written), total=size(len(data))
+            ) from error
+
+
+def _is_there(volume: Path) -> bool:
+    try:
+        return (volume / INFO).exists()
+    except OSError:  # between unplugged and unmounted
+        return False

@@ -1,0 +1,194 @@
+"""A run of the image on a board: the host answers what the board asks, until it says the end."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from cmbuild.errors import Failed, Interrupted, TimedOut
+from cmbuild.hardware import frames
+from cmbuild.hardware.messages import Kind, Malformed, Message
+from cmbuild.hardware.port import Port
+from cmbuild.hardware.streams import Streams
+from cmbuild.image.elf import loaded
+from cmbuild.image.products import ERASED, flat
+from cmbuild.launchers.console import records
+
+# A board greets four times a second while nobody answers; one that is busy with a run whose host is
+# gone starts anew within ten.
+GREETING_SECONDS = 15.0
+
+_NUDGE_SECONDS = 1.0
+_ALIGNMENT = 16
+_IDENTITY = 16  # characters that it has at least
+
+
+class NoGreeting(Failed):
+    template = "no board greets at {port} within {seconds:g} s: {heard}"
+    hint = "{advice}; what came in is in {log}"
+
+
+class OtherImage(Failed):
+    template = "the board at {port} runs another image: {found!r}, not {image}"
+    hint = "`cmbuild flash` puts the right one there; what came in is in {log}"
+
+
+class Restarted(Failed):
+    template = "the board at {port} restarted in the middle of the run: {greeting!r}"
+    hint = "its watchdog ends what takes too long, as does a weak supply; the log is {log}"
+
+
+def image_words(data: bytes) -> Iterator[tuple[str, ...]]:
+    """Bytes and CRC-32, as a record of the runner has them: of the data, and of as much erased
+    flash after it as aligns what would follow.
+    """
+    for size in range(len(data), len(data) + _ALIGNMENT):
+        yield f"{size:x}", f"{zlib.crc32(data.ljust(size, ERASED)):x}"
+
+
+class Conversation:
+    """The host's side of one run, or of a greeting alone.
+
+    Args:
+        log: gets what the board prints, as text.
+        path: of the log, for errors.
+        is_ended: whether somebody wants all work to end.
+    """
+
+    def __init__(self, port: Port, log: IO[str], path: Path, is_ended: Callable[[], bool]) -> None:
+        self._port = port
+        self._log = log
+        self._path = path
+        self._is_ended = is_ended
+        self._decoder = frames.Decoder()
+        self._complaint: str | None = None
+
+    def greeting(self, seconds: float = GREETING_SECONDS) -> Message:
+        """Waits for the board to say what it is; the board then waits for the answer.
+
+        Raises:
+            NoGreeting: telling silence, garbage, and other versions apart.
+            PortLost, Interrupted.
+        """
+        deadline = time.monotonic() + seconds
+        nudge = 0.0
+        while time.monotonic() < deadline:
+            for message in self._receive():
+                if message.kind is Kind.GREETING:
+                    return message
+                if time.monotonic() >= nudge:  # it is in the middle of a run of somebody else's
+                    self._send(Message(Kind.RESTART, message.number))
+                    nudge = time.monotonic() + _NUDGE_SECONDS
+        raise NoGreeting(
+            port=self._port.name, seconds=seconds, log=self._path, **self._impression()
+        )
+
+    def check(self, greeting: Message, image: Path) -> None:
+        """
+        Args:
+            image: which holds the identity that it greets with, and what it has summed up.
+
+        Raises:
+            OtherImage: the board runs another one.
+        """
+        said = {record.kind: record.words for record in records(greeting.text.splitlines())}
+        identity = (said.get("runner") or ("",))[-1]
+        is_this = len(identity) >= _IDENTITY and identity.encode() in image.read_bytes()
+        if is_this and "image" in said:
+            is_this = said["image"] in image_words(flat(loaded(image)))
+        if not is_this:
+            found = " ".join(greeting.text.split())
+            raise OtherImage(port=self._port.name, found=found, image=image, log=self._path)
+
+    def serve(self, greeting: Message, streams: Streams, timeout: float) -> int:
+        """Answers a greeting, and all that the board asks from then on, until it says the end.
+
+        Returns: the image's exit status.
+
+        Raises:
+            Restarted: it greets again.
+            TimedOut, PortLost, Interrupted.
+        """
+        deadline = time.monotonic() + timeout
+        self._print(greeting.text)
+        answer = Message(Kind.DONE, greeting.number)
+        self._send(answer)
+        is_under_way = False
+        while time.monotonic() < deadline:
+            for message in self._receive():
+                if message.kind is Kind.GREETING:
+                    if is_under_way:
+                        raise Restarted(
+                            port=self._port.name, greeting=message.text.strip(), log=self._path
+                        )
+                    self._send(answer)  # it did not hear the first
+                    continue
+                is_under_way = True
+                try:
+                    if message.number != answer.number:  # else the answer was lost
+                        answer = self._answer(message, streams)
+                    self._send(answer)
+                    if message.kind is Kind.END:
+                        return message.status
+                except Malformed as error:
+                    self._note(str(error))
+        raise TimedOut(name=f"the board at {self._port.name}", seconds=timeout, log=self._path)
+
+    def _answer(self, message: Message, streams: Streams) -> Message:
+        body, is_done = b"", True
+        if message.kind is Kind.READ:
+            data = streams.read(*message.range)
+            if data is not None:
+                return Message(Kind.DATA, message.number, data)
+            is_done = False
+        elif message.kind is Kind.APPEND:
+            is_done = streams.append(*message.addition)
+        elif message.kind is Kind.PRINT:
+            self._print(message.text)
+        elif message.kind is Kind.END:
+            self._note(f"status {message.status}")
+        else:
+            raise Malformed(f"the board sends an answer: {message.kind.name}")
+        return Message(Kind.DONE if is_done else Kind.REFUSED, message.number, body)
+
+    def _receive(self) -> list[Message]:
+        """The messages that came in just now."""
+        if self._is_ended():
+            raise Interrupted()
+        messages = []
+        broken = self._decoder.broken
+        for data in self._decoder.feed(self._port.read()):
+            try:
+                messages.append(Message.unpack(data))
+            except Malformed as error:
+                self._complaint = str(error)
+                self._note(self._complaint)
+        if self._decoder.broken > broken:
+            self._note("bytes that are no message")
+        return messages
+
+    def _send(self, message: Message) -> None:
+        self._port.write(frames.encode(message.pack()))
+
+    def _print(self, text: str) -> None:
+        self._log.write(text if text.endswith("\n") else f"{text}\n")
+        self._log.flush()
+
+    def _note(self, text: str) -> None:
+        """What the host has to say in the log."""
+        self._print(f"-- {text}")
+
+    def _impression(self) -> dict[str, str]:
+        """What it is that was heard instead of a greeting, and what to do about it."""
+        if self._complaint is not None:
+            return {"heard": self._complaint, "advice": "`cmbuild flash` puts this version there"}
+        if self._decoder.bytes == 0:
+            advice = "see that its power and wires are right (TX to RX), and that it is flashed"
+            return {"heard": "silence", "advice": advice}
+        return {
+            "heard": f"{self._decoder.bytes} bytes, and no message among them",
+            "advice": f"see that this is the board's port, and that it talks at {self._port.baud}",
+        }

@@ -1,0 +1,1 @@
+"""Firmware images: ELF files, sizes, checks before a launch, files for programmers."""

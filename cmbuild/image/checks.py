@@ -1,0 +1,110 @@
+"""What must hold of an image before it is executed: told in a line, where it would lock up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cmbuild.boards.board import Board, Region
+from cmbuild.errors import Failed
+from cmbuild.image import elf
+from cmbuild.launchers.base import Launcher
+
+ALIGNMENT = 16
+"""Of a program's constants and arena: struct cm_context of cmrt/program.h. MVE's vector loads fault
+on less on silicon, though not in QEMU.
+"""
+
+_STACK_ALIGNMENT = 8  # Procedure Call Standard for the Arm Architecture, "Stack constraints"
+
+
+class OutsideMemory(Failed):
+    template = "{what} of {image} is at 0x{start:08x}–0x{end:08x}, where {place} has no memory"
+    hint = "`cmbuild boards {board}` shows its memory; link script and board.toml must agree"
+
+
+class Misaligned(Failed):
+    template = "{what} of {image} is at 0x{start:08x}, which is not aligned to {alignment} bytes"
+    hint = "the link script of {board} must keep the alignment of its input sections"
+
+
+class BadReset(Failed):
+    template = "{image} starts at 0x{start:08x}, where it has no Thumb code"
+    hint = "the second word of the section .vectors must be the address of cm_reset, plus one"
+
+
+class LacksKernels(Failed):
+    template = "{image} has no {kernels}, which the program calls"
+    hint = "the image is not of this program, or its library not of this runtime: `cmbuild clean`"
+
+
+def check_image(image: Path, board: Board, launcher: Launcher, kernels: Iterable[str]) -> None:
+    """Everything about an image that is about to be executed.
+
+    Args:
+        kernels: names of those that the program calls, without `cm_`.
+
+    Raises:
+        OutsideMemory, Misaligned, BadReset, LacksKernels, NoVectors.
+    """
+    check_kernels(image, kernels)
+    if board.layout is None:
+        return
+    check_placement(image, board)
+    if launcher.memory is not None:
+        _check_memory(image, board, launcher.title, launcher.memory)
+    check_alignment(image, board)
+
+
+def check_kernels(image: Path, kernels: Iterable[str]) -> None:
+    """Raises LacksKernels if one of them is no function of the image."""
+    wanted = {f"cm_{kernel}" for kernel in kernels}
+    if missing := sorted(wanted - elf.functions(image)):
+        raise LacksKernels(image=image, kernels=", ".join(missing))
+
+
+def check_placement(image: Path, board: Board) -> None:
+    """Whether all that is loaded, and the first stack, lies in the board's memory.
+
+    Raises:
+        OutsideMemory: naming the first thing that does not.
+        Misaligned: the stack.
+        BadReset, NoVectors: it cannot start.
+    """
+    if board.layout is None:
+        return
+    top, reset = elf.vectors(image)
+    if top % _STACK_ALIGNMENT:
+        raise Misaligned(
+            what="the stack", image=image, start=top, alignment=_STACK_ALIGNMENT, board=board.name
+        )
+    _check_memory(image, board, board.name, tuple(board.regions.values()))
+    code = (s for s in elf.segments(image) if s.loaded)
+    if not reset & 1 or not any(s.address <= reset < s.address + s.loaded for s in code):
+        raise BadReset(image=image, start=reset & ~1)
+
+
+def check_alignment(image: Path, board: Board) -> None:
+    """Raises Misaligned if weights or arena are not aligned as every kernel relies on."""
+    for name, what in ((".weights", "the section .weights"), (".arena", "the arena")):
+        start = elf.section_address(image, name)
+        if start is not None and start % ALIGNMENT:
+            raise Misaligned(
+                what=what, image=image, start=start, alignment=ALIGNMENT, board=board.name
+            )
+
+
+def _check_memory(image: Path, board: Board, place: str, memory: Sequence[Region]) -> None:
+    def check(what: str, start: int, size: int) -> None:
+        if not any(region.holds(start, size) for region in memory):
+            end = start + size
+            raise OutsideMemory(
+                what=what, image=image, start=start, end=end, place=place, board=board.name
+            )
+
+    for segment in elf.segments(image):
+        for start, size in ((segment.address, segment.size), (segment.physical, segment.loaded)):
+            if size:
+                check("a segment", start, size)
+    top = elf.vectors(image).stack
+    check("the stack", top - board.stack, board.stack)

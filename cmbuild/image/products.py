@@ -1,0 +1,97 @@
+"""The files that programmers of boards take, made from an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.boards.board import Board, Memory
+from cmbuild.errors import Failed
+from cmbuild.image import intel_hex, uf2
+from cmbuild.image.elf import entry, loaded
+
+PRODUCTS = (".bin", ".hex", ".uf2")
+
+ERASED = b"\xff"
+"""What flash holds where nothing was written."""
+
+
+class OutsideFlash(Failed):
+    template = "{name} has {size:,} bytes for 0x{address:08x}, where {board} has no flash"
+    hint = "`cmbuild boards {board}` shows its memory"
+
+
+class WrongFamily(Failed):
+    template = "{name} is for devices of family 0x{found:08x}; {board} is of 0x{family:08x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Uf2Format:
+    """What makes a UF2 file right for a board.
+
+    Attributes:
+        family: which devices shall take it.
+        ignored_block: address of a first block that the board ignores, or None.
+    """
+
+    family: int
+    ignored_block: int | None = None
+
+
+def write_products(image: Path, board: Board) -> None:
+    """Puts `.bin`, `.hex` and, for a board that takes it, `.uf2` beside an ELF file.
+
+    Raises:
+        OutsideFlash: the image has bytes that are not for the board's flash.
+    """
+    if board.flash is None:
+        return
+    segments = sorted(loaded(image))
+    check_addresses(image.name, [(address, len(data)) for address, data in segments], board)
+    image.with_suffix(".bin").write_bytes(flat(segments))
+    image.with_suffix(".hex").write_text(intel_hex.encode(segments, entry(image)))
+    if board.flash.uf2 is not None:
+        form = board.flash.uf2
+        image.with_suffix(".uf2").write_bytes(uf2.encode(segments, form.family, form.ignored_block))
+
+
+def check_uf2(file: Path, board: Board, form: Uf2Format) -> int:
+    """Whether a UF2 file is whole and for this board's flash.
+
+    Returns: bytes of flash that it writes.
+
+    Raises:
+        BrokenUf2, WrongFamily, OutsideFlash.
+    """
+    blocks = [b for b in uf2.decode(file.read_bytes(), file.name) if not b.is_ignored]
+    for block in blocks:
+        if block.family != form.family:
+            raise WrongFamily(
+                name=file.name, found=block.family, board=board.name, family=form.family
+            )
+    # A page's gaps are filled: the end of the last one may be behind the image, never behind flash.
+    check_addresses(file.name, [(block.address, uf2.PAGE) for block in blocks], board)
+    return uf2.PAGE * len(blocks)
+
+
+def check_addresses(name: str, places: Sequence[tuple[int, int]], board: Board) -> None:
+    """Whether all places, each an address and a number of bytes, lie in the board's flash.
+
+    Raises:
+        OutsideFlash: naming the first that does not.
+    """
+    for address, size in places:
+        region = board.region_at(address, size)
+        if region is None or region.kind is not Memory.FLASH:
+            raise OutsideFlash(name=name, size=size, address=address, board=board.name)
+
+
+def flat(segments: Sequence[tuple[int, bytes]]) -> bytes:
+    """All bytes from the first to the last; ERASED where there is none."""
+    start = min(address for address, _ in segments)
+    end = max(address + len(data) for address, data in segments)
+    flat = bytearray(ERASED * (end - start))
+    for address, data in segments:
+        flat[address - start : address - start + len(data)] = data
+    return bytes(flat)

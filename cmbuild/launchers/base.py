@@ -1,0 +1,196 @@
+"""What every launcher does: run an image, then demand proof that it came to its end."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from cmbuild.errors import Failed, Missing
+from cmbuild.image import elf
+from cmbuild.launchers.console import PREFIX, Record, records
+from cmbuild.launchers.fault import Fault, fault
+from cmbuild.process import Completed, Processes
+
+if TYPE_CHECKING:
+    from cmbuild.boards.board import Region
+
+
+class LauncherMissing(Missing):
+    template = "{launcher} not found"
+
+
+class Silent(Failed):
+    template = "{machine} printed nothing and {outcome}"
+    hint = "an image says what it is as soon as it runs: this one did not start; see {log}"
+
+
+class EndedEarly(Failed):
+    template = "{machine} {outcome} before the image had come to its end: {detail}"
+    hint = "the whole output is in {log}"
+
+
+class Refused(Failed):
+    template = "{machine}: {reason}"
+    hint = "the whole output is in {log}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An image that ran to its proper end.
+
+    Attributes:
+        records: what it reported.
+        seconds: wall time.
+        log: all that it and the simulator printed.
+    """
+
+    records: tuple[Record, ...]
+    seconds: float
+    log: Path
+
+
+class Launcher(ABC):
+    """A way to get an image executed. Subclasses are frozen dataclasses of the board's parameters.
+
+    Attributes:
+        name: its key in a board's descriptor.
+        caveat: how what it runs on differs from the board; shown wherever a number of it is.
+    """
+
+    name: ClassVar[str]
+    caveat: str | None = None
+
+    @property
+    def provenance(self) -> str:
+        """How it counts instructions, for people."""
+        return "not counted"
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the image runs on, for people: `QEMU mps3-an547`."""
+
+    @property
+    def memory(self) -> Sequence[Region] | None:
+        """The memory that it has; None where that is the board's own, or not known."""
+        return None
+
+    @abstractmethod
+    def find(self) -> Path:
+        """The program that executes images, or the port that a board is at.
+
+        Raises:
+            LauncherMissing: it is not on this machine; the hint says how to get it.
+        """
+
+    def instructions(self, ticks: int) -> int | None:
+        """Ticks of the board's clock as instructions; None where they do not tell."""
+        return None
+
+    @property
+    def seconds_per_byte(self) -> float:
+        """How long it takes to hand a byte of input or output over, where that counts."""
+        return 0.0
+
+    @property
+    def unit(self) -> str:
+        """What `instructions` counts; hardware counts `cycles`."""
+        return "instructions"
+
+    @abstractmethod
+    def run(
+        self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
+    ) -> Run:
+        """Executes an image to its end.
+
+        Args:
+            image: the ELF file.
+            folder: private working folder, where the image's streams are files.
+            timeout: seconds after which it is stopped.
+            log: gets all that is printed; kept.
+
+        Raises:
+            LauncherMissing, TimedOut, Interrupted.
+            Fault: the image ran into a fault; says where.
+            Silent, EndedEarly: it ended without the proof of a proper end.
+            Refused: it ended properly, but says that it could not do its work.
+        """
+
+
+class ProgramLauncher(Launcher):
+    """A launcher that is a program on this machine, which executes the image."""
+
+    @abstractmethod
+    def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
+        """The command line that executes an image whose streams are the files of a folder."""
+
+    def environment(self) -> Mapping[str, str]:
+        """Variables that the program needs."""
+        return {}
+
+    def run(
+        self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
+    ) -> Run:
+        program = self.find()
+        completed = processes.run(
+            self.command(program, image.absolute(), folder.absolute(), timeout),
+            cwd=folder,
+            log=log,
+            timeout=timeout,
+            env=self.environment(),
+            check=False,
+            name=self.title,
+        )
+        return conclude(self.title, image, completed)
+
+
+class Debuggable(ProgramLauncher):
+    """A launcher whose program has a gdb server."""
+
+    @abstractmethod
+    def debug_command(self, program: Path, image: Path, folder: Path, port: int) -> list[str]:
+        """The command line that loads an image and waits for gdb before its first instruction.
+
+        Args:
+            port: on this machine, where gdb will connect.
+        """
+
+
+def conclude(machine: str, image: Path, completed: Completed) -> Run:
+    """What a process that executed an image proved. Exit status alone proves nothing: a simulator
+    reduces the guest's status modulo 256, or ends with 0 whatever happened.
+    """
+    lines = completed.log.read_text(errors="replace").splitlines()
+    found = records(lines)
+    outcome = "ended" if completed.status == 0 else completed.outcome
+    said: dict[str, object] = {"machine": machine, "outcome": outcome, "log": completed.log}
+    if any(record.kind == "fault" for record in found):
+        raise fault(machine, found, elf.Symbols.read(image), image, completed.log)
+    if report := _sanitizer(lines):
+        raise Fault(machine=machine, what=report, image=image, log=completed.log)
+    for record in found:
+        if record.kind == "error":
+            raise Refused(reason=" ".join(record.words), **said)
+    status = found[-1].status if found else None
+    if status is None:
+        rest = [line for line in lines if line.strip() and not line.startswith(PREFIX)]
+        if not found and not rest:
+            raise Silent(**said)
+        complaints = [line for line in rest if re.search("error|fatal", line, re.IGNORECASE)]
+        last = f"its last record is {found[-1].kind!r}" if found else rest[-1]
+        raise EndedEarly(detail=(complaints or [last])[0], **said)
+    if status != 0 or completed.status != 0:
+        raise EndedEarly(detail=f"the image's status is {status}", **said)
+    return Run(found, completed.seconds, completed.log)
+
+
+def _sanitizer(lines: Sequence[str]) -> str | None:
+    """The one line that a sanitizer's report is about."""
+    for line in lines:
+        if line.startswith("SUMMARY: ") and "Sanitizer" in line:
+            return line.removeprefix("SUMMARY: ")
+    return next((line for line in lines if ": runtime error: " in line), None)

@@ -1,0 +1,180 @@
+"""A board as its bare memory map: executes an image in Unicorn, with semihosting for its input and
+output. `python -m cmbuild.launchers.emulator` is what the launcher `unicorn` starts.
+
+Faults end it with the records that the image's own handler would have printed, as Unicorn delivers
+no exceptions to the core. There is no clock.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from cmbuild.image import elf
+from cmbuild.launchers.console import PREFIX
+
+if TYPE_CHECKING:
+    from unicorn import Uc
+
+_PAGE = 4096
+_PPB = 0xE000E000
+_CPUID = 0xE000ED00
+
+# Armv8-M and Armv7-M Architecture Reference Manuals, "CPUID": of the cores as QEMU has them.
+_CORES = {
+    "cortex-m33": ("UC_CPU_ARM_CORTEX_M33", 0x410FD213),
+    "cortex-m7": ("UC_CPU_ARM_CORTEX_M7", 0x411FC272),
+    "cortex-m4": ("UC_CPU_ARM_CORTEX_M4", 0x410FC240),
+    "cortex-m3": ("UC_CPU_ARM_CORTEX_M3", 0x410FC231),
+}
+CORES = tuple(_CORES)
+
+# "Semihosting for AArch32 and AArch64" (Arm).
+_OPEN, _CLOSE, _WRITE0, _WRITE, _READ, _SEEK, _FLEN, _EXIT = 1, 2, 4, 5, 6, 10, 12, 0x20
+_MODES = {1: "rb", 9: "ab"}
+_FAILED = 0xFFFFFFFF
+
+_BREAKPOINT = 7  # Unicorn's number of the exception
+_SEMIHOSTING = b"\xab\xbe"  # BKPT 0xAB
+
+_HARD_FAULT, _USAGE_FAULT = 3, 6
+_PRECISE_AND_VALID = 1 << 9 | 1 << 15  # CFSR: BusFault at BFAR
+_UNDEFINED = 1 << 16
+
+
+class Ended(Exception):
+    """The image asked for it."""
+
+
+class Emulator:
+    """A core, memory, and the semihosting calls of runtime/runner/semihosting.c."""
+
+    def __init__(self, core: str, regions: list[tuple[int, int]]) -> None:
+        import unicorn
+        from unicorn import arm_const
+
+        self._registers = arm_const
+        model, cpuid = _CORES[core]
+        self._files: dict[int, IO[bytes]] = {}
+        self._status: int | None = None
+        self._fault: tuple[int, int, int] | None = None
+        mode = unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
+        machine = self._machine = unicorn.Uc(unicorn.UC_ARCH_ARM, mode)
+        machine.ctl_set_cpu_model(getattr(arm_const, model))
+        for origin, size in regions:
+            machine.mem_map(origin, -(-size // _PAGE) * _PAGE)
+        machine.mem_map(_PPB, _PAGE)
+        machine.mem_write(_CPUID, struct.pack("<I", cpuid))
+        machine.hook_add(unicorn.UC_HOOK_INTR, self._interrupted)
+        machine.hook_add(unicorn.UC_HOOK_MEM_UNMAPPED, self._unmapped)
+
+    def run(self, image: Path) -> int:
+        """Returns the image's exit status."""
+        import unicorn
+
+        machine = self._machine
+        for address, data in elf.loaded(image):
+            machine.mem_write(address, data)
+        stack, place = elf.vectors(image)
+        machine.reg_write(self._registers.UC_ARM_REG_SP, stack)
+        while self._status is None and self._fault is None:
+            try:
+                machine.emu_start(place | 1, 0xFFFFFFFE)
+            except unicorn.UcError:
+                if self._fault is None:
+                    self._fault = _USAGE_FAULT, _UNDEFINED, 0
+            place = self._register("PC")
+        if self._fault is not None:
+            self._report(*self._fault)
+            return 1
+        assert self._status is not None
+        return self._status
+
+    def _register(self, name: str) -> int:
+        value: int = self._machine.reg_read(getattr(self._registers, f"UC_ARM_REG_{name}"))
+        return value
+
+    def _report(self, exception: int, status: int, address: int) -> None:
+        names = ("R0", "R1", "R2", "R3", "R12", "LR", "PC", "SP")
+        values = {"exception": exception, "cfsr": status, "bfar": address}
+        values |= {name.lower(): self._register(name) for name in names}
+        for name, value in values.items():
+            print(f"{PREFIX}fault {name} {value:x}", flush=True)
+
+    def _unmapped(self, machine: Uc, kind: int, address: int, *_: object) -> bool:
+        self._fault = _HARD_FAULT, _PRECISE_AND_VALID, address
+        machine.emu_stop()
+        return False
+
+    def _interrupted(self, machine: Uc, number: int, data: object) -> None:
+        place = self._register("PC")
+        if number != _BREAKPOINT or bytes(machine.mem_read(place, 2)) != _SEMIHOSTING:
+            self._fault = _HARD_FAULT, 0, 0
+            machine.emu_stop()
+            return
+        try:
+            answer = self._call(self._register("R0"), self._register("R1"))
+        except Ended:
+            machine.emu_stop()
+            return
+        machine.reg_write(self._registers.UC_ARM_REG_R0, answer & 0xFFFFFFFF)
+        machine.reg_write(self._registers.UC_ARM_REG_PC, place + 2 | 1)
+
+    def _call(self, operation: int, parameters: int) -> int:
+        if operation == _WRITE0:
+            print(self._text(parameters), end="", flush=True)
+            return 0
+        first, second, third = struct.unpack("<3I", self._machine.mem_read(parameters, 12))
+        if operation == _OPEN:
+            return self._open(bytes(self._machine.mem_read(first, third)).decode(), second)
+        if operation == _EXIT:
+            self._status = second & 0xFF
+            raise Ended
+        file = self._files[first]
+        if operation == _CLOSE:
+            self._files.pop(first).close()
+        elif operation == _SEEK:
+            file.seek(second)
+        elif operation == _FLEN:
+            return Path(file.name).stat().st_size
+        elif operation == _READ:
+            data = file.read(third)
+            self._machine.mem_write(second, data)
+            return int(third) - len(data)
+        elif operation == _WRITE:
+            file.write(self._machine.mem_read(second, third))
+        return 0
+
+    def _open(self, name: str, mode: int) -> int:
+        """Numbers begin at 1; a folder other than the current one is nobody's business."""
+        if mode not in _MODES or Path(name).name != name:
+            return _FAILED
+        try:
+            file: Any = Path(name).open(_MODES[mode])  # noqa: SIM115  # the image closes it
+        except OSError:
+            return _FAILED
+        number = max(self._files, default=0) + 1
+        self._files[number] = file
+        return number
+
+    def _text(self, address: int) -> str:
+        data = bytearray()
+        while (byte := self._machine.mem_read(address + len(data), 1))[0] != 0:
+            data += byte
+        return data.decode(errors="replace")
+
+
+@click.command()
+@click.argument("image", type=click.Path(path_type=Path))
+@click.option("--core", type=click.Choice(CORES), required=True)
+@click.option("--memory", nargs=2, type=int, multiple=True, help="Origin and size.")
+def main(image: Path, core: str, memory: tuple[tuple[int, int], ...]) -> None:
+    sys.exit(Emulator(core, list(memory)).run(image))
+
+
+if __name__ == "__main__":
+    main()

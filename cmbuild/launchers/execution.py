@@ -1,0 +1,267 @@
+"""The host's side of the runner: hands samples to an image and takes outputs and counts back.
+
+runtime/include/cmrt/runner.h describes the streams and records.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild.errors import Failed
+from cmbuild.launchers.base import Launcher, Run
+from cmbuild.launchers.console import Record
+from cmbuild.process import Processes
+from cmbuild.results import Pool
+
+if TYPE_CHECKING:
+    from cmcompiler.plan.record import PlanRecord
+
+VERSION = 2
+
+# Helium code simulates at some 20 M multiply-accumulate instructions a second on a slow computer,
+# with one to eight MACs each; sanitizers take a like toll. A tenth of that is still no hang.
+_SECONDS = 60.0
+_MACS_PER_SECOND = 2e6
+
+
+# Semihosting counts a file's bytes in 32 bits, and some implementations in 31.
+_STREAM_BYTES = 1 << 31
+
+
+class TooManySamples(Failed):
+    template = "{samples:,} samples are more than one run can take; it takes {most:,}"
+    hint = "run fewer at a time"
+
+
+class WrongImage(Failed):
+    template = "{machine} ran another image than the one that was built: {what}"
+    hint = "the whole output is in {log}"
+
+
+class Incomplete(Failed):
+    template = "{machine} ended as if all were well, but {what}"
+    hint = "the whole output is in {log}"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What the host knows of the program in an image.
+
+    Attributes:
+        identity: the plan's, which the image repeats.
+        inputs, outputs: bytes of each, per sample.
+        steps: how many there are.
+    """
+
+    identity: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    steps: int
+
+    @classmethod
+    def of(cls, plan: PlanRecord) -> Interface:
+        return cls(
+            identity=plan.identity,
+            inputs=tuple(port.place.bytes for port in plan.inputs),
+            outputs=tuple(port.place.bytes for port in plan.outputs),
+            steps=len(plan.steps),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Memory to be shown after a step.
+
+    Attributes:
+        place: the cm_ref of its first byte.
+        size: bytes.
+    """
+
+    step: int
+    place: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an image shall do.
+
+    Attributes:
+        samples: per sample, the bytes of each input as they lie in memory.
+        profiled: of how many samples, from the first on, the ticks of each step are wanted.
+        watches: what is to be shown of the samples, ordered by step.
+        watched: the first sample of which that is shown.
+        reset: mutable buffers begin anew with each sample, not with the first only.
+    """
+
+    samples: Sequence[Sequence[bytes]]
+    profiled: int = 1
+    watches: Sequence[Watch] = ()
+    watched: int = 0
+    reset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What an image did.
+
+    Attributes:
+        outputs: per sample, the bytes of each output as they lay in memory.
+        traces: per watched sample, the bytes of each watch.
+        ticks: per sample, of the board's clock; 0 where there is none.
+        step_ticks: per profiled sample, of each step.
+        stack: bytes at the deepest point; None where it cannot be known.
+        seconds: wall time of the whole run.
+        log: all that was printed.
+        pools: of the executor.
+    """
+
+    outputs: tuple[tuple[bytes, ...], ...]
+    traces: tuple[tuple[bytes, ...], ...]
+    ticks: tuple[int, ...]
+    step_ticks: tuple[tuple[int, ...], ...]
+    stack: int | None
+    seconds: float
+    log: Path
+    pools: tuple[Pool, ...] = ()
+
+
+def time_limit(macs: int, samples: int) -> float:
+    """Seconds after which a run of so many samples hangs rather than works."""
+    return _SECONDS + samples * macs / _MACS_PER_SECOND
+
+
+def execute(
+    launcher: Launcher,
+    processes: Processes,
+    image: Path,
+    interface: Interface,
+    request: Request,
+    *,
+    folder: Path,
+    timeout: float,
+    log: Path,
+) -> Execution:
+    """Runs samples through an image.
+
+    Args:
+        folder: private, empty working folder for the streams.
+        timeout: seconds; see time_limit.
+        log: gets all that is printed; kept.
+
+    Raises:
+        TooManySamples: their bytes go beyond what an image can count.
+        WrongImage: the image is not of this interface.
+        Incomplete: outputs or counts are missing, or cut short.
+        LauncherMissing, TimedOut, Interrupted, Fault, Silent, EndedEarly, Refused: as Launcher.run.
+    """
+    sizes = (*interface.inputs, *interface.outputs, sum(watch.size for watch in request.watches))
+    most = _STREAM_BYTES // max(1, *sizes)
+    if len(request.samples) > most:
+        raise TooManySamples(samples=len(request.samples), most=most)
+    write_streams(folder, interface, request)
+    run = launcher.run(processes, image, folder, timeout=timeout, log=log)
+
+    try:
+        _check(run.records, interface)
+    except ValueError as error:
+        raise WrongImage(machine=launcher.title, what=error, log=log) from error
+    try:
+        return _execution(run, interface, request, folder)
+    except (ValueError, IndexError) as error:
+        raise Incomplete(machine=launcher.title, what=error, log=log) from error
+
+
+def _execution(run: Run, interface: Interface, request: Request, folder: Path) -> Execution:
+    """Raises ValueError or IndexError if something is missing."""
+    samples = len(request.samples)
+    outputs = [
+        _split(folder / f"output{index:x}", [size] * samples)
+        for index, size in enumerate(interface.outputs)
+    ]
+    watched = [watch.size for watch in request.watches]
+    traced = samples - request.watched
+    trace = _split(folder / "trace", watched * traced) if watched else []
+    ticks = tuple(record.number(1) for record in _of_kind(run.records, "sample"))
+    if len(ticks) != samples:
+        raise ValueError(f"it tells of {len(ticks)} samples, not {samples}")
+    return Execution(
+        outputs=tuple(zip(*outputs, strict=True)) if outputs else ((),) * samples,
+        traces=tuple(
+            tuple(trace[sample * len(watched) : (sample + 1) * len(watched)])
+            for sample in range(traced)
+        ),
+        ticks=ticks,
+        step_ticks=_step_ticks(run.records, min(request.profiled, samples), interface.steps),
+        stack=next((r.number(0) for r in _of_kind(run.records, "stack")), 0) or None,
+        seconds=run.seconds,
+        log=run.log,
+        pools=tuple(
+            Pool(record.words[0], record.number(1), record.number(2))
+            for record in _of_kind(run.records, "pool")
+        ),
+    )
+
+
+def write_streams(folder: Path, interface: Interface, request: Request) -> None:
+    """Writes what an image reads into a folder, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = (VERSION, len(request.samples), request.profiled, len(request.watches))
+    (folder / "request").write_bytes(
+        struct.pack("<6I", *numbers, request.watched, int(request.reset))
+    )
+    watches = b"".join(struct.pack("<3I", w.step, w.place, w.size) for w in request.watches)
+    (folder / "watch").write_bytes(watches)
+    for index, size in enumerate(interface.inputs):
+        with (folder / f"input{index:x}").open("wb") as file:
+            for sample in request.samples:
+                if len(sample[index]) != size:
+                    raise ValueError(f"input {index} has {len(sample[index])} bytes, not {size}")
+                file.write(sample[index])
+
+
+def _check(records: Sequence[Record], interface: Interface) -> None:
+    """Raises ValueError if the image that reported is not of this interface."""
+    first = next(_of_kind(records, "runner"), None)
+    model = next(_of_kind(records, "model"), None)
+    if first is None or model is None:
+        raise ValueError("it does not say what it is")
+    if first.number(0) != VERSION:
+        raise ValueError(f"its runner is of version {first.number(0)}, not {VERSION}")
+    if first.words[2:] != (interface.identity,):
+        raise ValueError(f"its identity is {' '.join(first.words[2:])}, not {interface.identity}")
+    expected = (len(interface.inputs), len(interface.outputs), interface.steps)
+    found = tuple(model.number(index) for index in range(3))
+    if found != expected:
+        raise ValueError(f"it has inputs, outputs, steps {found}, not {expected}")
+
+
+def _split(path: Path, sizes: Sequence[int]) -> list[bytes]:
+    data = path.read_bytes() if path.exists() else b""
+    if len(data) != sum(sizes):
+        raise ValueError(f"it wrote {len(data)} bytes of {path.name}, not {sum(sizes)}")
+    pieces, position = [], 0
+    for size in sizes:
+        pieces.append(data[position : position + size])
+        position += size
+    return pieces
+
+
+def _step_ticks(
+    records: Sequence[Record], profiled: int, steps: int
+) -> tuple[tuple[int, ...], ...]:
+    ticks: list[list[int]] = [[] for _ in range(profiled)]
+    for record in _of_kind(records, "step"):
+        ticks[record.number(0)].append(record.number(2))
+    for counted in map(len, ticks):
+        if counted != steps:
+            raise ValueError(f"it tells of {counted} steps, not {steps}")
+    return tuple(map(tuple, ticks))
+
+
+def _of_kind(records: Sequence[Record], kind: str) -> Iterator[Record]:
+    return (record for record in records if record.kind == kind)

@@ -1,0 +1,73 @@
+"""Arm's Fixed Virtual Platforms."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cmbuild.launchers.base import LauncherMissing, ProgramLauncher
+
+HOME = "FVP_HOME"
+
+UART_LOG = "uart0.log"
+"""Among the streams of a run: what the image wrote to the board's first serial port."""
+
+# The host's watchdog comes first and says what happened; this one is for when the host is gone.
+_GRACE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Fvp(ProgramLauncher):
+    """A Fixed Virtual Platform, on PATH or below $FVP_HOME.
+
+    Its clock counts simulated time, which is not a number of instructions.
+
+    Attributes:
+        executable: file name.
+        cpu, board: prefixes of the parameters of the core and of the board.
+        parameters: others, by their whole names.
+    """
+
+    name = "fvp"
+
+    executable: str
+    cpu: str
+    board: str
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return self.executable
+
+    def find(self) -> Path:
+        if found := shutil.which(self.executable):
+            return Path(found)
+        if home := os.environ.get(HOME):
+            for path in sorted(Path(home).rglob(self.executable)):
+                if path.is_file() and os.access(path, os.X_OK):
+                    return path.absolute()
+        raise LauncherMissing(
+            launcher=self.executable,
+            hint=f"install it from https://developer.arm.com/downloads/-/arm-ecosystem-fvps and "
+            f"put it on PATH, or set {HOME}",
+        )
+
+    def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
+        parameters: dict[str, object] = {
+            # Long semihosting command lines are cut off; images take their arguments from files.
+            f"{self.cpu}.semihosting-enable": "1",
+            f"{self.cpu}.semihosting-cwd": str(folder),
+            f"{self.cpu}.semihosting-cmd_line": image.stem,
+            f"{self.board}.uart0.out_file": str(folder / UART_LOG),
+            f"{self.board}.uart0.shutdown_on_eot": "1",
+            f"{self.board}.visualisation.disable-visualisation": "1",
+            f"{self.board}.telnetterminal0.start_telnet": "0",
+            **self.parameters,
+        }
+        options = [word for name, value in parameters.items() for word in ("-C", f"{name}={value}")]
+        limit = math.ceil(timeout) + _GRACE_SECONDS
+        return [str(program), *options, "--timelimit", str(limit), "-a", str(image)]

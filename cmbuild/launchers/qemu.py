@@ -1,0 +1,83 @@
+"""QEMU: functional simulation that counts instructions exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from cmbuild.boards.board import Region
+from cmbuild.launchers.base import Debuggable, LauncherMissing
+from cmbuild.launchers.machines import memory_of
+from cmbuild.toolchain import tools
+
+# Every instruction takes 2^5 ns of the guest's time: the same on each run and each computer.
+_ICOUNT_SHIFT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Qemu(Debuggable):
+    """qemu-system-arm.
+
+    Attributes:
+        machine: QEMU's name of the board.
+        ticks_per_second: frequency of the clock that the board's cm_board_ticks reads.
+        properties: of QEMU's devices, by `device.property`.
+        boots: from the `vectors`, as the machine's own core does, or at the `entry` of the image,
+            where the machine's reset vector is elsewhere.
+        caveat: how the machine differs from the board; shown wherever a number of it is.
+    """
+
+    name = "qemu"
+
+    machine: str
+    ticks_per_second: int
+    properties: Mapping[str, int] = field(default_factory=dict)
+    boots: Literal["vectors", "entry"] = "vectors"
+    caveat: str | None = None
+
+    @property
+    def title(self) -> str:
+        return ", ".join(filter(None, [f"QEMU {self.machine}", self.caveat]))
+
+    @property
+    def provenance(self) -> str:
+        return ", ".join(filter(None, ["simulated by QEMU -icount", self.caveat]))
+
+    @property
+    def memory(self) -> Sequence[Region] | None:
+        return memory_of(self.machine, self.properties)
+
+    def find(self) -> Path:
+        found = tools.find(tools.QEMU.name)
+        if found is None:
+            hint = tools.install_command(tools.QEMU)
+            raise LauncherMissing(launcher=tools.QEMU.name, hint=hint)
+        return found
+
+    def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
+        properties = [f"{name}={value}" for name, value in self.properties.items()]
+        return [
+            str(program),
+            *("-M", self.machine, *self._load(image)),
+            *(word for setting in properties for word in ("-global", setting)),
+            *("-display", "none", "-monitor", "none", "-serial", "none"),
+            *("-semihosting-config", "enable=on,target=native"),
+            *("-icount", f"shift={_ICOUNT_SHIFT}"),
+        ]
+
+    def debug_command(self, program: Path, image: Path, folder: Path, port: int) -> list[str]:
+        server = ("-gdb", f"tcp:127.0.0.1:{port}", "-S")
+        return [*self.command(program, image, folder, math.inf), *server]
+
+    def _load(self, image: Path) -> tuple[str, str]:
+        if self.boots == "vectors":
+            return "-kernel", str(image)
+        # A comma separates options, a doubled one stands for itself.
+        name = str(image).replace(",", ",,")
+        return "-device", f"loader,file={name},cpu-num=0"
+
+    def instructions(self, ticks: int) -> int:
+        return round(ticks * 10**9 / (self.ticks_per_second << _ICOUNT_SHIFT))

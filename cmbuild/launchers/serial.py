@@ -1,0 +1,92 @@
+"""Real boards, which the firmware is on already, by their serial line."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.hardware.conversation import GREETING_SECONDS, Conversation
+from cmbuild.hardware.port import Port, find_port
+from cmbuild.hardware.streams import Streams
+from cmbuild.launchers.base import Launcher, Run, conclude
+from cmbuild.process import Completed, Processes
+
+
+@dataclass(frozen=True, slots=True)
+class SerialLine(Launcher):
+    """A board at a serial port.
+
+    Attributes:
+        baud: bits a second.
+        usb: vendor and product of the board's usual adapter: `2e8a:000c`.
+        port: its name; found if None.
+    """
+
+    name = "serial"
+
+    baud: int
+    usb: tuple[str, ...] = ()
+    port: str | None = None
+
+    @property
+    def title(self) -> str:
+        return f"hardware at {self.port or 'a serial port'}"
+
+    @property
+    def provenance(self) -> str:
+        return "measured on silicon"
+
+    @property
+    def seconds_per_byte(self) -> float:
+        return 20 / self.baud  # ten bits each, and as long again for answers and adapters
+
+    @property
+    def unit(self) -> str:
+        return "cycles"
+
+    def find(self) -> Path:
+        """
+        Raises:
+            NoPort, SeveralPorts.
+        """
+        return Path(self.port or find_port(self.usb))
+
+    def instructions(self, ticks: int) -> int:
+        return ticks
+
+    def hear(
+        self,
+        image: Path,
+        log: Path,
+        processes: Processes,
+        seconds: float = GREETING_SECONDS,
+    ) -> str:
+        """Waits for the greeting of an image, which goes on greeting; returns the port.
+
+        Raises:
+            NoPort, SeveralPorts, CannotOpen, PortLost, NoGreeting, OtherImage, Interrupted.
+        """
+        name = str(self.find())
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("w") as file, Port(name, self.baud) as port:
+            talk = Conversation(port, file, log, lambda: processes.is_ended)
+            talk.check(talk.greeting(seconds), image)
+        return name
+
+    def run(
+        self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
+    ) -> Run:
+        """
+        Raises, beside what others do:
+            CannotOpen, PortLost, NoGreeting, OtherImage, Restarted.
+        """
+        name, start = str(self.find()), time.monotonic()
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("w") as file, Port(name, self.baud) as port:
+            talk = Conversation(port, file, log, lambda: processes.is_ended)
+            greeting = talk.greeting()
+            talk.check(greeting, image)
+            talk.serve(greeting, Streams(folder), timeout)
+        completed = Completed((name,), 0, time.monotonic() - start, log)
+        return conclude(f"the board at {name}", image, completed)

@@ -1,0 +1,57 @@
+"""Unicorn: a core and a board's exact memory, without anything else of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild.launchers.base import LauncherMissing, ProgramLauncher
+
+if TYPE_CHECKING:
+    from cmbuild.boards.board import Region
+
+
+@dataclass(frozen=True, slots=True)
+class Unicorn(ProgramLauncher):
+    """cmbuild.launchers.emulator.
+
+    Attributes:
+        core: one of its CORES.
+        regions: the board's.
+        peripherals: addresses of registers that the board's code uses, as plain memory.
+    """
+
+    name = "unicorn"
+
+    core: str
+    regions: tuple[Region, ...]
+    peripherals: tuple[int, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return "Unicorn"
+
+    @property
+    def memory(self) -> Sequence[Region]:
+        return self.regions
+
+    def find(self) -> Path:
+        if importlib.util.find_spec("unicorn") is None:
+            raise LauncherMissing(launcher="unicorn", hint="pip install 'cmbuild[unicorn]'")
+        return Path(sys.executable)
+
+    def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
+        places = [(region.origin, region.size) for region in self.regions]
+        places += [(address, 1) for address in self.peripherals]
+        memory = [w for place in places for w in ("--memory", *map(str, place))]
+        core = ("--core", self.core)
+        return [str(program), "-m", "cmbuild.launchers.emulator", *core, *memory, str(image)]
+
+    def environment(self) -> Mapping[str, str]:
+        """The child works in another folder, where a relative entry leads elsewhere."""
+        return {"PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)}

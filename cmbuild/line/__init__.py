@@ -1,1 +1,0 @@
-"""The line to a real board: frames, messages, the port, and the conversation over it."""

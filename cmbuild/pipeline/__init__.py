@@ -1,0 +1,1 @@
+"""From a request to stages, performed in order, and their results."""

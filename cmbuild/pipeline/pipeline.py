@@ -1,0 +1,237 @@
+"""The road from a request to its stages; what several requests need is one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild import paths
+from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.stages import Tests
+from cmbuild.conformance.suite import find_suite
+from cmbuild.errors import UnknownName, UsageError
+from cmbuild.executorch.checkout import find_cmsis_nn, find_root
+from cmbuild.executorch.stages.checkout import CheckoutCheck
+from cmbuild.executorch.stages.libraries import ExecutorchLibraries, Operators
+from cmbuild.executorch.stages.runner import LoadedProgram, LoadedRunner, PoolSizes
+from cmbuild.pipeline.request import place_name
+from cmbuild.pipeline.stages.export import Batch, Export, slug
+from cmbuild.pipeline.stages.flash import Flash
+from cmbuild.pipeline.stages.library import Library
+from cmbuild.pipeline.stages.package import Package
+from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.program import ProgramSource
+from cmbuild.pipeline.stages.reference import Reference
+from cmbuild.pipeline.stages.runner import Runner
+from cmbuild.pipeline.stages.simulate import Simulate
+from cmbuild.project import find_project
+from cmbuild.toolchain.toolchains import CROSS, HOST
+from cmbuild.zephyr.stages import Application, WorkspaceStage
+from cmcompiler.frontend.job import Job
+from cmcompiler.frontend.source import find_source
+from cmcompiler.isa import Isa
+from cmcompiler.suggest import did_you_mean
+from cmcompiler.target import Target
+
+if TYPE_CHECKING:
+    from cmbuild.boards.board import Board
+    from cmbuild.pipeline.request import (
+        ApplicationRequest,
+        BuildRequest,
+        ConformanceRequest,
+        FlashRequest,
+        ModelRequest,
+        PackageRequest,
+        RunRequest,
+    )
+    from cmbuild.pipeline.session import Session
+
+
+LOADED_TOOLCHAINS = ("gcc", HOST)
+"""Those that ExecuTorch's own runtime is built with."""
+
+
+class NotLoaded(UsageError):
+    template = "{what} is not for --executor executorch"
+
+
+class NoSuchIsa(UsageError):
+    template = "{board} has no instruction set {isa!r}"
+
+
+def build_folder(request: BuildRequest) -> Path:
+    """The folder of all that is made for a model on a board: <model>/<place>."""
+    place = place_name(request.board, request.isa, request.toolchain, request.executor)
+    return request.build_dir.absolute() / slug(request.model) / place
+
+
+def package_folder(request: PackageRequest) -> Path:
+    """The folder of all that is made for a model and a core: <model>/<core>.<isa>.
+
+    Raises:
+        CompilerError: a core or instruction set that there is not.
+    """
+    target = Target.parse(request.target, request.isa)
+    place = f"{target.cpu}.{target.isa.label}"
+    return request.build_dir.absolute() / slug(request.model) / place
+
+
+class Road:
+    """Makes the stages for requests, and checks what can be checked before any work.
+
+    Raises:
+        BrokenFile: the project's cmbuild.toml is not right.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._cache = paths.cache()
+        self._project = find_project()
+        self._ops = self._project.ops
+        self._batch = Batch(session)
+        self._exports: dict[Job, Export] = {}
+        self._libraries: dict[str, Library] = {}
+        self._boards: dict[str, Board] = {}
+
+    def export(self, request: ModelRequest, target: str) -> Export:
+        """
+        Raises:
+            UsageError, CompilerError: a model, file or target that is not there.
+        """
+        job = Job(
+            model=request.model,
+            target=target,
+            seed=request.seed,
+            weights=request.weights,
+            calibration=request.calibration,
+            torch_ops=self._ops.torch,
+            output=Path(),
+        )
+        if job not in self._exports:
+            find_source(job.model)
+            self._exports[job] = Export(job, self._batch, self._cache / "exports")
+        return self._exports[job]
+
+    def runner(self, request: BuildRequest) -> Runner:
+        """
+        Raises:
+            UsageError, CompilerError: as `export`; or an unknown board, a broken descriptor, an
+                instruction set that it does not have, a toolchain that does not build for it.
+        """
+        board = self._board(request.board)
+        isa = _isa(board, request.isa)
+        folder = build_folder(request)
+        source = self._source(request, board.cpu)
+        library = self._library(board, isa, request.toolchain)
+        if request.is_loaded:
+            return self._loaded_runner(request, source, library, board)
+        return Runner(Plan(source, board, isa, folder), library, board, folder)
+
+    def simulate(self, request: RunRequest) -> Simulate:
+        """Raises as `runner`."""
+        runner = self.runner(request)
+        reference = Reference(runner.plan, request, self._cache / "references")
+        folder, flash = build_folder(request), None
+        if request.on == "hardware":
+            flash = Flash(runner, request, self.session, folder, only_if_needed=True)
+        return Simulate(runner, reference, request, self.session, folder, flash=flash)
+
+    def flash(self, runner: Runner, request: FlashRequest) -> Flash:
+        """The way of a runner onto a real board."""
+        return Flash(runner, request, self.session, build_folder(request))
+
+    def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
+        """A new workspace for Zephyr, in a folder of the user's."""
+        return WorkspaceStage(folder, self.session, build_dir.absolute() / "zephyr")
+
+    def application(self, request: ApplicationRequest) -> Application:
+        """An application of Zephyr's."""
+        return Application(request, self.session)
+
+    def package(self, request: PackageRequest) -> Package:
+        """Raises as `export`; or an unknown core or instruction set."""
+        target, folder = Target.parse(request.target, request.isa), package_folder(request)
+        plan = Plan(self._source(request, target.cpu), None, target.isa, folder)
+        reference = Reference(plan, request, self._cache / "references")
+        return Package(plan, reference, target, request.form, folder)
+
+    def workbench(
+        self, board_name: str, isa: str | None = None, toolchain: str | None = None
+    ) -> WorkbenchImage:
+        """Raises as `runner`, but for what has to do with a model."""
+        board = self._board(board_name)
+        library = self._library(board, _isa(board, isa), toolchain)
+        return WorkbenchImage(library, board, self._cache / "workbenches")
+
+    def tests(self, request: ConformanceRequest) -> Tests:
+        """Raises as `workbench`; and UsageError, Missing for what the tests need."""
+        image = self.workbench(request.board, request.isa, request.toolchain)
+        suite = find_suite(parallel=request.jobs > 1)
+        return Tests(suite, image, request, self.session, request.folder)
+
+    def library(self, target: Target, toolchain: str) -> Library:
+        """The runtime library for a core."""
+        folder = self._cache / "libraries"
+        library = Library(target, toolchain, self._ops, self.session, folder)
+        return self._libraries.setdefault(library.name, library)
+
+    def _loaded_runner(
+        self, request: BuildRequest, source: ProgramSource, library: Library, board: Board
+    ) -> Runner:
+        """The runner whose executor is ExecuTorch's own runtime."""
+        if request.io != "program":
+            raise NotLoaded(what=f"--io {request.io}")
+        if library.toolchain_name not in LOADED_TOOLCHAINS:
+            raise NotLoaded(what=f"--toolchain {library.toolchain_name}")
+        folder, session, project = build_folder(request), self.session, self._project
+        root = find_root(request.executorch_root, project.executorch)
+        plan = LoadedProgram(source, board, library.target.isa, folder)
+        check = CheckoutCheck(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
+        operators = Operators(plan, check, session, folder)
+        libraries = ExecutorchLibraries(operators, library, self._cache / "executorch")
+        dry = LoadedRunner(plan, library, board, folder, libraries=libraries)
+        pools = PoolSizes(dry, getattr(request, "launcher", None), session, folder)
+        return LoadedRunner(plan, library, board, folder, libraries=libraries, pools=pools)
+
+    def _source(self, request: BuildRequest | PackageRequest, cpu: str) -> ProgramSource:
+        name, method, io = slug(request.model), request.method, request.io
+        if not request.is_program:
+            export = self.export(request, cpu)
+            return ProgramSource(name, method, io, export=export, ops=self._ops)
+        file = Path(request.model)
+        if not file.is_file():
+            raise UsageError(message=f"no such file: {file}")
+        return ProgramSource(name, method, io, file=file.absolute(), ops=self._ops)
+
+    def _board(self, name: str) -> Board:
+        if name not in self._boards:
+            self._boards[name] = find_board(name, self._board_folders)
+        return self._boards[name]
+
+    @cached_property
+    def _board_folders(self) -> Mapping[str, Path]:
+        return board_folders()
+
+    def _library(self, board: Board, isa: Isa, toolchain: str | None) -> Library:
+        return self.library(Target(board.cpu, isa, board.fpu), _toolchain(board, toolchain))
+
+
+def _isa(board: Board, name: str | None) -> Isa:
+    if name is None:
+        return board.isas[0]
+    labels = [isa.label for isa in board.isas]
+    if name not in labels:
+        raise NoSuchIsa(board=board.name, isa=name, hint=did_you_mean(name, labels))
+    return Isa.named(name)
+
+
+def _toolchain(board: Board, name: str | None) -> str:
+    if name is None:
+        return board.toolchain
+    known = [board.toolchain] if board.toolchain == HOST else CROSS
+    if name not in known:
+        raise UnknownName(kind=f"toolchain for {board.name}", name=name, known=known)
+    return name

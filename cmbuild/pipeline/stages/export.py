@@ -1,0 +1,178 @@
+"""export: model → .pte, in a child process, since it needs torch."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.errors import CmbuildError, compiler_failure
+from cmbuild.files import copy
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.report.export import ExportReport
+from cmcompiler.errors import Kind as ErrorKind
+from cmcompiler.frontend.job import (
+    PROGRAM,
+    RECORD,
+    SAMPLES,
+    Job,
+    Record,
+    dependencies,
+    superseded,
+    versions,
+)
+from cmcompiler.frontend.job import read as read_json
+
+_SECONDS = 3600.0  # for all exports that share a child; the largest model takes half a minute
+
+
+def slug(model: str) -> str:
+    """A model's name as a folder name: `nets/tiny.py:make` is `tiny-make`."""
+    path, _, function = model.rpartition(":") if ".py:" in model else (model, "", "")
+    stem = Path(path).stem if Path(path).suffix in (".py", ".pt2", ".pte") else path
+    return re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem)
+
+
+class Export(Stage):
+    """One export, shared by all boards with its target; in the cache of the user."""
+
+    kind = Kind.EXPORT
+    verb = "exported"
+    shared = True
+
+    def __init__(self, job: Job, batch: Batch, folder: Path) -> None:
+        """
+        Args:
+            job: what to export; its output is ignored.
+            folder: of all exports, in the cache.
+        """
+        self.job = job
+        self.name = f"{slug(job.model)}-{job.target}"
+        self.subject = f"{job.model} for {job.target}"
+        self._batch = batch
+        self._folder = folder
+        batch.add(self)
+
+    def parts(self) -> Mapping[str, Value]:
+        paths = {"weights", "calibration", "torch_ops", "output"}
+        options = self.job.model_dump(mode="json", exclude=paths)
+        return options | {
+            "files": list(dependencies(self.job)),
+            "versions": _versions(),
+            "calibration": self.job.calibration is not None,
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / f"{self.name}-{self.fingerprint[:16]}")
+
+    @property
+    def program(self) -> Path:
+        return self.entry.folder / PROGRAM
+
+    @property
+    def samples(self) -> Path:
+        return self.entry.folder / SAMPLES
+
+    @cached_property
+    def record(self) -> Record:
+        return read_json(Record, self.entry.folder / RECORD)
+
+    def is_made(self) -> bool:
+        return super().is_made() and not superseded(self.job, self.record)
+
+    def report(self, folder: Path | None) -> ExportReport:
+        """What the export gave; copies it into a folder of the user's, if there is one."""
+        program, samples = self.program, self.samples
+        if folder is not None:
+            stem = folder.absolute() / slug(self.job.model)
+            program, samples = Path(f"{stem}.pte"), Path(f"{stem}.npz")
+            copy(self.program, program)
+            copy(self.samples, samples)
+        return ExportReport(self.record, program, samples)
+
+    def make(self, folder: Path) -> None:
+        self.__dict__.pop("record", None)
+        self._batch.export(self, folder)
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """Looked up once for all exports."""
+    return versions()
+
+
+class Batch:
+    """Exports that are due together: one child process imports torch once for all of them."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._stages: list[Export] = []
+        self._outcomes: dict[str, Path | CmbuildError] = {}
+        self._lock = threading.Lock()
+        self._staging: TemporaryDirectory[str] | None = None
+
+    def add(self, stage: Export) -> None:
+        self._stages.append(stage)
+
+    def export(self, stage: Export, folder: Path) -> None:
+        """Fills a folder with the export of a stage; on the first call exports all that are due.
+
+        Raises:
+            CmbuildError: that this one failed with.
+        """
+        with self._lock:
+            if stage.name not in self._outcomes:
+                due = [other for other in self._stages if other is stage or self._is_due(other)]
+                self._outcomes |= self._run(due, folder)
+        outcome = self._outcomes[stage.name]
+        if isinstance(outcome, CmbuildError):
+            raise outcome
+        for file in outcome.iterdir():
+            shutil.move(file, folder)
+
+    def _is_due(self, stage: Export) -> bool:
+        return stage.name not in self._outcomes and not self._session.is_made(stage)
+
+    def _run(self, due: list[Export], folder: Path) -> dict[str, Path | CmbuildError]:
+        self._staging = TemporaryDirectory(prefix=".export-", dir=folder.parent)
+        staging = Path(self._staging.name)
+        jobs = []
+        for index, stage in enumerate(due):
+            job = stage.job.model_copy(update={"output": staging / str(index)})
+            jobs.append(staging / f"{index}.json")
+            jobs[-1].write_text(job.model_dump_json())
+        outcomes: dict[str, Path | CmbuildError] = {}
+
+        def listen(line: str) -> None:
+            event = json.loads(line)
+            stage = due[event["job"]]
+            if event["event"] == "step":
+                self._session.reporter.progress(stage.step, event["step"])
+            elif event["event"] == "done":
+                outcomes[stage.name] = Path(event["output"])
+            elif event["event"] == "error":
+                kind = ErrorKind(event["kind"])
+                outcomes[stage.name] = compiler_failure(kind, event["error"], event["hint"])
+
+        completed = self._session.processes.run(
+            [sys.executable, "-m", "cmcompiler", "export", *jobs],
+            log=self._session.logs / "export.txt",
+            timeout=_SECONDS,
+            check=False,
+            listener=listen,
+            name="the export",
+        )
+        for stage in due:
+            if stage.name not in outcomes:
+                outcomes[stage.name] = completed.failure(f"the export of {stage.job.model}")
+        return outcomes

@@ -1,0 +1,178 @@
+"""flash: the image goes onto a real board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild.cache.store import Entry
+from cmbuild.hardware.conversation import GREETING_SECONDS, NoGreeting, OtherImage
+from cmbuild.hardware.method import Flashing, Method, NotFlashed, Way, Work
+from cmbuild.hardware.port import CannotOpen, NoPort, Port, PortLost, SeveralPorts
+from cmbuild.launchers.selection import hardware
+from cmbuild.pipeline.request import FlashRequest
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.runner import Runner
+from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.report.flash import FlashReport
+
+# A board that runs an image says so at once, unless it is busy with another run.
+_LOOK_SECONDS = 3.0
+
+
+class Flash(RepeatedStage):
+    """Looks each time.
+
+    Args:
+        only_if_needed: not if the board greets with this image already.
+
+    Attributes:
+        report: what was done, once it is done.
+    """
+
+    kind = Kind.FLASH
+
+    def __init__(
+        self,
+        runner: Runner,
+        request: FlashRequest,
+        session: Session,
+        folder: Path,
+        *,
+        only_if_needed: bool = False,
+    ) -> None:
+        self.name = runner.name
+        self.subject = runner.subject
+        self.after = (runner,)
+        done = "in place" if only_if_needed else "flashed"
+        self.verb = "rehearsed" if request.dry_run else done  # type: ignore[misc]
+        self.report: FlashReport | None = None
+        self._runner = runner
+        self._request = request
+        self._session = session
+        self._folder = folder
+        self._only_if_needed = only_if_needed
+        self._is_there = False
+
+    @property
+    def _way(self) -> Way:
+        return Way(self._request.volume, self._request.probe)
+
+    @property
+    def _flashing(self) -> Flashing:
+        board = self._runner.board
+        if board.flash is None:
+            raise NotFlashed(board=board.name)
+        return board.flash
+
+    @cached_property
+    def method(self) -> Method:
+        """
+        Raises:
+            NotFlashed, and as Flashing.choose.
+        """
+        flashing, request = self._flashing, self._request
+        name = request.flash_method
+        if name is None and request.dry_run:
+            return flashing.possible(self._way) or next(iter(flashing.methods.values()))
+        return flashing.choose(self._runner.board.name, name, self._way)
+
+    def check(self) -> None:
+        """
+        Raises:
+            NotFlashed, UnknownName, NoMethod: see `method`.
+            Missing, UsageError: see Method.find.
+            CannotOpen: the port that the request names.
+            SeveralPorts: it names none, and more than one board may be there.
+        """
+        serial, port = self._runner.board.serial, self._request.port
+        if serial is not None and not self._request.dry_run:
+            if port is not None:
+                Port(port, serial.baud).close()
+            else:
+                with suppress(NoPort):  # nothing will be confirmed
+                    serial.find()
+        if self._only_if_needed:
+            self._flashing  # noqa: B018
+        elif self._request.dry_run:
+            self.method  # noqa: B018
+        else:
+            self.method.find(self._way)
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "flash")
+
+    def summary(self) -> str:
+        if self._is_there:
+            return f"{self.subject} already"
+        return self.subject if self.report is None else f"{self.subject}, by {self.method.name}"
+
+    def make(self, folder: Path) -> None:
+        if self._only_if_needed and self._greets():
+            self._is_there = True
+            return
+        runner = self._runner
+        log = self._folder / "logs" / "flash.txt"
+        timeout = self._request.timeout or self.method.limit
+        work = Work(runner.board, runner.image, self._way, log, timeout)
+        actions = (*self.method.describe(work), *self._listening())
+        place = confirmed = doubt = None
+        if not self._request.dry_run:
+            place = self.method.flash(work, self._session.processes)
+            confirmed, doubt = self._confirm()
+        self.report = FlashReport(
+            model=runner.plan.source.name,
+            board=runner.board.name,
+            method=self.method.name,
+            actions=actions,
+            place=place,
+            confirmed=confirmed,
+            doubt=doubt,
+            identity=runner.plan.record.identity,
+            artifacts=runner.artifacts,
+        )
+        if not self._only_if_needed:
+            self._session.reports.append(self.report)
+
+    def _listening(self) -> Iterator[str]:
+        """What is done to confirm a flash, a line each."""
+        if self._runner.board.serial is None:
+            return
+        action = f"wait up to {GREETING_SECONDS:g} s for the image's greeting"
+        try:
+            yield f"{action} at {hardware(self._runner.board, self._request.port).port}"
+        except (NoPort, SeveralPorts) as error:
+            yield action
+            yield f"but {error.message}: {error.hint}"
+
+    def _greets(self) -> bool:
+        """Whether the board runs this very image."""
+        try:
+            self._hear(_LOOK_SECONDS)
+        except (OtherImage, NoGreeting, PortLost):
+            return False
+        return True
+
+    def _confirm(self) -> tuple[str | None, str | None]:
+        """The port that the image greets at; or why it is not heard, where nobody named one.
+
+        Raises:
+            OtherImage: the board runs another image all the same.
+            CmbuildError: it is not heard at the port that the request names.
+        """
+        if self._runner.board.serial is None:
+            return None, "the board's runner has no serial line"
+        try:
+            return self._hear(), None
+        except (NoPort, SeveralPorts, CannotOpen, PortLost, NoGreeting) as error:
+            if self._request.port is not None:
+                raise
+            return None, error.message
+
+    def _hear(self, seconds: float = GREETING_SECONDS) -> str:
+        line = hardware(self._runner.board, self._request.port)
+        log = self._folder / "logs" / "greeting.txt"
+        return line.hear(self._runner.image, log, self._session.processes, seconds)

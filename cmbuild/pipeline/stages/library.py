@@ -1,0 +1,98 @@
+"""libs: the runtime library for a CPU, with one toolchain."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.toolchain.cmake import LIBRARY, Builder
+from cmbuild.toolchain.kernel_sources import read_kernels
+from cmbuild.toolchain.toolchains import HOST, Toolchain, find_toolchain
+from cmcompiler.extension import Extension
+from cmcompiler.target import Target
+
+SOURCES = ("CMakeLists.txt", "cmake", "include", "isa", "kernels", "libc", "runner")
+"""What of the runtime is in the library, or says how it is built."""
+
+
+class Library(Stage):
+    """One library for all models and boards with the same CPU; in the cache of the user."""
+
+    kind = Kind.LIBS
+    verb = "built"
+    shared = True
+
+    def __init__(
+        self, target: Target, toolchain: str, ops: Extension, session: Session, folder: Path
+    ) -> None:
+        """
+        Args:
+            toolchain: its name, `toolchain_name` from then on.
+            ops: of the project, whose kernels are in the library too.
+            folder: of all libraries, in the cache.
+        """
+        self.target = target
+        self.is_host = toolchain == HOST
+        words = (target.cpu, target.isa.label, target.fpu and f"fpu-{target.fpu}", toolchain)
+        self.name = toolchain if self.is_host else "-".join(filter(None, words))
+        self.subject = "this computer" if self.is_host else f"{target.cpu} {target.isa.label}"
+        self.ops = ops
+        self.toolchain_name = toolchain
+        self._session = session
+        self._folder = folder
+
+    @cached_property
+    def toolchain(self) -> Toolchain:
+        log = self._session.logs / f"toolchain-{self.name}.txt"
+        return find_toolchain(self.toolchain_name, self._session.processes, log)
+
+    @property
+    def builder(self) -> Builder:
+        return Builder(self._session.processes, self.toolchain, self.target, self.ops.kernels)
+
+    def parts(self) -> Mapping[str, Value]:
+        return toolchain_parts(self.toolchain, self.target) | {
+            "sources": [paths.runtime() / name for name in SOURCES],
+            "kernels": self.ops.kernels,
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / f"{self.name}-{self.fingerprint[:16]}")
+
+    @property
+    def archive(self) -> Path:
+        return self.entry.folder / LIBRARY
+
+    def check(self) -> None:
+        """
+        Raises:
+            MissingTool: there is no compiler.
+        """
+        self.toolchain  # noqa: B018
+
+    def make(self, folder: Path) -> None:
+        if self.ops.kernels is not None:
+            # Of two kernels with the same name, a linker takes the first and says nothing.
+            read_kernels(self.ops.kernels)
+        built = self.builder.library(folder / "build")
+        shutil.move(built, folder / LIBRARY)
+        shutil.rmtree(folder / "build")
+
+    def summary(self) -> str:
+        return f"{self.subject}, {self.toolchain.title}"
+
+
+def toolchain_parts(toolchain: Toolchain, target: Target) -> dict[str, Value]:
+    """What a compiled file depends on beside its source and runtime/cmake, which has the flags."""
+    return {
+        "toolchain": [toolchain.name, str(toolchain.compiler), toolchain.version],
+        "target": [target.cpu, target.isa.label, target.fpu],
+    }

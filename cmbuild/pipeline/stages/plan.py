@@ -1,0 +1,96 @@
+"""plan: .pte → kernel calls, packed constants and arena, as C source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild.boards.board import Board
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.pipeline.stages.program import ProgramSource
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.report import text
+from cmbuild.results import Port
+from cmbuild.toolchain.cmake import check_sizes
+from cmcompiler.isa import Isa
+from cmcompiler.plan.record import PlanRecord, PortRecord
+
+
+class Plan(Stage):
+    """The plan of a program for an instruction set, in the build folder of model and board."""
+
+    kind = Kind.PLAN
+    verb = "planned"
+
+    def __init__(self, source: ProgramSource, board: Board | None, isa: Isa, folder: Path) -> None:
+        """
+        Args:
+            board: that it has to fit, if that is known.
+        """
+        self.name = f"{source.name}-{folder.name}"
+        self.subject = f"{source.name} for {isa.label}"
+        self.after = source.after
+        self.source = source
+        self.board = board
+        self.isa = isa
+        self._folder = folder
+
+    def parts(self) -> Mapping[str, Value]:
+        return self.source.parts("plan", "emit") | {
+            "name": self.source.name,
+            "isa": self.isa,
+            "kernels": self.source.ops.kernels,
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "plan")
+
+    @cached_property
+    def record(self) -> PlanRecord:
+        from cmcompiler.emit import read_record
+
+        return read_record(self.entry.folder)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return tuple(map(_port, self.record.inputs))
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return tuple(map(_port, self.record.outputs))
+
+    def make(self, folder: Path) -> None:
+        from cmbuild.toolchain.kernel_sources import check_calls, read_kernels
+        from cmcompiler.emit import emit
+        from cmcompiler.plan import make_plan
+
+        ops, graph = self.source.ops, self.source.graph()
+        with ops.loaded():
+            plan = make_plan(graph, self.isa)
+        if ops.kernels is not None:
+            check_calls(plan, read_kernels(ops.kernels))
+        # The runner checks it again; here it is known before a library is built in vain.
+        if self.board is not None:
+            check_sizes(self.board, constants=len(plan.constants), arena=plan.arena_bytes)
+        emit(plan, folder, self.source.read(), self.source.name)
+
+    def summary(self) -> str:
+        return (
+            f"{text.plural(len(self.record.steps), 'op')}, "
+            f"arena {text.size(self.record.arena_bytes)}"
+        )
+
+
+def _port(port: PortRecord) -> Port:
+    scheme = port.quantization
+    return Port(
+        port.name,
+        port.dtype,
+        port.shape,
+        port.layout,
+        None if scheme is None else scheme.scale,
+        None if scheme is None else scheme.zero_point,
+    )

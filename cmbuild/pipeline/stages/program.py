@@ -1,0 +1,125 @@
+"""The program that the stages after the export work on: exported, or brought along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cmcompiler
+from cmbuild.cache.fingerprint import Value
+from cmbuild.errors import UsageError
+from cmbuild.results import Weights
+from cmcompiler.errors import InvalidProgram
+from cmcompiler.extension import Extension
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.stages.export import Export
+    from cmbuild.pipeline.stages.stage import Stage
+    from cmcompiler.frontend.job import Record
+    from cmcompiler.ir.graph import Graph
+    from cmcompiler.pte.program import Method
+
+_READERS = ("decode", "errors.py", "importer", "ir", "isa.py", "ops", "pte")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSource:
+    """Where a `.pte` comes from, and what of it is wanted.
+
+    Attributes:
+        name: for folders and symbols.
+        method: of the program.
+        io: `program` or `int8`: see cmcompiler.importer.build.build_graph.
+        file: a program that was brought along.
+        export: the stage that makes it, if it was not.
+        ops: of the project, which it may contain.
+    """
+
+    name: str
+    method: str
+    io: str
+    file: Path | None = None
+    export: Export | None = None
+    ops: Extension = field(default_factory=Extension)
+
+    @property
+    def path(self) -> Path:
+        if self.export is not None:
+            return self.export.program
+        assert self.file is not None
+        return self.file
+
+    @property
+    def after(self) -> tuple[Stage, ...]:
+        """The stages that must be done before there is a program."""
+        return () if self.export is None else (self.export,)
+
+    @property
+    def record(self) -> Record | None:
+        """What the export says of it."""
+        return None if self.export is None else self.export.record
+
+    @property
+    def weights(self) -> Weights:
+        if self.record is None:
+            return Weights("program", f"those in {self.path.name}")
+        return Weights(self.record.weights.source.value, self.record.weights.detail)
+
+    def parts(self, *compiler: str) -> dict[str, Value]:
+        """What the graph depends on, and what a result of modules of cmcompiler does."""
+        folder = Path(cmcompiler.__file__).parent
+        return {
+            "program": self.path,
+            "method": self.method,
+            "io": self.io,
+            "compiler": {name: folder / name for name in (*_READERS, *compiler)},
+            "ops": self.ops.host,
+        }
+
+    def read(self) -> bytes:
+        """Raises UsageError if there is no such file or it cannot be read."""
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise UsageError(message=f"cannot read {self.path}: {reason}") from error
+
+    def chosen(self) -> Method:
+        """The method that is wanted; raises as `graph`."""
+        from cmcompiler.importer.build import find_method
+        from cmcompiler.pte import read_program
+
+        with self._told():
+            return find_method(read_program(self.read()), self.method)
+
+    def operators(self) -> Iterator[str]:
+        """Full names of the operators of the method's instructions; raises as `graph`."""
+        from cmcompiler.pte.program import KernelCall
+
+        for instruction in self.chosen().instructions:
+            if isinstance(instruction, KernelCall):
+                yield instruction.operator
+
+    def graph(self) -> Graph:
+        """
+        Raises:
+            UsageError: as `read`, or what is there is no program.
+            CompilerError: a program that cannot be run; an op of the project's that is broken.
+        """
+        from cmcompiler.importer.build import build_graph
+        from cmcompiler.pte import read_program
+
+        with self._told(), self.ops.loaded():
+            return build_graph(read_program(self.read()), self.method, self.io)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What is no program is told with the name of its file."""
+        try:
+            yield
+        except InvalidProgram as error:
+            message = f"{self.path.name}: {error.message}"
+            raise UsageError(message=message, hint=error.hint) from error

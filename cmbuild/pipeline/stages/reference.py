@@ -1,0 +1,128 @@
+"""reference: the right outputs for the samples of a run, computed on the host."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.errors import UsageError
+from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.report import text
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.vectors import Samples
+    from cmcompiler.ir.reference import Array
+
+OUTPUTS = "outputs.npz"
+
+
+class TooFewSamples(UsageError):
+    template = "{count} samples are wanted, the inputs hold {there}"
+
+
+class Wanted(Protocol):
+    """Which samples; see RunRequest."""
+
+    @property
+    def samples(self) -> int | None: ...
+
+    @property
+    def inputs(self) -> tuple[Path, ...]: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def reset(self) -> bool: ...
+
+
+class Reference(Stage):
+    """Outputs by the references of all ops; in the cache of the user, as no board changes them."""
+
+    kind = Kind.REFERENCE
+    verb = "computed"
+    shared = True
+
+    def __init__(self, plan: Plan, request: Wanted, folder: Path) -> None:
+        """
+        Args:
+            plan: says what the inputs are like.
+            folder: of all references, in the cache.
+        """
+        self.name = plan.name
+        self.subject = plan.source.name
+        self.after = (plan,)
+        self.plan = plan
+        self._request = request
+        self._folder = folder
+
+    @property
+    def reset(self) -> bool:
+        """Whether mutable buffers begin anew with each sample."""
+        return self._request.reset
+
+    @cached_property
+    def samples(self) -> Samples:
+        """What the program is run on."""
+        from cmbuild.verify.samples import exported_samples, user_samples
+        from cmcompiler.frontend.vectors import Samples
+
+        request, source, ports = self._request, self.plan.source, self.plan.record.inputs
+        if request.inputs:
+            image = source.record.image if source.record else None
+            samples = user_samples(request.inputs, ports, image.to_input() if image else None)
+            count = request.samples or len(samples)
+            if count > len(samples):
+                raise TooFewSamples(count=count, there=len(samples))
+            labels = None if samples.labels is None else samples.labels[:count]
+            return Samples(tuple(stack[:count] for stack in samples.inputs), labels)
+        exported = Samples.load(source.export.samples) if source.export else None
+        return exported_samples(exported, ports, request.samples or 1, request.seed)
+
+    @cached_property
+    def outputs(self) -> tuple[Array, ...]:
+        """One array for each output, shape (samples, *y.shape)."""
+        from cmcompiler.arrays import read_arrays
+
+        arrays = read_arrays(self.entry.folder / OUTPUTS)
+        return tuple(arrays[f"output_{index}"] for index in range(len(arrays)))
+
+    def parts(self) -> Mapping[str, Value]:
+        import numpy as np
+
+        inputs = [
+            f"{stack.dtype}{stack.shape}{hashlib.sha256(stack.tobytes()).hexdigest()}"
+            for stack in self.samples.inputs
+        ]
+        return self.plan.source.parts() | {
+            "inputs": inputs,
+            "reset": self.reset,
+            "numpy": np.__version__,
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / f"{self.plan.source.name}-{self.fingerprint[:16]}")
+
+    def make(self, folder: Path) -> None:
+        import numpy as np
+
+        from cmcompiler.ir.reference import evaluate_all
+
+        graph = self.plan.source.graph()
+        with self.plan.source.ops.loaded():
+            results = [each.outputs for each in evaluate_all(graph, self.samples, self.reset)]
+        stacks = {
+            f"output_{index}": np.stack(arrays)
+            for index, arrays in enumerate(zip(*results, strict=True))
+        }
+        np.savez(folder / OUTPUTS, **stacks)
+
+    def summary(self) -> str:
+        return f"{self.subject}, {text.plural(len(self.samples), 'sample')}"

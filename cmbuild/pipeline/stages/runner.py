@@ -1,0 +1,124 @@
+"""runner: the firmware for a model on a board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.board import Board, Memory
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.store import Entry
+from cmbuild.image.elf import Sizes, sizes
+from cmbuild.image.products import PRODUCTS
+from cmbuild.pipeline.stages.library import Library, toolchain_parts
+from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.report.build import BuildReport
+from cmbuild.results import Flash, Pool, Ram
+from cmbuild.toolchain.cmake import check_sizes
+from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, WEIGHTS
+
+SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
+"""What of the runtime is compiled for each image, or says how it is linked."""
+
+
+class Runner(Stage):
+    """The image, in the build folder of model and board.
+
+    Attributes:
+        executor: what runs the program: `static`, `executorch`.
+    """
+
+    kind = Kind.RUNNER
+    verb = "linked"
+
+    def __init__(self, plan: Plan, library: Library, board: Board, folder: Path) -> None:
+        self.executor = "static"
+        self.name = plan.name
+        self.subject = f"{plan.source.name} on {folder.name}"
+        self.after = (plan, library)
+        self.plan = plan
+        self.library = library
+        self.board = board
+        self._folder = folder
+
+    def parts(self) -> Mapping[str, Value]:
+        model = self.plan.entry.folder
+        toolchain = self.library.toolchain
+        return toolchain_parts(toolchain, self.library.target) | {
+            "model": [model / name for name in (C_FILE, HEADER, ASSEMBLY, WEIGHTS)],
+            "library": self.library.archive,
+            "board": self.board.folder,
+            "products": PRODUCTS,
+            "sources": [paths.runtime() / name for name in SOURCES],
+        }
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "runner")
+
+    @property
+    def image(self) -> Path:
+        name = "runner" if self.library.toolchain.is_host else "runner.elf"
+        return self.entry.folder / name
+
+    @property
+    def kernels(self) -> Set[str]:
+        """The kernels that must be functions of the image, without `cm_`."""
+        return {step.kernel for step in self.plan.record.steps if not step.is_branch}
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        return sizes(self.image)
+
+    @property
+    def flash(self) -> Flash:
+        return Flash(self.sizes.weights, self.sizes.code, self.board.capacity(Memory.FLASH))
+
+    def ram(self, stack: int | None, pools: tuple[Pool, ...] = ()) -> Ram:
+        """
+        Args:
+            stack: bytes used, if that is known.
+            pools: as a run used them.
+        """
+        capacity = self.board.capacity(Memory.RAM)
+        state = self.plan.record.state_bytes
+        return Ram(self.sizes.arena, self.sizes.static, stack, capacity, state, pools)
+
+    @property
+    def artifacts(self) -> dict[str, Path]:
+        source, plan = self.plan.source.path, self.plan.entry.folder
+        made = {suffix[1:]: self.image.with_suffix(suffix) for suffix in PRODUCTS}
+        products = {name: file for name, file in made.items() if file.exists()}
+        return {"program": source, "plan": plan, "image": self.image, **products}
+
+    def report(self) -> BuildReport:
+        return BuildReport(
+            model=self.plan.source.name,
+            board=self.board.name,
+            target=self.board.cpu,
+            isa=self.plan.record.isa,
+            weights=self.plan.source.weights,
+            inputs=self.plan.inputs,
+            outputs=self.plan.outputs,
+            macs=self.plan.record.macs,
+            flash=self.flash,
+            ram=self.ram(None),
+            artifacts=self.artifacts,
+        )
+
+    def make(self, folder: Path) -> None:
+        plan = self.plan.record
+        check_sizes(self.board, constants=plan.constant_bytes, arena=plan.arena_bytes)
+        self.link(folder)
+
+    def link(self, folder: Path) -> Path:
+        """The image, made in a folder."""
+        model, archive = self.plan.entry.folder, self.library.archive
+        return self.library.builder.runner(self.board, archive, model, folder, self.options())
+
+    def options(self) -> Sequence[str]:
+        """CMake's variables for the executor."""
+        return ()

@@ -1,0 +1,244 @@
+"""simulate: the image runs on the samples, and its outputs are compared with the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild.cache.store import Entry
+from cmbuild.errors import Failed, UsageError
+from cmbuild.files import copy
+from cmbuild.image.checks import OutsideMemory, check_image
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
+from cmbuild.launchers.selection import choose, hardware
+from cmbuild.pipeline.request import RunRequest
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.flash import Flash
+from cmbuild.pipeline.stages.reference import Reference
+from cmbuild.pipeline.stages.runner import Runner
+from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.report.run import RunReport
+from cmbuild.results import Instructions, OpCount, Output, RunResult
+
+if TYPE_CHECKING:
+    from cmbuild.verify.comparison import Comparison
+    from cmcompiler.ir.reference import Array
+
+_CLOCK_STANDS = "not counted, as the clock of cm_board_ticks stands still here"
+
+
+class Mismatch(Failed):
+    template = "{failed} of {samples} samples differ from the reference{first}"
+    hint = "this is a bug of cmbuild, or of a compiler: please report it with {folder}"
+
+
+class LoadedMismatch(Mismatch):
+    hint = (
+        "docs/correctness.md says where ExecuTorch's kernels compute something else; "
+        "--executor static runs the same program with cmbuild's"
+    )
+
+
+class Simulate(RepeatedStage):
+    """A run, done each time.
+
+    Attributes:
+        result: what it showed, once it is done.
+    """
+
+    kind = Kind.SIMULATE
+    verb = "ran"
+
+    def __init__(
+        self,
+        runner: Runner,
+        reference: Reference,
+        request: RunRequest,
+        session: Session,
+        folder: Path,
+        *,
+        flash: Flash | None = None,
+    ) -> None:
+        """
+        Args:
+            flash: what puts the image onto hardware, for a run there.
+        """
+        self.name = runner.name
+        self.subject = runner.subject
+        self.after = (runner, reference) if flash is None else (runner, reference, flash)
+        self.flash = flash
+        self.runner = runner
+        self.result: RunResult | None = None
+        self.reference = reference
+        self._request = request
+        self._session = session
+        self._folder = folder
+        self._too_small: str | None = None
+
+    @cached_property
+    def launcher(self) -> Launcher:
+        if self._request.on == "hardware":
+            return hardware(self.runner.board, self._request.port)
+        return choose(self.runner.board, self._request.launcher)
+
+    def check(self) -> None:
+        """
+        Raises:
+            UnknownName, LauncherMissing: see `choose`.
+            UsageError: an input is not there.
+        """
+        self.launcher  # noqa: B018
+        for file in self._request.inputs:
+            if not file.is_file():
+                raise UsageError(message=f"no such file: {file}")
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._folder / "simulate")
+
+    def summary(self) -> str:
+        """`QEMU mps3-an547 (fvp not found)`, if a better one cannot be used."""
+        known = self.runner.board.launchers
+        is_choice = self.launcher in known and self._request.launcher is None
+        better = known[: known.index(self.launcher)] if is_choice else ()
+        missing = [other.name for other in better if other.name != self._too_small]
+        notes = [f"{', '.join(missing)} not found"] if missing else []
+        notes += [f"{self._too_small} lacks memory"] if self._too_small else []
+        return f"{self.launcher.title} ({'; '.join(notes)})" if notes else self.launcher.title
+
+    def make(self, folder: Path) -> None:
+        from cmbuild.verify.comparison import Comparison
+
+        self._preflight()
+        comparison = Comparison(self.reference)
+        execution = self._execute(comparison.request(), folder / "streams")
+        comparison.take(execution)
+        if comparison.failed:
+            self._trace(comparison, folder)
+        outputs = self._write_outputs(comparison.outputs, folder)
+        self.result = self._result(comparison, execution, outputs)
+        runs = [stage for stage in self._session.selected if stage.kind is self.kind]
+        self._session.reports.append(RunReport(self.result, is_one_of_several=len(runs) > 1))
+        check = self.result.verification
+        if not check.verified:
+            first = f", first at {check.first}" if check.first else ""
+            kind = Mismatch if self.runner.executor == "static" else LoadedMismatch
+            error = kind(
+                failed=check.failed, samples=check.samples, first=first, folder=self._folder
+            )
+            self._session.fail(error, self)
+
+    def _preflight(self) -> None:
+        """Checks the image; a simulator that has not the memory for it gives way to one that has.
+
+        Raises:
+            OutsideMemory, Misaligned, BadReset, LacksKernels: see check_image.
+        """
+        runner = self.runner
+        kernels = runner.kernels
+        try:
+            check_image(runner.image, runner.board, self.launcher, kernels)
+        except OutsideMemory:
+            other = self._other_launcher()
+            if other is None:
+                raise
+            check_image(runner.image, runner.board, other, kernels)
+            self._too_small = self.launcher.name
+            self.launcher = other
+
+    def _other_launcher(self) -> Launcher | None:
+        """The next one of the board's, if nobody asked for a certain one.
+
+        Raises:
+            LauncherMissing: it is not on this machine.
+        """
+        known = self.runner.board.launchers
+        if self._request.launcher is not None or self.launcher not in known:
+            return None
+        rest = known[known.index(self.launcher) + 1 :]
+        if rest:
+            rest[0].find()
+        return rest[0] if rest else None
+
+    def _execute(self, request: Request, streams: Path) -> Execution:
+        return execute(
+            self.launcher,
+            self._session.processes,
+            self.runner.image,
+            Interface.of(self.runner.plan.record),
+            request,
+            folder=streams,
+            timeout=self._request.timeout or self._time_limit(request),
+            log=self._folder / "logs" / "simulate.txt",
+        )
+
+    def _time_limit(self, request: Request) -> float:
+        plan = self.runner.plan.record
+        ports = sum(port.place.bytes for port in (*plan.inputs, *plan.outputs))
+        a_sample = ports + sum(watch.size for watch in request.watches)
+        handing_over = len(request.samples) * a_sample * self.launcher.seconds_per_byte
+        return time_limit(plan.macs, len(request.samples)) + handing_over
+
+    def _trace(self, comparison: Comparison, folder: Path) -> None:
+        """Runs the first sample that differs again and looks at every op's result."""
+        comparison.locate(self._execute(comparison.tracing_request(), folder / "trace"))
+
+    def _write_outputs(self, stacks: Sequence[Array], folder: Path) -> list[Path]:
+        """output_0.npy, …: of the output's shape; several samples are stacked."""
+        import numpy as np
+
+        wanted = self._request.output_dir and self._request.output_dir.absolute()
+        names = [f"output_{index}.npy" for index in range(len(stacks))]
+        for name, stack in zip(names, stacks, strict=True):
+            np.save(folder / name, stack[0] if len(stack) == 1 else stack)
+            if wanted is not None:
+                copy(folder / name, wanted / name)
+        return [(wanted or self.entry.folder) / name for name in names]
+
+    def _result(
+        self, comparison: Comparison, execution: Execution, outputs: Sequence[Path]
+    ) -> RunResult:
+        runner, plan = self.runner, self.runner.plan.record
+        board, source = runner.board, runner.plan.source
+        return RunResult(
+            model=source.name,
+            board=board.name,
+            target=board.cpu,
+            isa=plan.isa,
+            executor=runner.executor,
+            launcher=self.launcher.name,
+            machine=self.launcher.title,
+            verification=comparison.verification(),
+            weights=source.weights,
+            inputs=runner.plan.inputs,
+            outputs=tuple(map(Output, runner.plan.outputs, outputs)),
+            best=comparison.best(),
+            accuracy=comparison.accuracy(),
+            instructions=self._instructions(execution),
+            macs=plan.macs,
+            flash=runner.flash,
+            ram=runner.ram(execution.stack, execution.pools),
+            folder=self._folder,
+            artifacts={
+                **runner.artifacts,
+                "outputs": outputs[0].parent if outputs else self.entry.folder,
+                "log": execution.log,
+            },
+        )
+
+    def _instructions(self, execution: Execution) -> Instructions:
+        count, steps = self.launcher.instructions, self.runner.plan.record.steps
+        total = count(execution.ticks[0])
+        if total is None:
+            return Instructions(None, self.launcher.provenance)
+        if total == 0:
+            return Instructions(None, _CLOCK_STANDS)
+        unit = self.launcher.unit
+        per_op = tuple(
+            OpCount(step.title, step.source, step.kernel, count(ticks) or 0, step.macs)
+            for step, ticks in zip(steps, execution.step_ticks[0], strict=True)
+        )
+        return Instructions(total, self.launcher.provenance, per_op, unit)

@@ -1,0 +1,83 @@
+"""The rows of a benchmark as files: CSV for spreadsheets, Markdown for documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from cmbuild.benchmark.upstream import measurements
+from cmbuild.report.bench import Cell, CellDocument, provenance
+
+Plain = str | int | float | None
+
+
+def to_csv(cells: Sequence[Cell]) -> str:
+    """One line a cell, with a header; what is not known is empty."""
+    rows = [_flat(CellDocument.of(cell)) for cell in cells]
+    file = io.StringIO()
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def to_markdown(cells: Sequence[Cell], command: str) -> str:
+    """A document: a table, what made it, and where its figures come from."""
+    header = (
+        *("model", "board", "isa", "toolchain", "verified", "instructions", "upstream", "ratio"),
+        *("MAC/instruction", "flash", "RAM"),
+    )
+    table = [_row(header), _row(["---"] * 5 + ["---:"] * 6), *map(_row, map(_shown, cells))]
+    notes = [
+        f"Instructions are those of one inference, never cycles: {provenance(cells)}. "
+        "Flash and RAM are bytes.",
+        f"Upstream: {measurements().about} The ratio is upstream's instructions by ours.",
+    ]
+    paragraphs = ["# Models on boards", f"`{command}` makes this table."]
+    return "\n\n".join([*paragraphs, "\n".join(table), *notes]) + "\n"
+
+
+COLUMNS = (
+    *("model", "board", "target", "isa", "toolchain", "executor"),
+    *("launcher", "verified", "rule", "failure"),
+    *("macs", "instructions", "provenance", "caveat", "mac_per_instruction"),
+    *("upstream_instructions", "ratio"),
+    *("flash_code", "flash_weights", "flash_total"),
+    *("ram_arena", "ram_static", "ram_stack", "ram_total"),
+    *("upstream_code", "upstream_ram"),
+)
+"""Of the CSV file."""
+
+
+def _flat(cell: CellDocument) -> dict[str, Plain]:
+    fields: dict[str, Plain] = cell.model_dump(include=set(COLUMNS))
+    if cell.memory is not None:
+        flash, ram = cell.memory.flash, cell.memory.ram
+        fields |= {f"flash_{name}": getattr(flash, name) for name in ("code", "weights", "total")}
+        names = ("arena", "static", "stack", "total")
+        fields |= {f"ram_{name}": getattr(ram, name) for name in names}
+    if cell.upstream is not None:
+        fields |= {f"upstream_{name}": value for name, value in cell.upstream.model_dump().items()}
+    return fields
+
+
+def _shown(cell: Cell) -> list[str]:
+    run, upstream = cell.result, cell.upstream
+    return [
+        cell.model,
+        cell.board if cell.caveat is None else f"{cell.board} ({cell.caveat})",
+        cell.isa,
+        cell.toolchain if cell.executor == "static" else f"{cell.toolchain}, {cell.executor}",
+        f"no: {cell.failure}" if cell.failure or run is None else run.verification.rule,
+        "" if cell.instructions is None else f"{cell.instructions:,}",
+        "" if upstream is None else f"{upstream.instructions:,}",
+        "" if cell.ratio is None else f"{cell.ratio:.2f}×",
+        "" if cell.efficiency is None else f"{cell.efficiency:.2f}",
+        "" if run is None else f"{run.flash.total:,}",
+        "" if run is None else f"{run.ram.total:,}",
+    ]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -1,0 +1,41 @@
+"""Output for programs: one JSON object on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cmbuild.pipeline.events import Outcome, Report
+from cmbuild.report.documents import ErrorDocument
+from cmbuild.report.lines import Lines, error_lines
+from cmbuild.report.stream import write
+
+if TYPE_CHECKING:
+    from cmbuild.errors import CmbuildError
+
+
+class Json(Lines):
+    """A reporter for `--json`."""
+
+    def __init__(self, verbose: bool) -> None:
+        super().__init__(verbose, sys.stderr)
+        self._outcomes: list[Outcome] = []
+
+    def ended(self, outcome: Outcome) -> None:
+        super().ended(outcome)
+        self._outcomes.append(outcome)
+
+    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
+        """Several reports are several objects, a line each; a failure is in the last of them."""
+        import json
+
+        # By way of pydantic's JSON, which has null for what JSON cannot say, as NaN.
+        documents = [json.loads(r.document(self._outcomes).model_dump_json()) for r in reports]
+        if failure is not None:
+            write(error_lines(failure), sys.stderr)
+            documents = documents or [{}]
+            documents[-1] |= ErrorDocument.of(failure).model_dump()
+        indent = 2 if len(documents) == 1 else None
+        for document in documents:
+            write(json.dumps(document, ensure_ascii=False, indent=indent), sys.stdout)

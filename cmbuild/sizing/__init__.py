@@ -1,0 +1,1 @@
+"""Which models fit which boards, without building an image."""

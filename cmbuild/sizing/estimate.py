@@ -1,0 +1,179 @@
+"""What a program takes of a board's memory, told without building its image."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmbuild import paths
+from cmbuild.boards.board import Board
+from cmbuild.sizing.archive import Archive, taken
+
+if TYPE_CHECKING:
+    from cmcompiler.plan import Plan
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+# What is compiled for each image, of runtime/cortexm and the executor, and the stack for faults:
+# measured on images for M0+, M3, M4, M33 and M55, whose figures lie within 60 bytes of each other.
+_SUPPORT_CODE = 1250
+_SUPPORT_VARIABLES = 540
+
+# A board's own C files: bytes of code for each character that is no comment, on rp2350.
+_CODE_A_CHARACTER = 0.3
+
+_VECTORS, _VECTOR_BYTES = 16, 4  # of the core itself
+
+# sizeof struct cm_step, cm_port, cm_state and cm_program, and the identity, of cmrt/program.h.
+_STEP, _PORT, _STATE, _PROGRAM = 16, 8, 12, 48 + 33
+
+
+class Basis(Enum):
+    """Where a figure for code comes from."""
+
+    LIBRARY = "library"
+    """The sections that would be linked, of the very library."""
+    RELATED = "related"
+    """The same of a library for another core with the same instruction set."""
+    ASSUMED = "assumed"
+    """No library is there: more than any model of the zoo takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSize:
+    """What a plan takes, in bytes; known exactly.
+
+    Attributes:
+        tables: steps and their arguments.
+        kernels: that are called, without `cm_`.
+    """
+
+    constants: int
+    arena: int
+    tables: int
+    kernels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> ProgramSize:
+        words = sum(len(step.arguments) for step in plan.steps)
+        ports = len(plan.inputs) + len(plan.outputs)
+        tables = 4 * words + _STEP * len(plan.steps) + _PORT * ports + _STATE * len(plan.states)
+        kernels = {step.kernel for step in plan.steps if not step.is_branch}
+        return cls(len(plan.constants), plan.arena_bytes, tables + _PROGRAM, tuple(sorted(kernels)))
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSize:
+    """What else is in an image, in bytes; estimated.
+
+    Attributes:
+        code: everything loaded but the constants.
+        variables: without arena and stack.
+        hot: of the code, what the board copies to RAM.
+    """
+
+    code: int
+    variables: int
+    basis: Basis
+    hot: int = 0
+
+
+ASSUMED = CodeSize(48 << 10, 4 << 10, Basis.ASSUMED)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What an image of a program takes of a board.
+
+    Attributes:
+        stack: bytes that are reserved for it.
+        over: by region, how many bytes there are too few; empty if all fits.
+    """
+
+    program: ProgramSize
+    code: CodeSize
+    stack: int
+    over: Mapping[str, int]
+
+    @property
+    def flash(self) -> int:
+        return self.program.constants + self.code.code
+
+    @property
+    def ram(self) -> int:
+        return self.program.arena + self.static + self.stack
+
+    @property
+    def static(self) -> int:
+        """What is in RAM from the start to the end."""
+        return self.code.variables + self.code.hot
+
+
+def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
+    """
+    Args:
+        board: one with regions.
+    """
+    assert board.layout is not None
+    layout = board.layout
+    used: Counter[str] = Counter()
+    used[layout.code] += code.code
+    used[layout.constants] += program.constants
+    used[layout.data] += board.stack + code.variables
+    used[layout.arena] += program.arena
+    if layout.hot is not None:
+        used[layout.hot] += code.hot
+    over = {name: size - board.regions[name].size for name, size in used.items()}
+    return Need(program, code, board.stack, {name: size for name, size in over.items() if size > 0})
+
+
+def code_size(
+    board: Board, program: ProgramSize, library: Sequence[Archive], basis: Basis
+) -> CodeSize:
+    """
+    Args:
+        library: the runtime's, then those of the compiler.
+    """
+    copies = board.layout is not None and board.layout.hot is not None
+    own = _text((board.folder,))
+    names = set(re.findall(r"\w+", own + _text(_compiled_for_each_image())))
+    kernels = {f"cm_{kernel}" for kernel in program.kernels}
+    found = taken(kernels | {name for name in names if library[0].find(name)}, library)
+    return CodeSize(
+        code=(
+            found.code
+            + program.tables
+            + _VECTOR_BYTES * (_VECTORS + _interrupts(board))
+            + _SUPPORT_CODE
+            + round(_CODE_A_CHARACTER * len(own))
+        ),
+        variables=found.variables + _SUPPORT_VARIABLES,
+        basis=basis,
+        hot=found.hot if copies else 0,
+    )
+
+
+def _compiled_for_each_image() -> tuple[Path, ...]:
+    runtime = paths.runtime()
+    return runtime / "cortexm", runtime / "runner" / "static_executor.c"
+
+
+def _text(places: Iterable[Path]) -> str:
+    """C and assembly without comments."""
+    files = [
+        file
+        for place in places
+        for file in ([place] if place.is_file() else sorted(place.iterdir()))
+        if file.suffix in (".c", ".S")
+    ]
+    return "".join(_COMMENT.sub("", file.read_text()) for file in files)
+
+
+def _interrupts(board: Board) -> int:
+    match = re.search(r"CM_INTERRUPTS (\d+)", (board.folder / "interrupts.h").read_text())
+    return int(match[1]) if match else 0

@@ -1,0 +1,1 @@
+"""Compilers and CMake: which there are, where they are, and how they build."""

@@ -1,0 +1,181 @@
+"""Libraries and images: the runtime's CMake projects, configured and built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.board import Board
+from cmbuild.boards.link_script import link_script
+from cmbuild.errors import Failed, MissingTool, NotWritable, ProcessFailed, UsageError
+from cmbuild.image.checks import check_placement
+from cmbuild.image.products import write_products
+from cmbuild.process import Processes
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.toolchains import Toolchain
+from cmcompiler.target import Target
+
+LIBRARY = "libcmrt.a"
+
+# A compiler that takes this long for a few files hangs.
+_TIMEOUT = 600.0
+
+
+_UNFIT = re.compile(r"""["$%;\[\\|\n]""")
+"""What CMake, ninja or a linker takes for something else than a part of a path."""
+
+
+class UnfitPath(UsageError):
+    template = "{path} has a {character!r}, and CMake builds nothing at such a place"
+    hint = NotWritable.hint
+
+
+class DoesNotFit(Failed):
+    template = "{what} needs {needed:,} bytes in {region} of {board}, {over:,} more than there are"
+    hint = "`cmbuild boards {board}` shows its memory; --io int8 makes inputs and outputs smaller"
+
+
+def check_sizes(board: Board, *, constants: int, arena: int) -> None:
+    """Whether a plan has a chance to fit, before anything is built.
+
+    Raises:
+        DoesNotFit: naming the region and by how much.
+    """
+    if board.layout is None:
+        return
+    for what, size, name in (
+        ("the arena", arena, board.layout.arena),
+        ("the model's constants", constants, board.layout.constants),
+    ):
+        room = board.regions[name].size
+        if name == board.layout.data:
+            room -= board.stack
+        if size > room:
+            raise DoesNotFit(
+                what=what, needed=size, region=name, board=board.name, over=size - room
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds for one target with one toolchain; knows CMake so that nobody else has to.
+
+    Attributes:
+        kernels: folder with kernels beside the runtime's own.
+    """
+
+    processes: Processes
+    toolchain: Toolchain
+    target: Target
+    kernels: Path | None = None
+
+    def library(self, folder: Path) -> Path:
+        """The runtime library: kernels, microkernels and the runner's support code.
+
+        Args:
+            folder: where CMake works and the library will be.
+
+        Raises:
+            UnfitPath, MissingTool, ProcessFailed.
+        """
+        self._cmake(paths.runtime(), folder, [])
+        return folder / LIBRARY
+
+    def runner(
+        self,
+        board: Board,
+        library: Path,
+        model: Path,
+        folder: Path,
+        executor: Sequence[str] = (),
+    ) -> Path:
+        """The image that runs one model on a board.
+
+        Args:
+            library: built by the same builder.
+            model: folder of the emitted model.
+            folder: where CMake works and the image will be.
+            executor: CMake's variables for another executor than the static one.
+
+        Raises:
+            DoesNotFit: naming the region and by how much.
+            UnfitPath, MissingTool, ProcessFailed, OutsideMemory.
+        """
+        options = [f"-DCMRT_MODEL={model.absolute()}", *executor]
+        return self._image("runner", board, library, folder, options)
+
+    def workbench(self, board: Board, library: Path, folder: Path) -> Path:
+        """The image that holds all kernels and runs batches of programs; raises as `runner`."""
+        return self._image("workbench", board, library, folder, [])
+
+    def _image(
+        self, project: str, board: Board, library: Path, folder: Path, options: Sequence[str]
+    ) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        arguments = [
+            *options,
+            f"-DCMRT_BOARD={board.folder}",
+            f"-DCMRT_LIBRARY={library.absolute()}",
+        ]
+        if board.layout is not None:
+            arguments.append(f"-DCMRT_LINK_SCRIPT={link_script(board, folder).absolute()}")
+        try:
+            self._cmake(paths.runtime() / project, folder, arguments, (board.folder, library))
+        except ProcessFailed as error:
+            raise (_overflow(folder / "build.log", board, project) or error) from error
+        image = folder / (project if self.toolchain.is_host else f"{project}.elf")
+        check_placement(image, board)
+        write_products(image, board)
+        return image
+
+    def _cmake(
+        self, source: Path, folder: Path, options: Sequence[str], places: Sequence[Path] = ()
+    ) -> None:
+        """
+        Args:
+            places: what the options name.
+        """
+        for place in (source, folder, *filter(None, (self.kernels, *places))):
+            if unfit := _UNFIT.search(str(place.absolute())):
+                raise UnfitPath(path=place, character=unfit[0])
+        folder.mkdir(parents=True, exist_ok=True)
+        cmake, ninja = find_program(tools.CMAKE), find_program(tools.NINJA)
+        configure: list[str | Path] = [
+            *(cmake, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"),
+            *("-S", source, "-B", folder),
+            *self.toolchain.cmake(self.target),
+            *([] if self.kernels is None else [f"-DCMRT_KERNELS={self.kernels.absolute()}"]),
+            *options,
+        ]
+        run = partial(self.processes.run, timeout=_TIMEOUT, env=self.toolchain.environment)
+        run(configure, log=folder / "configure.log")
+        run([ninja, "-C", folder], log=folder / "build.log")
+
+
+def _overflow(log: Path, board: Board, project: str) -> DoesNotFit | None:
+    """ld's own words for an image that is too big, if it said them."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    match = re.search(r"region [`'](\w+)'(?: is full)?:? overflowed by (\d+) bytes", text)
+    if match is None or match[1] not in board.regions:  # a link script may have more of them
+        return None
+    region, over = board.regions[match[1]], int(match[2])
+    return DoesNotFit(
+        what=f"the {project}",
+        needed=region.size + over,
+        region=region.name,
+        board=board.name,
+        over=over,
+    )
+
+
+def find_program(tool: tools.Tool) -> Path:
+    """Raises MissingTool, with what brings it."""
+    found = tools.find(tool.name)
+    if found is None:
+        hint = f"pip install 'cmbuild[build]', or {tools.install_command(tool)}"
+        raise MissingTool(tool=tool.name, hint=hint)
+    return found

@@ -1,0 +1,44 @@
+"""Versions of cmbuild and of what it is made with, without importing any of it."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+from cmbuild import paths
+from cmbuild.toolchain import tools
+
+EXPORT_PACKAGES = ("torch", "torchvision", "executorch", "torchao", "tosa-tools")
+
+
+def package(name: str) -> str | None:
+    """The version of an installed Python distribution, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def own() -> str:
+    """cmbuild's version; in a checkout with the commit: `0.1.0 (1a2b3c4-dirty)`."""
+    number = package("cmbuild") or "unknown"
+    commit = _commit()
+    return f"{number} ({commit})" if commit else number
+
+
+def all_versions() -> dict[str, str]:
+    """cmbuild, Python, what exports and what builds, by name; what is not there is left out."""
+    found: dict[str, str | None] = {"cmbuild": own(), "python": platform.python_version()}
+    found.update((name, package(name)) for name in EXPORT_PACKAGES)
+    for tool in (tools.ARM_GCC, tools.QEMU):
+        program = tools.find(tool.name)
+        found[tool.name] = tools.version(program) if program else None
+    return {name: version for name, version in found.items() if version}
+
+
+def _commit() -> str | None:
+    root, git = paths.checkout(), tools.find("git")
+    if root is None or git is None or not (root / ".git").exists():
+        return None
+    status, output = tools.ask(git, "-C", root, "describe", "--always", "--dirty")
+    return output.strip() if status == 0 else None

@@ -1,0 +1,1 @@
+"""Samples, and outputs compared with the reference."""

@@ -1,0 +1,172 @@
+"""A run's outputs beside the reference's: what differs, and where that began."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmbuild.launchers.execution import Execution, Request, Watch
+from cmbuild.results import Accuracy, Score, Verification
+from cmbuild.verify.tolerance import count, describe, mismatches
+from cmcompiler.frontend.model import Task
+from cmcompiler.frontend.weights import Origin
+from cmcompiler.plan.abi import REF_CONSTANT
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.stages.reference import Reference
+    from cmcompiler.plan.record import PlaceRecord, PortRecord, TensorRecord
+
+Array = npt.NDArray[Any]
+
+BEST = 5
+"""How many of a classifier's classes are shown."""
+
+
+class Comparison:
+    """The outputs of an image on the samples of a reference, output by output, bit by bit."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+        self._plan = reference.plan.record
+        self._source = reference.plan.source
+        self._wrong: list[int] = []
+        self._first: str | None = None
+        self.outputs: list[Array] = []
+        """One array for each output, shape (samples, *y.shape)."""
+
+    def request(self) -> Request:
+        """All samples, as they lie in memory."""
+        samples = [self._raw(index) for index in range(len(self._reference.samples))]
+        return Request(samples, reset=self._reference.reset)
+
+    def take(self, execution: Execution) -> None:
+        """Compares what the image gave."""
+        samples = [
+            [to_logical(data, port) for data, port in zip(outputs, self._plan.outputs, strict=True)]
+            for outputs in execution.outputs
+        ]
+        self.outputs = [np.stack(stack) for stack in zip(*samples, strict=True)]
+        exact = [port.exact for port in self._plan.outputs]
+        self._wrong = [
+            count(found, [stack[index] for stack in self._reference.outputs], exact)
+            for index, found in enumerate(samples)
+        ]
+
+    @property
+    def failed(self) -> int:
+        """Samples that differ."""
+        return sum(wrong > 0 for wrong in self._wrong)
+
+    def verification(self) -> Verification:
+        return Verification(
+            rule=self._plan.verified,
+            samples=len(self._wrong),
+            failed=self.failed,
+            mismatches=sum(self._wrong),
+            first=self._first,
+        )
+
+    def tracing_request(self) -> Request:
+        """The first sample that differs, with a look at the result of every step.
+
+        The samples before it come first where they have left something in a mutable buffer.
+        """
+        watches = [
+            Watch(step, _reference(tensor.place), tensor.place.bytes)
+            for step, tensor in self._watched()
+        ]
+        samples = [self._raw(index) for index in self._leading()]
+        return Request(samples, profiled=0, watches=watches, watched=len(samples) - 1)
+
+    def locate(self, execution: Execution) -> None:
+        """Finds the op whose result differs first, from the answer to `tracing_request`."""
+        # All operators come with it.
+        from cmcompiler.ir.reference import evaluate, evaluate_all
+
+        graph = self._source.graph()
+        tensors = {tensor.name: tensor for node in graph.nodes for tensor in node.outputs}
+        *before, sample = (self._reference.samples[index] for index in self._leading())
+        states = None
+        for evaluation in evaluate_all(graph, before):
+            states = evaluation.states
+        kept = evaluate(graph, sample, tensors.values(), states).tensors
+        for (index, watched), data in zip(self._watched(), execution.traces[0], strict=True):
+            found = np.frombuffer(data, watched.dtype).reshape(watched.shape)
+            step = self._plan.steps[index]
+            expected = kept.get(tensors[watched.name])  # nothing where a branch is not taken
+            if expected is None:
+                continue
+            if wrong := mismatches(found, expected, step.exact):
+                self._first = describe(index, step, wrong, found.size)
+                return
+
+    def best(self) -> tuple[Score, ...]:
+        """The best classes of the first sample, of a model that is known to classify."""
+        record = self._source.record
+        if record is None or record.task is not Task.CLASSIFICATION or not self.outputs:
+            return ()
+        scores = self._real(self.outputs[0][0]).reshape(-1)
+        order = np.argsort(-scores, kind="stable")[:BEST]
+        # Random weights know no classes: a name would look like an answer.
+        named = record.weights.source is not Origin.RANDOM and len(record.classes) == scores.size
+        names = record.classes if named else ()
+        return tuple(
+            Score(int(index), names[index] if names else str(index), float(scores[index]))
+            for index in order
+        )
+
+    def accuracy(self) -> Accuracy | None:
+        """Over the samples with a known class; None if there are none."""
+        labels = self._reference.samples.labels
+        if labels is None or not self.outputs or not np.any(labels >= 0):
+            return None
+        scores = self.outputs[0].reshape(len(labels), -1)
+        known = labels >= 0
+        right = np.argmax(scores, axis=1)[known] == labels[known]
+        return Accuracy(int(np.count_nonzero(right)), int(np.count_nonzero(known)))
+
+    def _raw(self, sample: int) -> list[bytes]:
+        arrays = self._reference.samples[sample]
+        return [to_memory(a, port) for a, port in zip(arrays, self._plan.inputs, strict=True)]
+
+    def _first_wrong(self) -> int:
+        return next(index for index, wrong in enumerate(self._wrong) if wrong)
+
+    def _leading(self) -> range:
+        """The first sample that differs, and those before it that it depends on."""
+        wrong = self._first_wrong()
+        depends = self._plan.states and not self._reference.reset
+        return range(0 if depends else wrong, wrong + 1)
+
+    def _watched(self) -> list[tuple[int, TensorRecord]]:
+        return [
+            (index, tensor)
+            for index, step in enumerate(self._plan.steps)
+            for tensor in step.writes
+            if tensor.place.bytes
+        ]
+
+    def _real(self, array: Array) -> Array:
+        """Quantised scores as the numbers that they stand for."""
+        scheme = self._plan.outputs[0].quantization
+        if array.dtype.kind == "f" or scheme is None:
+            return array
+        return (array.astype(np.float64) - scheme.zero_point) * scheme.scale
+
+
+def to_memory(array: Array, port: PortRecord) -> bytes:
+    """An array of a port's logical shape as the bytes that the image reads."""
+    return array.transpose(port.dim_order).tobytes()
+
+
+def to_logical(data: bytes, port: PortRecord) -> Array:
+    """The inverse of to_memory."""
+    physical = [port.shape[axis] for axis in port.dim_order]
+    array = np.frombuffer(data, port.dtype).reshape(physical)
+    return np.ascontiguousarray(array.transpose(np.argsort(port.dim_order))).reshape(port.shape)
+
+
+def _reference(place: PlaceRecord) -> int:
+    return place.offset | (REF_CONSTANT if place.base == "constants" else 0)

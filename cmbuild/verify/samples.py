@@ -1,0 +1,162 @@
+"""Samples to run a program on: the user's files, exported ones, or seeded random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmbuild.errors import UsageError
+from cmbuild.report.text import plural, shape
+from cmbuild.verify.torch_file import read_tensor
+from cmcompiler.arrays import read_arrays
+from cmcompiler.frontend.vectors import Samples
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.images import ImageInput
+    from cmcompiler.plan.record import PortRecord
+
+Array = npt.NDArray[Any]
+
+
+def user_samples(
+    files: Sequence[Path], ports: Sequence[PortRecord], image: ImageInput | None
+) -> Samples:
+    """The samples in the user's files: one file for each input, or one .npz with samples and labels
+    as an export leaves it.
+
+    A file holds one sample of its input's shape, or several: stacked along a new first axis, or
+    side by side in a batch of more than one where the input is a batch of one.
+
+    Args:
+        image: what a picture means to the model, if it takes any.
+
+    Raises:
+        UsageError, CompilerError: a file too many or too few, unreadable, or of another shape or
+            dtype than its input.
+    """
+    if len(files) == 1 and files[0].suffix == ".npz":
+        return _saved(files[0], ports)
+    if len(files) != len(ports):
+        wanted = ", ".join(f"{port.name} {_describe(port.dtype, port.shape)}" for port in ports)
+        raise UsageError(
+            message=f"{plural(len(files), 'input')} given, the model takes {len(ports)}",
+            hint=f"--input once for each of {wanted}",
+        )
+    stacks = [
+        _stacked(_read(file, image), port, file) for file, port in zip(files, ports, strict=True)
+    ]
+    if len({len(stack) for stack in stacks}) != 1:
+        counts = ", ".join(
+            f"{file} {len(stack)}" for file, stack in zip(files, stacks, strict=True)
+        )
+        raise UsageError(message=f"the inputs differ in the number of samples: {counts}")
+    return Samples(tuple(stacks))
+
+
+def _saved(file: Path, ports: Sequence[PortRecord]) -> Samples:
+    if not file.is_file():
+        raise UsageError(message=f"no such file: {file}")
+    saved = Samples.load(file)
+    if len(saved.inputs) != len(ports):
+        found = plural(len(saved.inputs), "input")
+        raise UsageError(message=f"{file} holds {found}, the model takes {len(ports)}")
+    stacks = (_stacked(a, port, file) for a, port in zip(saved.inputs, ports, strict=True))
+    return Samples(tuple(stacks), saved.labels)
+
+
+def exported_samples(
+    exported: Samples | None, ports: Sequence[PortRecord], count: int, seed: int
+) -> Samples:
+    """The first `count` samples of an export, followed by random ones where it has fewer.
+
+    Labels are those of the exported samples, and -1 for the others.
+    """
+    wanted = [tuple(map(quantized, sample, ports)) for sample in islice(exported or (), count)]
+    labels = None
+    if exported is not None and exported.labels is not None:
+        labels = np.full(count, -1)
+        labels[: len(wanted)] = exported.labels[: len(wanted)]
+    wanted += islice(random_samples(ports, seed), count - len(wanted))
+    stacked = Samples.stack(wanted)
+    return Samples(stacked.inputs, labels)
+
+
+def random_samples(ports: Sequence[PortRecord], seed: int) -> Iterator[tuple[Array, ...]]:
+    """Samples without end, uniform over the range that the quantised inputs can hold.
+
+    Each depends on the seed and its own number alone.
+    """
+    index = 0
+    while True:
+        random = np.random.default_rng((seed, index))
+        yield tuple(_random(random, port) for port in ports)
+        index += 1
+
+
+def quantized(array: Array, port: PortRecord) -> Array:
+    """A float array as a quantised input holds it; others as they are."""
+    scheme = port.quantization
+    if array.dtype != np.float32 or port.dtype == "float32" or scheme is None:
+        return array
+    from cmcompiler.ops.quantize import Quantize
+
+    dtype = np.dtype(port.dtype)
+    op = Quantize(dtype, scheme.scale, scheme.zero_point, scheme.minimum, scheme.maximum)
+    return op.reference(array)[0]
+
+
+def _random(random: np.random.Generator, port: PortRecord) -> Array:
+    dtype, scheme = np.dtype(port.dtype), port.quantization
+    if scheme is not None:
+        steps = random.integers(scheme.minimum, scheme.maximum, port.shape, endpoint=True)
+        if dtype.kind == "f":
+            return ((steps - scheme.zero_point) * scheme.scale).astype(dtype)
+        return steps.astype(dtype)
+    if dtype.kind == "f":
+        return random.standard_normal(port.shape).astype(dtype)
+    return random.integers(0, 2, port.shape).astype(dtype)
+
+
+def _read(file: Path, image: ImageInput | None) -> Array:
+    if not file.is_file():
+        raise UsageError(message=f"no such file: {file}")
+    if file.suffix == ".pt":
+        return read_tensor(file)
+    if file.suffix == ".npy":
+        arrays = read_arrays(file)
+        if list(arrays) == [""]:
+            return arrays[""]
+    elif image is not None:
+        return image.read(file)
+    raise UsageError(message=f"{file} is no .npy or .pt file, and the model takes no picture")
+
+
+def _stacked(array: Array, port: PortRecord, file: Path) -> Array:
+    array = quantized(array, port)
+    single = port.shape[:1] == (1,) and array.ndim == len(port.shape)
+    if array.dtype != port.dtype:
+        fits = None
+    elif array.shape == port.shape:
+        fits = array[np.newaxis]
+    elif array.shape[1:] == port.shape:
+        fits = array
+    elif single and array.shape[1:] == port.shape[1:]:
+        fits = array[:, np.newaxis]
+    else:
+        fits = None
+    if fits is None or len(fits) == 0:
+        given, taken = (
+            _describe(array.dtype.name, array.shape),
+            _describe(port.dtype, port.shape),
+        )
+        raise UsageError(message=f"{file} holds {given}, {port.name} takes {taken}")
+    return fits
+
+
+def _describe(dtype: str, sizes: Sequence[int]) -> str:
+    return f"{dtype} {shape(sizes)}"

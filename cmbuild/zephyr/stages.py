@@ -1,0 +1,272 @@
+"""workspace and app: what west does for us, step by step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.cache.store import Entry
+from cmbuild.errors import Failed, Missing, UsageError
+from cmbuild.files import copy
+from cmbuild.launchers.console import records
+from cmbuild.pipeline.request import ApplicationRequest
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.report.zephyr import WestReport
+from cmbuild.zephyr.workspace import (
+    MANIFEST,
+    RELEASE,
+    Workspace,
+    find_application,
+    find_folder,
+    find_west,
+    open_workspace,
+    toolchain,
+)
+
+_UPDATE_SECONDS = 3600.0  # Zephyr and its modules are some gigabytes
+_BUILD_SECONDS = 3600.0
+_FLASH_SECONDS = 600.0
+_RUN_SECONDS = 600.0
+
+# boards/arm/*/board.cmake of Zephyr.
+_FVPS = {
+    "mps3/corstone300/fvp": "FVP_Corstone_SSE-300_Ethos-U55",
+    "mps4/corstone320/fvp": "FVP_Corstone_SSE-320",
+}
+
+
+class NoFvp(Missing):
+    template = "{program} not found, which simulates {board}"
+    hint = "ARMFVP_BIN_PATH=DIR names its folder; mps3/corstone300/an547 runs in QEMU"
+
+
+class NotEmpty(UsageError):
+    template = "{folder} is no empty folder"
+
+
+class NoEnd(Failed):
+    template = "{subject} came to no end"
+    hint = "all that it printed is in {log}"
+
+
+class WrongEnd(Failed):
+    template = "{subject} ended with status {status}"
+    hint = "all that it printed is in {log}"
+
+
+class WorkspaceStage(RepeatedStage):
+    """A new workspace, in a folder of the user's; the entry holds what west has printed."""
+
+    kind = Kind.WORKSPACE
+    verb = "made"
+
+    def __init__(self, folder: Path, session: Session, build: Path) -> None:
+        self.name = folder.name
+        self.subject = f"Zephyr {RELEASE}"
+        self.folder = folder.absolute()
+        self._session = session
+        self._build = build
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._build / f"workspace-{self.name}")
+
+    def check(self) -> None:
+        """
+        Raises:
+            MissingTool: there is no west, or no git.
+            NotEmpty: the folder is in use for something else.
+        """
+        find_west()
+        if not self.folder.exists() or (self.folder / ".west").is_dir():
+            return
+        if not self.folder.is_dir() or any(self.folder.iterdir()):
+            raise NotEmpty(folder=self.folder)
+
+    def make(self, folder: Path) -> None:
+        west, logs = find_west(), self._build / "logs"
+        manifest = self.folder / "manifest"
+        copy(paths.data() / "zephyr" / MANIFEST, manifest / MANIFEST)
+        run = self._session.processes.run
+        if not (self.folder / ".west").is_dir():
+            log = logs / "west-init.txt"
+            run([west, "init", "-l", manifest], log=log, timeout=60, cwd=self.folder)
+        log = logs / "west-update.txt"
+        words = ["update", "--narrow", "--fetch-opt=--depth=1"]
+        run([west, *words], log=log, timeout=_UPDATE_SECONDS, cwd=self.folder)
+        shutil.copyfile(log, folder / "west-update.txt")
+        self._session.reporter.note(
+            f"next: cd {self.folder} && west packages pip --install; "
+            "west sdk install --toolchains arm-zephyr-eabi"
+        )
+
+
+class Application(RepeatedStage):
+    """A sample or any other application, built by Zephyr's build system, which knows itself what is
+    up to date.
+    """
+
+    kind = Kind.APP
+    verb = "built"
+
+    def __init__(self, request: ApplicationRequest, session: Session) -> None:
+        self.name = request.place
+        self.subject = f"{request.name} on {request.board}"
+        self.request = request
+        self.session = session
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        log = self.logs / "west-list.txt"
+        folder = find_folder(self.request.workspace)
+        return open_workspace(folder, find_west(), self.session.processes, log)
+
+    @property
+    def logs(self) -> Path:
+        return self.request.folder / "logs"
+
+    @property
+    def build(self) -> Path:
+        """Zephyr's build folder."""
+        return self.request.folder / "build"
+
+    @property
+    def image(self) -> Path:
+        return self.build / "zephyr" / "zephyr.elf"
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.request.folder / "app")
+
+    def check(self) -> None:
+        """
+        Raises:
+            MissingTool, NoWorkspace, NotUpdated, NoSdk: what is not there.
+            UsageError: no such application or model.
+        """
+        find_application(self.request.sample)
+        toolchain(self.workspace.folder)
+
+    def make(self, folder: Path) -> None:
+        request = self.request
+        source = find_application(request.sample)
+        words: list[str | Path] = ["build", "-b", request.board, "-d", self.build, source]
+        words += ["--", *self.workspace.definitions([sys.executable, "-m", "cmbuild"])]
+        if request.model is not None:
+            # A name is the zoo's or a file's.
+            file = Path(request.model)
+            words.append(f"-DMODEL={file.absolute() if file.exists() else request.model}")
+        self.west(words, "build", _BUILD_SECONDS)
+        (folder / "image").write_text(f"{self.image}\n")
+        self.session.reports.append(WestReport(request.name, request.board, self.image))
+
+    def west(self, words: list[str | Path], name: str, timeout: float) -> None:
+        """
+        Raises:
+            ProcessFailed, TimedOut.
+        """
+        self.session.processes.run(
+            [find_west(), *words],
+            log=self.logs / f"west-{name}.txt",
+            timeout=timeout,
+            cwd=self.workspace.folder,
+            env=self.environment,
+            name=f"west {name}",
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        base = {"ZEPHYR_BASE": str(self.workspace.zephyr_base)}
+        return base | toolchain(self.workspace.folder)
+
+
+class _Later(RepeatedStage):
+    """What is done with an application once it is built."""
+
+    def __init__(self, application: Application) -> None:
+        self.name = application.name
+        self.subject = application.subject
+        self.after = (application,)
+        self._application = application
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self._application.request.folder / self.kind.label)
+
+
+class Emulate(_Later):
+    """A run in the simulator that Zephyr knows for the board, until the image says how it ended."""
+
+    kind = Kind.SIMULATE
+    verb = "ran"
+
+    def check(self) -> None:
+        """
+        Raises:
+            NoFvp: the board's simulator.
+        """
+        board = self._application.request.board
+        program = _FVPS.get(board)
+        if program is None:
+            return
+        folder = os.environ.get("ARMFVP_BIN_PATH")
+        found = shutil.which(program, path=folder) if folder else shutil.which(program)
+        if found is None:
+            raise NoFvp(program=program, board=board)
+
+    def make(self, folder: Path) -> None:
+        application = self._application
+        log = application.logs / "console.txt"
+        lines: list[str] = []
+
+        def listen(line: str) -> None:
+            lines.append(line)
+            if any(record.status is not None for record in records([line])):
+                raise _Ended
+
+        try:
+            application.session.processes.run(
+                [find_west(), "build", "-d", application.build, "-t", "run"],
+                log=application.logs / "west-run.txt",
+                timeout=application.request.timeout or _RUN_SECONDS,
+                cwd=application.workspace.folder,
+                env=application.environment,
+                check=False,
+                listener=listen,
+                name="west build -t run",
+            )
+        except _Ended:
+            pass
+        finally:
+            log.write_text("".join(f"{line}\n" for line in lines))
+        ends = [record.status for record in records(lines) if record.status is not None]
+        if not ends:
+            raise NoEnd(subject=self.subject, log=log)
+        (folder / "console.txt").write_text(log.read_text())
+        said = tuple(line for line in lines if not line.startswith("cmrt "))
+        request = application.request
+        report = WestReport(request.name, request.board, application.image, ends[-1], said, log)
+        application.session.reports[:] = [report]
+        if ends[-1] != 0:
+            raise WrongEnd(subject=self.subject, status=ends[-1], log=log)
+
+
+class Program(_Later):
+    """An application put onto a real board, by the board's runner in Zephyr."""
+
+    kind = Kind.FLASH
+    verb = "flashed"
+
+    def make(self, folder: Path) -> None:
+        application = self._application
+        timeout = application.request.timeout or _FLASH_SECONDS
+        application.west(["flash", "-d", application.build], "flash", timeout)
+
+
+class _Ended(Exception):
+    """The image has said how it ended; its simulator would go on."""

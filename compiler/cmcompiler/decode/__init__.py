@@ -1,0 +1,1 @@
+"""One instruction of a program, as the reader of its operator sees it."""

@@ -1,0 +1,395 @@
+"""One instruction of a program, as the reader of its operator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import DTypeLike
+
+from cmcompiler.decode.scope import Scope
+from cmcompiler.errors import InvalidProgram, Unsupported
+from cmcompiler.ir.graph import Node, State
+from cmcompiler.ir.movement.store import Store
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.pte.program import TensorList, TensorValue, Value
+from cmcompiler.pte.schema import DTYPES
+
+CONTIGUOUS_4D = (0, 1, 2, 3)
+CHANNELS_LAST_4D = (0, 2, 3, 1)
+
+T = TypeVar("T")
+
+
+class Call:
+    """Typed, checked access to the arguments of one instruction; collects the nodes it becomes.
+
+    Arguments are asked for by the names of the operator's declaration. What is never asked for, a
+    scratch tensor say, does not exist for the graph.
+
+    Attributes:
+        operator: full name, `cortex_m::pad.out`.
+        source: operator and instruction, for messages: `cortex_m::pad.out #12`.
+        nodes: what has been emitted.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        names: Iterable[str],
+        source: str,
+        arguments: Sequence[int],
+        scope: Scope,
+    ) -> None:
+        self.operator = operator
+        self.source = source
+        self.nodes: list[Node] = []
+        self._scope = scope
+        self._arguments = dict(zip(names, arguments, strict=False))
+        self._results: dict[int, Tensor] = {}
+        self._epilogue: list[Node] = []
+
+    # Tensors
+
+    def tensor(self, name: str, *, dtype: DTypeLike = None, rank: int | None = None) -> Operand:
+        """A tensor argument.
+
+        Raises:
+            Unsupported: it has another dtype or rank than is asked for.
+            InvalidProgram: it is no tensor, or nothing has written its memory.
+        """
+        operand = self.optional(name, dtype=dtype, rank=rank)
+        if operand is None:
+            self.invalid(f"{name} is None")
+        return operand
+
+    def optional(
+        self, name: str, *, dtype: DTypeLike = None, rank: int | None = None
+    ) -> Operand | None:
+        """As tensor(), or None for an absent `Tensor?`."""
+        index = self._arguments[name]
+        if self._scope.values[index] is None:
+            return None
+        operand = self._read(name, index)
+        if dtype is not None and operand.dtype != np.dtype(dtype):
+            self.unsupported(f"{name} is {operand.dtype.name}, not {np.dtype(dtype).name}")
+        if rank is not None and operand.rank != rank:
+            self.unsupported(f"{name} has {operand.rank} dimensions, not {rank}")
+        return operand
+
+    def tensors(self, name: str) -> tuple[Operand, ...]:
+        """The members of a `Tensor[]`."""
+        operands = self.optional_tensors(name)
+        if None in operands:
+            self.invalid(f"a member of {name} is None")
+        return tuple(operand for operand in operands if operand is not None)
+
+    def optional_tensors(self, name: str) -> tuple[Operand | None, ...]:
+        """The members of a `Tensor?[]`."""
+        members = self._members(name)
+        return tuple(None if index is None else self._read(name, index) for index in members)
+
+    def constant(
+        self, name: str, *, dtype: DTypeLike = None, rank: int | None = None
+    ) -> npt.NDArray[Any]:
+        """The array of a constant tensor, in its logical shape.
+
+        Raises:
+            Unsupported: as tensor(), and if it is computed by the program.
+        """
+        data = self.tensor(name, dtype=dtype, rank=rank).data
+        if data is None:
+            self.unsupported(f"{name} is not constant")
+        return data
+
+    def optional_constant(
+        self, name: str, *, dtype: DTypeLike = None, rank: int | None = None
+    ) -> npt.NDArray[Any] | None:
+        """As constant(), or None for an absent `Tensor?`."""
+        if self.is_none(name):
+            return None
+        return self.constant(name, dtype=dtype, rank=rank)
+
+    def nhwc(self, name: str, *, dtype: DTypeLike = None) -> Tensor:
+        """An image of logical shape NCHW (NHWC for an `_nhwc` operator) as a tensor [N, H, W, C].
+
+        A transpose is emitted if memory does not lie like that already.
+        """
+        return self.arrange(self.tensor(name, dtype=dtype, rank=4), self.image_order)
+
+    def arrange(self, operand: Operand, order: Sequence[int]) -> Tensor:
+        """The operand with its logical dimensions in physical `order`, outermost first."""
+        order = tuple(order)
+        shape = tuple(operand.shape[dim] for dim in order)
+        if operand.dim_order == order:
+            return operand.tensor
+        if operand.data is not None:
+            data = np.ascontiguousarray(operand.data.transpose(order))
+            return self._scope.new(operand.tensor.name, operand.dtype, shape, data)
+        arranged = self._scope.new(operand.tensor.name, operand.dtype, shape)
+        self.emit(self._movement(operand, order), [operand.tensor], [arranged])
+        return arranged
+
+    def reshape(self, source: Operand, shape: tuple[int, ...]) -> Operand:
+        """The operand under another logical shape, torch's `x.reshape(shape)`.
+
+        Memory stays as it is where only dimensions of size 1 come and go.
+        """
+        if source.shape == shape:
+            return source
+        old = [dim for dim, size in enumerate(source.shape) if size != 1]
+        new = [dim for dim, size in enumerate(shape) if size != 1]
+        order = tuple(range(len(shape)))
+        tensor = source.tensor
+        if [source.shape[dim] for dim in old] == [shape[dim] for dim in new]:
+            ones = [dim for dim, size in enumerate(shape) if size == 1]
+            kept = [new[old.index(dim)] for dim in source.dim_order if dim in old]
+            order = (*ones, *kept)
+        else:
+            tensor = self.arrange(source, range(source.rank))
+        physical = tuple(shape[dim] for dim in order)
+        reshaped = self.temporary(source.dtype, physical)
+        self.emit(View(physical), [tensor], [reshaped])
+        return Operand(reshaped, shape, order)
+
+    # Results
+
+    def output(self, name: str = "out") -> Operand:
+        """A tensor that the operator writes; some emitted node must have its tensor as output.
+
+        An operator without it writes its `self` in place.
+
+        Raises:
+            InvalidProgram: it is no tensor, or a constant.
+        """
+        name = name if name in self._arguments else "self"
+        return self._write(name, self._arguments[name])
+
+    def outputs(self, name: str = "out") -> tuple[Operand, ...]:
+        """The tensors of an output that is a `Tensor[]`."""
+        members = self._members(name)
+        if None in members:
+            self.invalid(f"a member of {name} is None")
+        return tuple(self._write(name, index) for index in members if index is not None)
+
+    def nhwc_output(self, name: str = "out") -> Tensor:
+        """A tensor [N, H, W, C] to write; a transpose follows if the program has another order."""
+        operand = self.output(name)
+        if operand.rank != 4:
+            self.unsupported(f"{name} has {operand.rank} dimensions, not 4")
+        return self.arranged_output(operand, self.image_order)
+
+    def arranged_output(self, operand: Operand, order: Sequence[int]) -> Tensor:
+        """A tensor to write whose physical dimensions are the logical ones in `order`."""
+        order = tuple(order)
+        if operand.dim_order == order:
+            return operand.tensor
+        shape = tuple(operand.shape[dim] for dim in order)
+        arranged = self._scope.new(operand.tensor.name, operand.dtype, shape)
+        movement = self._movement(Operand(arranged, operand.shape, order), operand.dim_order)
+        self._epilogue.append(Node(movement, (arranged,), (operand.tensor,), self.source))
+        return arranged
+
+    def move(self, source: Operand, target: Operand) -> None:
+        """Writes an output with the elements of an operand of the same logical shape."""
+        movement = self._movement(source, target.dim_order)
+        self.emit(movement, [source.tensor], [target.tensor])
+
+    def temporary(self, dtype: DTypeLike, shape: Sequence[int]) -> Tensor:
+        """A tensor between two nodes of this call."""
+        return self._scope.new("temporary", np.dtype(dtype), tuple(shape))
+
+    def intermediate(self, dtype: DTypeLike, shape: Sequence[int], order: Sequence[int]) -> Operand:
+        """A tensor between two nodes of this call, of a logical shape and a physical order."""
+        tensor = self.temporary(dtype, [shape[dim] for dim in order])
+        return Operand(tensor, tuple(shape), tuple(order))
+
+    def literal(self, array: npt.NDArray[Any]) -> Operand:
+        """A constant of this logical shape that the program does not have."""
+        tensor = self._scope.new("literal", array.dtype, array.shape, np.ascontiguousarray(array))
+        return Operand(tensor, array.shape, tuple(range(array.ndim)))
+
+    def emit(self, op: Op, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+        """Appends a node."""
+        self.nodes.append(Node(op, tuple(inputs), tuple(outputs), self.source))
+
+    # Numbers
+
+    def integer(self, name: str, low: int | None = None, high: int | None = None) -> int:
+        """An `int`, within [low, high] if given."""
+        value = self._value(name)
+        if type(value) is not int:
+            self.invalid(f"{name} is no integer")
+        self._check_range(name, value, low, high)
+        return value
+
+    def number(self, name: str) -> float:
+        """A `float` or `Scalar` as a float."""
+        return float(self.scalar(name))
+
+    def scalar(self, name: str) -> int | float | bool:
+        """A `Scalar`, of the type that the program gives it."""
+        value = self._value(name)
+        if not isinstance(value, (bool, int, float)):
+            self.invalid(f"{name} is no number")
+        return value
+
+    def boolean(self, name: str) -> bool:
+        return self._typed(name, bool, "boolean")
+
+    def string(self, name: str) -> str:
+        return self._typed(name, str, "string")
+
+    def integers(
+        self,
+        name: str,
+        count: int | None = None,
+        low: int | None = None,
+        high: int | None = None,
+    ) -> tuple[int, ...]:
+        """An `int[]`, of `count` items within [low, high] if given."""
+        items = self._items(name, int, "integers")
+        if count is not None and len(items) != count:
+            self.invalid(f"{name} has {len(items)} items, not {count}")
+        for item in items:
+            self._check_range(name, item, low, high)
+        return items
+
+    def dimension(self, name: str, rank: int) -> int:
+        """An `int` that names one of `rank` dimensions, counted from the first."""
+        return self.integer(name, -rank, rank - 1) % rank
+
+    def dimensions(self, name: str, rank: int) -> tuple[int, ...]:
+        """An `int[]` that names different ones of `rank` dimensions, counted from the first."""
+        dims = tuple(dim % rank for dim in self.integers(name, None, -rank, rank - 1))
+        if len(set(dims)) != len(dims):
+            self.invalid(f"{name} has a dimension twice")
+        return dims
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """A `float[]`."""
+        return self._items(name, float, "floats")
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """A `ScalarType`."""
+        code = self.integer(name)
+        if code not in DTYPES:
+            self.unsupported(f"{name} is scalar type {code}")
+        return DTYPES[code]
+
+    def is_none(self, name: str) -> bool:
+        return self._value(name) is None
+
+    # Refusals
+
+    def unsupported(self, reason: str, hint: str | None = None) -> NoReturn:
+        """Refuses a valid instruction that no kernel can run."""
+        raise Unsupported(f"{self.source}: {reason}", hint)
+
+    def invalid(self, reason: str) -> NoReturn:
+        """Refuses an instruction that no exporter writes."""
+        raise InvalidProgram(f"{self.source}: {reason}")
+
+    # For the builder
+
+    def finish(self) -> list[Node]:
+        """The nodes in order; the results become what their places in memory hold.
+
+        Raises:
+            ValueError: the reader did not write a result exactly once.
+        """
+        nodes = [*self.nodes, *self._epilogue]
+        written = [id(tensor) for node in nodes for tensor in node.outputs]
+        for tensor in self._results.values():
+            if written.count(id(tensor)) != 1:
+                raise ValueError(f"the reader of {self.operator} must write {tensor.name} once")
+        for index, tensor in self._results.items():
+            state = self._scope.state(index)
+            if state is None:
+                self._scope.write(index, tensor)
+            else:
+                nodes.append(self._store(index, tensor, state))
+        return nodes
+
+    @property
+    def image_order(self) -> tuple[int, ...]:
+        """The logical dimensions of the operator's images that are N, H, W and C."""
+        is_explicit = self.operator.partition(".")[0].endswith("_nhwc")
+        return CONTIGUOUS_4D if is_explicit else CHANNELS_LAST_4D
+
+    def _value(self, name: str) -> Value:
+        return self._scope.values[self._arguments[name]]
+
+    def _typed(self, name: str, expected: type[T], noun: str) -> T:
+        value = self._value(name)
+        if not isinstance(value, expected):
+            self.invalid(f"{name} is no {noun}")
+        return value
+
+    def _items(self, name: str, expected: type[T], noun: str) -> tuple[T, ...]:
+        value = self._value(name)
+        if type(value) is expected:  # one stands for a list of one
+            return (value,)
+        if not isinstance(value, tuple):
+            self.invalid(f"{name} is no list")
+        items = tuple(item for item in value if type(item) is expected)
+        if len(items) != len(value):
+            self.invalid(f"{name} is no list of {noun}")
+        return items
+
+    def _members(self, name: str) -> tuple[int | None, ...]:
+        value = self._value(name)
+        if not isinstance(value, TensorList):
+            self.invalid(f"{name} is no list of tensors")
+        return value.items
+
+    def _check_range(self, name: str, value: int, low: int | None, high: int | None) -> None:
+        if (low is not None and value < low) or (high is not None and value > high):
+            limits = f"{'' if low is None else low}..{'' if high is None else high}"
+            self.unsupported(f"{name} = {value} is outside of {limits}")
+
+    def _read(self, name: str, index: int) -> Operand:
+        value = self._scope.tensor_value(index, self.source, name)
+        held = self._scope.read(index, self.source, name)
+        if (held.shape, held.dim_order) == (value.sizes, value.dim_order):
+            return held
+        views = self._scope.contents.views
+        key = (held.tensor, value.sizes, value.dim_order)
+        if key not in views:
+            views[key] = self._view(held, value)
+        return Operand(views[key], value.sizes, value.dim_order)
+
+    def _view(self, held: Operand, value: TensorValue) -> Tensor:
+        """Emits a view that the program has no instruction for."""
+        first = len(self.nodes)
+        view = self.arrange(self.reshape(held, value.sizes), value.dim_order)
+        source = f"view of {held.tensor.name}"
+        self.nodes[first:] = [replace(node, source=source) for node in self.nodes[first:]]
+        return view
+
+    def _write(self, name: str, index: int) -> Operand:
+        value = self._scope.tensor_value(index, self.source, name)
+        if index not in self._results:
+            self._results[index] = self._scope.result(index, self.source, name)
+        return Operand(self._results[index], value.sizes, value.dim_order)
+
+    def _store(self, index: int, tensor: Tensor, state: State) -> Node:
+        """Puts a result into the mutable buffer that its place is."""
+        if (tensor.dtype, tensor.shape) != (state.tensor.dtype, state.tensor.shape):
+            self.unsupported(f"{state.tensor.name}, a mutable buffer, is written in another form")
+        held = self._scope.new(state.tensor.name, tensor.dtype, tensor.shape)
+        self._scope.store(index, replace(state, final=held))
+        return Node(Store(), (state.final, tensor), (held,), self.source)
+
+    def _movement(self, operand: Operand, order: tuple[int, ...]) -> Op:
+        """The op that takes the operand's memory to another physical order."""
+        if operand.lies_as(order):
+            return View(tuple(operand.shape[dim] for dim in order))
+        return Transpose(tuple(operand.dim_order.index(dim) for dim in order))

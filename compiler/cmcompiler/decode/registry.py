@@ -1,0 +1,97 @@
+"""The operators of programs, each with its declaration and what reads it into nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from cmcompiler.decode.call import Call
+
+Reader = Callable[[Call], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Name and parameters of a program's operator, from its declaration.
+
+    Attributes:
+        name: `cortex_m::pad.out`.
+        parameters: (type, name) in order, keyword-only ones and outputs included.
+        results: names of those that are only written.
+        in_place: of one that is read and written, `self` of `aten::copy_`; None if there is none.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, str], ...]
+    results: tuple[str, ...] = ()
+    in_place: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.parameters)
+
+    @classmethod
+    def parse(cls, declaration: str) -> Schema:
+        """From `ns::op.overload(Tensor x, int[] pad, *, Tensor(a!) out) -> …`.
+
+        Tensor types lose their alias marks, defaults are dropped.
+        """
+        name, _, rest = declaration.partition("(")
+        depth, current, parts = 0, "", []
+        for character in rest:
+            if character == ")" and depth == 0:
+                break
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+            if character == "," and depth == 0:
+                parts.append(current)
+                current = ""
+            else:
+                current += character
+        parts.append(current)
+        parameters, results, in_place, is_keyword = [], [], None, False
+        for part in (p.strip() for p in parts):
+            is_keyword |= part == "*"
+            if part in ("", "*"):
+                continue
+            kind, _, argument = part.split("=")[0].strip().rpartition(" ")
+            if argument == "out" or ("!" in kind and is_keyword):
+                results.append(argument)
+            elif "!" in kind:
+                in_place = argument
+            kind = kind.replace("(a!)", "").replace("(b!)", "").replace("(c!)", "")
+            parameters.append((kind.strip(), argument))
+        return cls(name.strip(), tuple(parameters), tuple(results), in_place)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOp:
+    """How one operator of a program is read into nodes."""
+
+    schema: Schema
+    read: Reader
+
+
+_REGISTRY: dict[str, ProgramOp] = {}
+
+
+def operators() -> dict[str, ProgramOp]:
+    """All operators by full name, `cortex_m::pad.out`."""
+    # Importing the package fills the registry. Where another thread is at it, this one waits: to
+    # have imported the module at hand is no sign that the others are there.
+    import_module("cmcompiler.ops")
+    return _REGISTRY
+
+
+def program_op(*declarations: str) -> Callable[[Reader], Reader]:
+    """Registers a reader for operators, given as their declarations in operators.yaml's syntax."""
+
+    def register(read: Reader) -> Reader:
+        for declaration in declarations:
+            schema = Schema.parse(declaration)
+            if schema.name in _REGISTRY:
+                raise ValueError(f"{schema.name} is registered twice")
+            _REGISTRY[schema.name] = ProgramOp(schema, read)
+        return read
+
+    return register

@@ -1,0 +1,243 @@
+"""Batches of planned programs for the workbench, the image that holds every kernel.
+
+The workbench (runtime/workbench/) runs many small programs without a relink: it reads one batch
+file, runs each case of it, and writes one results file: `batch` and `results` in its folder.
+
+All fields of both files are little-endian uint32 unless said otherwise; offsets count bytes from
+the start of the file. Every block begins at a multiple of 16, so a batch that is loaded to a
+16-byte aligned address is used in place: argument words, constants and input data are never
+copied, except inputs into the arena. Constants have their 64 bytes of slack in the file.
+
+Batch file::
+
+    header (32 bytes)  magic "CMWB", version 2, file_bytes, kernel_count, kernels, case_count,
+                       cases, arena_bytes
+    kernels            kernel_count records of char[48], NUL-padded: names without the prefix cm_
+    cases              case_count records of 14 words: constants, constant_bytes, arena_bytes,
+                       steps, step_count, states, state_count, inputs, input_count, outputs,
+                       output_count, checks, check_count, continues
+    steps              records of 4 words: kernel (index, or 0xffffffff for a branch), arguments
+                       (offset), y0, y1
+    states             records of 3 words: ref, initial (ref, or 0xffffffff for zeros), bytes
+    inputs             records of 4 words: ref (cm_ref), bytes, data (offset), 0
+    outputs            records of 2 words: ref, bytes
+    checks             records of 4 words: step (index), ref, bytes, 0; ordered by step
+
+`kernels`, `cases`, `constants`, `steps`, `states`, `inputs`, `outputs`, `checks`, `arguments` and
+`data` are offsets; `arena_bytes` of the header is the largest of all cases, slack included.
+
+To run a case, the loader takes the 16-byte aligned memory behind the batch as the arena, fills its
+arena_bytes with 0xA5 and resets the states (unless the case continues the one before, which must
+be of the same plan), copies the inputs in, does the steps in order, and after step i, even if a
+branch leaves it out, adds the CRC-32 (zlib's) of each check with that step. A batch that does not
+fit, or that names a kernel that is not linked, is refused with a message and a non-zero exit
+before any case runs.
+
+Results file::
+
+    header (16 bytes)  magic "CMWR", version 2, case_count, 0
+    per case           uint64 ticks per step, 0 for one left out; CRC-32 per check; bytes of each
+                       output, in order, without padding
+    end                magic "CMWE"
+
+The results of a case are written before the next one starts, so that a fault tells which case it
+was. Ticks are the host clock's, as in the runner.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.plan import BRANCH, Plan, Span
+
+Array = npt.NDArray[Any]
+
+ALIGN = 16
+VERSION = 2
+KERNEL_NAME_BYTES = 48
+
+NO_KERNEL = NO_REF = 0xFFFFFFFF
+
+_BATCH_MAGIC = int.from_bytes(b"CMWB", "little")
+_RESULTS_MAGIC = int.from_bytes(b"CMWR", "little")
+_END_MAGIC = b"CMWE"
+
+
+class IncompleteResults(Exception):
+    """The results file ends early: the image stopped while it ran case `case`."""
+
+    def __init__(self, case: int) -> None:
+        super().__init__(f"the workbench stopped in case {case}")
+        self.case = case
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One execution of a plan.
+
+    Attributes:
+        inputs: raw bytes per input port.
+        outputs: what to read back after the last step.
+        checks: (step, span) pairs ordered by step: what to checksum after that step.
+        continues: states are as the case before, of the same plan, has left them.
+    """
+
+    plan: Plan
+    inputs: tuple[bytes, ...]
+    outputs: tuple[Span, ...]
+    checks: tuple[tuple[int, Span], ...] = ()
+    continues: bool = False
+
+    @classmethod
+    def of(cls, plan: Plan, inputs: Sequence[Array]) -> Case:
+        """A plan on one sample; its outputs are those of the plan.
+
+        Args:
+            inputs: one a port, in logical shapes.
+        """
+        data = tuple(
+            port.to_physical(array).tobytes()
+            for port, array in zip(plan.inputs, inputs, strict=True)
+        )
+        ports = tuple(Span(plan.places[p.tensor], p.tensor.nbytes) for p in plan.outputs)
+        return cls(plan, data, ports)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What a case gave.
+
+    Attributes:
+        outputs: bytes per span of Case.outputs.
+        ticks: per step.
+        checksums: CRC-32 per element of Case.checks.
+    """
+
+    outputs: tuple[bytes, ...]
+    ticks: tuple[int, ...]
+    checksums: tuple[int, ...]
+
+
+def to_array(data: bytes, tensor: Tensor) -> Array:
+    """What a tensor's memory holds, in its physical shape."""
+    return np.frombuffer(data, tensor.dtype).reshape(tensor.shape)
+
+
+class _File:
+    """Blocks at multiples of 16; equal blocks are stored once."""
+
+    def __init__(self, reserved: int) -> None:
+        self.data = bytearray(reserved)
+        self.blocks: dict[bytes, int] = {}
+
+    def add(self, block: bytes) -> int:
+        if block not in self.blocks:
+            self.data += bytes(-len(self.data) % ALIGN)
+            self.blocks[block] = len(self.data)
+            self.data += block
+        return self.blocks[block]
+
+
+def pack_cases(cases: Sequence[Case]) -> bytes:
+    """The batch file of `cases`."""
+    steps = [step for case in cases for step in case.plan.steps if not step.is_branch]
+    names = sorted({step.kernel for step in steps})
+    kernels = {BRANCH: NO_KERNEL} | {name: index for index, name in enumerate(names)}
+    file = _File(reserved=32)
+    kernel_block = file.add(b"".join(_kernel_name(name) for name in names))
+    case_block = file.add(b"".join(_pack_case(case, file, kernels) for case in cases))
+    file.data += bytes(-len(file.data) % ALIGN)
+    arena_bytes = max((case.plan.arena_bytes for case in cases), default=0)
+    struct.pack_into(
+        "<8I",
+        file.data,
+        0,
+        *(_BATCH_MAGIC, VERSION, len(file.data), len(names), kernel_block),
+        *(len(cases), case_block, arena_bytes),
+    )
+    return bytes(file.data)
+
+
+def unpack_results(data: bytes, cases: Sequence[Case]) -> list[CaseResult]:
+    """The results of `cases` from a results file.
+
+    Raises:
+        IncompleteResults: the file ends before the end of all cases.
+        ValueError: the file is no results file of these cases.
+    """
+    header = struct.pack("<4I", _RESULTS_MAGIC, VERSION, len(cases), 0)
+    if len(data) < len(header):
+        raise IncompleteResults(0)
+    if data[: len(header)] != header:
+        raise ValueError("not the results of this batch")
+    results, position = [], len(header)
+    for index, case in enumerate(cases):
+        form = f"<{len(case.plan.steps)}Q{len(case.checks)}I"
+        sizes = [span.size for span in case.outputs]
+        end = position + struct.calcsize(form) + sum(sizes)
+        if end > len(data):
+            raise IncompleteResults(index)
+        numbers = struct.unpack_from(form, data, position)
+        position += struct.calcsize(form)
+        outputs = []
+        for size in sizes:
+            outputs.append(data[position : position + size])
+            position += size
+        steps = len(case.plan.steps)
+        results.append(CaseResult(tuple(outputs), numbers[:steps], numbers[steps:]))
+    if data[position:] != _END_MAGIC:
+        raise IncompleteResults(len(cases))
+    return results
+
+
+def _kernel_name(name: str) -> bytes:
+    encoded = name.encode("ascii")
+    if len(encoded) >= KERNEL_NAME_BYTES:
+        raise ValueError(f"kernel name {name} is longer than {KERNEL_NAME_BYTES - 1} characters")
+    return encoded.ljust(KERNEL_NAME_BYTES, b"\0")
+
+
+def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
+    plan = case.plan
+    steps = b"".join(
+        struct.pack(
+            "<IIii",
+            kernels[step.kernel],
+            file.add(struct.pack(f"<{len(step.arguments)}I", *(a.word for a in step.arguments))),
+            *step.rows,
+        )
+        for step in plan.steps
+    )
+    inputs = b"".join(
+        struct.pack("<4I", plan.places[port.tensor].word, len(data), file.add(data), 0)
+        for port, data in zip(plan.inputs, case.inputs, strict=True)
+    )
+    states = b"".join(
+        struct.pack(
+            "<3I",
+            kept.span.ref.word,
+            NO_REF if kept.initial is None else kept.initial.word,
+            kept.span.size,
+        )
+        for kept in plan.states
+    )
+    outputs = b"".join(struct.pack("<2I", span.ref.word, span.size) for span in case.outputs)
+    checks = b"".join(
+        struct.pack("<4I", step, span.ref.word, span.size, 0) for step, span in case.checks
+    )
+    return struct.pack(
+        "<14I",
+        *(file.add(plan.constants), len(plan.constants), plan.arena_bytes),
+        *(file.add(steps), len(plan.steps)),
+        *(file.add(states), len(plan.states)),
+        *(file.add(inputs), len(plan.inputs)),
+        *(file.add(outputs), len(case.outputs)),
+        *(file.add(checks), len(case.checks), int(case.continues)),
+    )

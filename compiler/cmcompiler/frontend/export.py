@@ -1,0 +1,163 @@
+"""Exports: from jobs to folders with a program, its samples and a record.
+
+Importing this module does not import torch; running a job does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from cmcompiler.errors import InvalidRequest, MissingPackage
+from cmcompiler.frontend import job as records
+from cmcompiler.frontend.calibration import read_calibration
+from cmcompiler.frontend.job import Job, Record
+from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.quantized_op import QUANTIZED
+from cmcompiler.frontend.quiet import quiet
+from cmcompiler.frontend.source import find_source
+from cmcompiler.target import Target
+from cmcompiler.usercode import import_folder
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.quantization import Quantized
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A model, quantised: what jobs for several targets have in common."""
+
+    model: Model
+    quantized: Quantized
+    calibration: records.CalibrationRecord
+    seconds: dict[str, float]
+
+
+@dataclass(slots=True)
+class Exporter:
+    """Runs jobs one after the other; jobs of one model for several targets quantise it once.
+
+    Attributes:
+        step: called with the name of each step as it begins: import, load, quantize, lower, write.
+        verbose: lets the libraries log and warn.
+    """
+
+    step: Callable[[str], None]
+    verbose: bool = False
+    _prepared: dict[Job, _Prepared] = field(default_factory=dict)
+
+    def run(self, job: Job) -> Record:
+        """Makes the job's folder: nothing of it is there before all of it is.
+
+        Raises:
+            CompilerError: INVALID for what the job names, UNSUPPORTED for a model that torch.export
+                or the backend cannot take, MISSING for a package that is not installed.
+        """
+        target = Target.parse(job.target)
+        source = find_source(job.model)
+        seconds: dict[str, float] = {}
+        with quiet(not self.verbose), _missing_packages():
+            with self._timed("import", seconds):
+                import torch
+
+                from cmcompiler.frontend.lowering import lower
+
+                # Sums depend on the number of threads, and weights and ranges on sums.
+                torch.set_num_threads(1)
+                if job.torch_ops is not None:
+                    import_folder(job.torch_ops, QUANTIZED)
+            common = job.model_copy(update={"target": "", "output": Path()})
+            prepared = self._prepared.get(common)
+            if prepared is None:
+                prepared = self._prepared[common] = self._prepare(job, source.load)
+            with self._timed("lower", seconds):
+                program = lower(prepared.quantized, target)
+        record = _record(job, prepared, seconds | prepared.seconds)
+        self.step("write")
+        with _replaced(job.output) as folder:
+            (folder / records.PROGRAM).write_bytes(program)
+            prepared.model.samples.save(folder / records.SAMPLES)
+            (folder / records.RECORD).write_text(record.model_dump_json(indent=2) + "\n")
+        return record
+
+    def _prepare(self, job: Job, load: Callable[[int, Path | None], Model]) -> _Prepared:
+        from cmcompiler.frontend.quantization import quantize
+
+        seconds: dict[str, float] = {}
+        with self._timed("load", seconds):
+            model = load(job.seed, job.weights)
+            calibration = model.calibration
+            if job.calibration is not None:
+                calibration = read_calibration(job.calibration, model.example_inputs)
+        with self._timed("quantize", seconds):
+            quantized = quantize(model.module, model.example_inputs, calibration)
+        detail = job.calibration.name if job.calibration else model.calibration_detail
+        seen = records.CalibrationRecord(samples=len(calibration), detail=detail)
+        return _Prepared(model, quantized, seen, seconds)
+
+    @contextmanager
+    def _timed(self, name: str, seconds: dict[str, float]) -> Iterator[None]:
+        self.step(name)
+        start = perf_counter()
+        yield
+        seconds[name] = round(perf_counter() - start, 3)
+
+
+def _record(job: Job, prepared: _Prepared, seconds: dict[str, float]) -> Record:
+    model, quantized = prepared.model, prepared.quantized
+    inputs = tuple(
+        records.InputRecord(
+            name=name, shape=tuple(tensor.shape), dtype=str(tensor.dtype).removeprefix("torch.")
+        )
+        for name, tensor in zip(quantized.input_names, model.example_inputs, strict=True)
+    )
+    return Record(
+        model=job.model,
+        target=job.target,
+        seed=job.seed,
+        weights=records.WeightsRecord(**asdict(model.weights)),
+        versions=dict(records.versions()),
+        task=model.task,
+        classes=model.classes,
+        image=records.ImageRecord(**asdict(model.image)) if model.image else None,
+        inputs=inputs,
+        calibration=prepared.calibration,
+        samples=records.SamplesRecord(
+            count=len(model.samples), labels=model.samples.labels is not None
+        ),
+        float_operators=tuple(
+            records.FloatOperatorRecord(**asdict(left)) for left in quantized.float_operators
+        ),
+        seconds=seconds,
+    )
+
+
+@contextmanager
+def _missing_packages() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise MissingPackage(f"exporting: {error}", "pip install 'cmbuild[export]'") from error
+
+
+@contextmanager
+def _replaced(folder: Path) -> Iterator[Path]:
+    """A new folder beside the given one that takes its place at the end, if all went well."""
+    new, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{role}") for role in ("new", "old"))
+    try:
+        new.mkdir(parents=True)
+        yield new
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except OSError as error:
+        raise InvalidRequest(f"{folder} cannot be written: {error.strerror}") from error
+    finally:
+        for rest in (new, old):
+            shutil.rmtree(rest, ignore_errors=True)

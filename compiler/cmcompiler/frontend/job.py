@@ -1,0 +1,188 @@
+"""What an export is asked to do and what it reports. Imports no torch: for whoever starts one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import cmcompiler
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.calibration import calibration_files
+from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.model import Task
+from cmcompiler.frontend.source import find_source
+from cmcompiler.frontend.weights import Origin
+from cmcompiler.target import Target
+
+PROGRAM = "model.pte"
+RECORD = "export.json"
+SAMPLES = "samples.npz"
+MAX_SEED = (1 << 32) - 1
+
+# What the frontend imports of the rest of the package; a test holds it to the imports.
+_SHARED = ("arrays.py", "ir/quantization.py", "isa.py", "target.py", "usercode.py")
+
+_PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
+
+
+class Strict(BaseModel):
+    """Refuses unknown keys; does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Job(Strict):
+    """One export.
+
+    Attributes:
+        model: `mv2`, `path.py[:callable]` or `path.pt2`.
+        target: a CPU, `cortex-m55`.
+        seed: of random weights, training and synthetic inputs.
+        weights: a state dict to use in place of the model's own weights.
+        calibration: a file or folder to use in place of the model's own calibration inputs.
+        torch_ops: a folder of modules that tell torch of operators: see cmcompiler.extension.
+        output: the folder to make; replaced if it is there.
+    """
+
+    model: str
+    target: str = "cortex-m55"
+    seed: int = Field(default=0, ge=0, le=MAX_SEED)
+    weights: Path | None = None
+    calibration: Path | None = None
+    torch_ops: Path | None = None
+    output: Path
+
+
+class WeightsRecord(Strict):
+    """Where the weights came from: see cmcompiler.frontend.weights.Weights."""
+
+    source: Origin
+    detail: str
+
+
+class CalibrationRecord(Strict):
+    """What the ranges of activations were observed on."""
+
+    samples: int
+    detail: str
+
+
+class SamplesRecord(Strict):
+    """What is in samples.npz."""
+
+    count: int
+    labels: bool
+
+
+class InputRecord(Strict):
+    """An input of the program, under its name in the module's forward()."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class FloatOperatorRecord(Strict):
+    """An operator that stayed in float: see cmcompiler.frontend.quantization.FloatOperator."""
+
+    node: str
+    operator: str
+    reason: str
+
+
+class ImageRecord(Strict):
+    """How a picture becomes the input: the fields of cmcompiler.frontend.images.ImageInput."""
+
+    height: int
+    width: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    margin: float
+
+    def to_input(self) -> ImageInput:
+        return ImageInput(**self.model_dump())
+
+
+class Record(Strict):
+    """What an export did: export.json beside model.pte and samples.npz.
+
+    Attributes:
+        versions: of the packages that made the program.
+        classes: names of a classifier's outputs, if there are any.
+        float_operators: what the quantizer left in float.
+        seconds: by step. The only part that differs between two exports of the same job.
+    """
+
+    model: str
+    target: str
+    seed: int
+    weights: WeightsRecord
+    versions: dict[str, str]
+    task: Task
+    classes: tuple[str, ...]
+    image: ImageRecord | None
+    inputs: tuple[InputRecord, ...]
+    calibration: CalibrationRecord
+    samples: SamplesRecord
+    float_operators: tuple[FloatOperatorRecord, ...]
+    seconds: dict[str, float]
+
+
+_Kind = TypeVar("_Kind", Job, Record)
+
+
+def read(kind: type[_Kind], path: Path) -> _Kind:
+    """A job or record from its JSON file.
+
+    Raises:
+        InvalidRequest: unreadable, or the first thing wrong in it, with its key.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InvalidRequest(f"{path}: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise InvalidRequest(f"{path}: {key + ': ' if key else ''}{first['msg']}") from None
+
+
+def versions() -> Mapping[str, str]:
+    """Versions of the installed packages that an export depends on."""
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def dependencies(job: Job) -> tuple[Path, ...]:
+    """All files that the result of a job depends on: model, weights, calibration, compiler.
+
+    Raises:
+        InvalidRequest: the job names something that does not exist.
+    """
+    Target.parse(job.target)
+    if job.weights is not None and not job.weights.is_file():
+        raise InvalidRequest(f"no such file: {job.weights}")
+    package = Path(cmcompiler.__file__).parent
+    return (
+        *find_source(job.model).files,
+        *([job.weights] if job.weights else []),
+        *(calibration_files(job.calibration) if job.calibration else []),
+        *(sorted(job.torch_ops.rglob("*.py")) if job.torch_ops else []),
+        *sorted(Path(__file__).parent.rglob("*.py")),
+        *(package / name for name in _SHARED),
+    )
+
+
+def superseded(job: Job, record: Record) -> bool:
+    """Whether an export did without published weights that have come to this machine since."""
+    expected = find_source(job.model).expects_weights
+    return record.weights.source is Origin.RANDOM and expected is not None and expected.is_file()

@@ -1,0 +1,40 @@
+"""Lowering of a quantised program to a `.pte` file. Importing it imports torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
+from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+from torch.export import ExportedProgram
+
+from cmcompiler.errors import unsupported
+from cmcompiler.frontend import backend
+from cmcompiler.target import Target
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.quantization import Quantized
+
+
+def lower(quantized: Quantized, target: Target) -> bytes:
+    """The bytes of an ExecuTorch program that computes with `cortex_m::` operators.
+
+    Raises:
+        Unsupported: a model that ExecuTorch or its Cortex-M passes cannot take.
+    """
+    config = backend.edge_compile_config()
+    with unsupported("ExecuTorch"):
+        edge = to_edge(quantized.program, compile_config=config).exported_program()
+    with unsupported("ExecuTorch's Cortex-M backend"):
+        cortex_m = backend.to_cortex_m(edge, quantized.layout, target)
+    with unsupported("ExecuTorch"):
+        lowered = EdgeProgramManager(cortex_m, compile_config=config)
+        return bytes(lowered.to_executorch(_config(cortex_m)).buffer)
+
+
+def _config(program: ExportedProgram) -> ExecutorchBackendConfig:
+    """The default but for the content of mutable buffers, which that leaves out."""
+    held = dict(program.named_buffers())
+    names = program.graph_signature.buffers_to_mutate.values()
+    initialised = [name for name in names if held[name].any()]
+    return ExecutorchBackendConfig(passes=[InitializedMutableBufferPass(initialised)])

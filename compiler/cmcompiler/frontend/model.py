@@ -1,0 +1,75 @@
+"""Models on their way to the compiler: a module with its data, and where it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.vectors import Samples
+from cmcompiler.frontend.weights import Weights
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Task(str, Enum):
+    """What the outputs mean."""
+
+    CLASSIFICATION = "classification"
+    """One score a class."""
+    RECONSTRUCTION = "reconstruction"
+    """The input again; how far it is off tells an anomaly."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Model:
+    """A PyTorch module ready for export, with its data.
+
+    Attributes:
+        module: in eval mode.
+        example_inputs: tensors whose shapes and dtypes become the program's.
+        calibration: inputs to observe the ranges of activations on.
+        calibration_detail: what these are, for people.
+        samples: inputs to verify and evaluate the program with.
+        weights: where the module's weights come from.
+        task: what its outputs mean.
+        classes: names of a classifier's outputs, if there are any.
+        image: how to make the input from a picture, where the input is one.
+    """
+
+    module: torch.nn.Module
+    example_inputs: tuple[torch.Tensor, ...]
+    calibration: Sequence[tuple[torch.Tensor, ...]]
+    calibration_detail: str
+    samples: Samples
+    weights: Weights
+    task: Task = Task.UNKNOWN
+    classes: tuple[str, ...] = ()
+    image: ImageInput | None = None
+
+
+class ModelSource(Protocol):
+    """Where a model comes from: zoo, Python file, archive. Imports torch in `load` only."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that the model depends on."""
+
+    @property
+    def expects_weights(self) -> Path | None:
+        """A file of published weights that `load` uses if it is there, whether it is or not."""
+
+    def load(self, seed: int, weights: Path | None = None) -> Model:
+        """The model, the same for the same seed.
+
+        Args:
+            weights: a state dict to use in place of the model's own weights.
+
+        Raises:
+            CompilerError: of the kind INVALID for a model or weights that cannot be read.
+        """

@@ -1,0 +1,1 @@
+"""Passes over exported and edge programs, beside those of ExecuTorch's backend."""

@@ -1,0 +1,64 @@
+"""Fuses activations that leave part of their int8 range unused. Importing it imports torch."""
+
+from __future__ import annotations
+
+from executorch.backends.arm._passes.quant_args import QuantArgs
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.pass_base import ExportPass, PassResult
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.backend import quantized_bounds
+
+_ACTIVATIONS = {
+    exir_ops.edge.aten.relu.default,
+    exir_ops.edge.aten.hardtanh.default,
+    exir_ops.edge.aten.clamp.default,
+}
+_CLAMPED = {
+    exir_ops.edge.aten.convolution.default,
+    exir_ops.edge.aten.linear.default,
+    exir_ops.edge.aten.add.Tensor,
+    exir_ops.edge.aten.sub.Tensor,
+}
+
+
+class FuseClamps(ExportPass):  # type: ignore[misc]
+    """Makes an activation the output range of the operator before it.
+
+    The backend's own pass does so only where the activation's range is all of int8. Where its
+    scale is shared with values outside of it, as by the operands of a cat, that pass leaves the
+    operator before it without quantisation parameters, on int8 operands. Every operator here
+    clamps its output, so the fused pair computes the same. It comes after the pass that folds
+    quantize and dequantize into the nodes between them.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        changed = False
+        for node in list(graph_module.graph.nodes):
+            if node.target not in _ACTIVATIONS:
+                continue
+            clamped = _clamped(node)
+            if clamped is not None:
+                producer = node.args[0]
+                producer.meta["output_qparams"] = {0: clamped}
+                node.replace_all_uses_with(producer)
+                graph_module.graph.erase_node(node)
+                changed = True
+        if changed:
+            graph_module.recompile()
+        return PassResult(graph_module, changed)
+
+
+def _clamped(node: Node) -> QuantArgs | None:
+    """The int8 quantisation of an activation with its bounds, if what gives its input can clamp."""
+    producer = node.args[0]
+    if not isinstance(producer, Node) or producer.target not in _CLAMPED or len(producer.users) > 1:
+        return None
+    # With parameters of its own the producer is rounded before the activation.
+    if not producer.meta.get("input_qparams") or producer.meta.get("output_qparams"):
+        return None
+    outputs: dict[int, QuantArgs] = node.meta.get("output_qparams", {})
+    if not outputs or not isinstance(outputs[0].scale, float):
+        return None
+    bounds = quantized_bounds(node, outputs[0])
+    return None if bounds is None else outputs[0]._replace(qmin=bounds[0], qmax=bounds[1])

@@ -1,0 +1,180 @@
+"""Post-training quantisation of a module by the Cortex-M quantizer. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
+
+from cmcompiler.errors import InvalidRequest, Unsupported, unsupported
+from cmcompiler.frontend import backend
+from cmcompiler.frontend.backend import Layout
+from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
+from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.passes.functionalization import without_writes
+from cmcompiler.target import Target
+
+Inputs = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FloatOperator:
+    """An operator that the quantizer left in float.
+
+    Attributes:
+        node: its name in the exported graph.
+        operator: `aten.conv1d.default`.
+        reason: the quantizer's, as far as it tells.
+    """
+
+    node: str
+    operator: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized:
+    """A quantised program in the ATen dialect.
+
+    Attributes:
+        layout: that it was made for.
+        input_names: by which the module's forward() takes the inputs.
+        float_operators: what was not quantised in it.
+    """
+
+    program: ExportedProgram
+    layout: Layout
+    input_names: tuple[str, ...]
+    float_operators: tuple[FloatOperator, ...]
+
+    @property
+    def float_convolutions(self) -> int:
+        return sum(left.operator.startswith("aten.conv") for left in self.float_operators)
+
+
+def quantize(
+    module: torch.nn.Module, example_inputs: Inputs, calibration: Iterable[Inputs]
+) -> Quantized:
+    """Exports a module, observes its activations on the calibration inputs, quantises it.
+
+    Buffers that the module changes are its state, which the calibration inputs make their way
+    through one after the other.
+
+    Where convolutions stay in float because of the layout of what they read, and transposing
+    between operators leaves less in float, it does that.
+
+    Args:
+        module: evaluated in eval mode; is itself not changed.
+        example_inputs: shapes and dtypes of the inputs, which become static.
+        calibration: inputs of the same shapes and dtypes, at least one.
+
+    Raises:
+        InvalidRequest: no calibration inputs, or some that do not fit or give no finite numbers.
+        Unsupported: a module that torch.export or the quantizer cannot take.
+    """
+    calibration = list(calibration)
+    quantized = _quantize(module, example_inputs, calibration, Layout.CHANNELS_LAST)
+    if not quantized.float_convolutions:
+        return quantized
+    other = _quantize(module, example_inputs, calibration, Layout.EXPLICIT)
+    is_better = other.float_convolutions < quantized.float_convolutions
+    return other if is_better and _can_be_lowered(other) else quantized
+
+
+def _quantize(
+    module: torch.nn.Module, example: Inputs, calibration: Sequence[Inputs], layout: Layout
+) -> Quantized:
+    inputs = tuple(map(layout.arrange, example))
+    module = _in_eval_mode(module)
+    exported = _export(module, inputs)
+    names = tuple(exported.graph_signature.user_inputs)
+    buffers = mutable_buffers(module, inputs)
+    states = tuple(map(layout.arrange, buffers.values()))
+    if buffers:
+        exported = _export(WithStates(module, tuple(buffers)), (*inputs, *states))
+    quantizer = backend.Quantizer(layout)
+    with torch.no_grad():
+        with unsupported("the Cortex-M quantizer"):
+            prepared = prepare_pt2e(without_writes(exported, len(states)), quantizer)
+        _observe(prepared, inputs, calibration, layout, states)
+        float_operators = tuple(_float_operators(prepared, quantizer.rejections()))
+        with unsupported("the Cortex-M quantizer"):
+            converted = convert_pt2e(prepared)
+        if buffers:
+            converted = WithBuffers(converted, states)
+        return Quantized(_export(converted, inputs), layout, names, float_operators)
+
+
+def _can_be_lowered(quantized: Quantized) -> bool:
+    # What is refused does not depend on the target.
+    try:
+        lower(quantized, Target.parse("cortex-m55"))
+    except Unsupported:
+        return False
+    return True
+
+
+def _in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
+    # An exported graph has its mode traced in and refuses eval().
+    if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
+        return module
+    return deepcopy(module).eval()
+
+
+def _export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:
+    with unsupported("torch.export", "try torch.export.export(module, example_inputs) on its own"):
+        return torch.export.export(module, inputs)
+
+
+def _observe(
+    prepared: GraphModule,
+    example: Inputs,
+    calibration: Sequence[Inputs],
+    layout: Layout,
+    states: Inputs,
+) -> None:
+    expected = _describe(example)
+    if not calibration:
+        raise InvalidRequest("no calibration samples")
+    for count, sample in enumerate(calibration, start=1):
+        if _describe(sample) != expected:
+            raise InvalidRequest(
+                f"calibration sample {count} has {_describe(sample)}, the model takes {expected}"
+            )
+        try:
+            results = prepared(*map(layout.arrange, sample), *states)
+        except Exception as error:  # observers and the module's own operators raise anything
+            reason = str(error).strip().partition("\n")[0]
+            raise InvalidRequest(
+                f"calibration sample {count}: {type(error).__name__}: {reason}",
+                "the module must compute finite numbers from it",
+            ) from error
+        if states:
+            _, states = results
+
+
+def _describe(inputs: Sequence[Tensor]) -> str:
+    return ", ".join(
+        f"{str(x.dtype).removeprefix('torch.')} {'×'.join(map(str, x.shape))}" for x in inputs
+    )
+
+
+def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable[FloatOperator]:
+    for node in prepared.graph.nodes:
+        annotation = node.meta.get(Q_ANNOTATION_KEY)
+        quantized = annotation is not None and annotation._annotated
+        if node.op == "call_function" and not quantized and _computes_float(node):
+            reason = reasons.get(node.name, "the quantizer has no rule for it")
+            yield FloatOperator(node.name, str(node.target), reason)
+
+
+def _computes_float(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, Tensor) and value.is_floating_point()

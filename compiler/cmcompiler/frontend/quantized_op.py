@@ -1,0 +1,71 @@
+"""How operators of the user's own come to be quantised, and what they become.
+
+A module that torch is to know before an export registers its operator with `quantized_op`. Nodes of
+it then get int8 inputs and an int8 output, with ranges observed like any other's, and are replaced
+by what the function returns. An operator that is not registered stays in float.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from cmcompiler.ir.quantization import Quantization
+
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
+    from torch.fx.node import Argument
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedCall:
+    """A call of an operator whose tensors have become int8.
+
+    Attributes:
+        arguments: its positional arguments.
+        inputs: of the quantised tensors among them, by position.
+        output: of the result.
+    """
+
+    arguments: Sequence[Argument]
+    inputs: Mapping[int, Quantization]
+    output: Quantization
+
+
+Replacement: TypeAlias = "tuple[OpOverload, Sequence[Argument]]"
+"""An operator on int8 tensors, and its positional arguments."""
+
+Lowering = Callable[[QuantizedCall], Replacement]
+
+QUANTIZED: dict[OpOverload, Lowering] = {}
+"""What operators become once they are quantised; filled by modules of the user's."""
+
+
+def quantized_op(operator: OpOverload) -> Callable[[Lowering], Lowering]:
+    """Registers a function that says what a float operator becomes: see QuantizedCall.
+
+    Args:
+        operator: one float tensor as its result, `torch.ops.mine.twice.default`.
+    """
+
+    def register(lowering: Lowering) -> Lowering:
+        if operator in QUANTIZED:
+            raise ValueError(f"{operator} is registered twice")
+        QUANTIZED[operator] = lowering
+        return lowering
+
+    return register
+
+
+def fixed_point(factor: float) -> tuple[int, int]:
+    """A positive factor as multiplier · 2^(shift - 31), with 31 bits of it: what kernels take.
+
+    One too small for any product with 32 bits to become 1 is 0.
+    """
+    mantissa, exponent = math.frexp(factor)
+    multiplier = round(math.ldexp(mantissa, 31))
+    if multiplier == 1 << 31:
+        multiplier, exponent = multiplier >> 1, exponent + 1
+    return (multiplier, exponent) if exponent >= -31 else (0, 0)

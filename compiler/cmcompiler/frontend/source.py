@@ -1,0 +1,188 @@
+"""Where models are found: by name in the zoo, in a Python file, in a torch.export archive."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cmcompiler import zoo
+from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.frontend.model import Model, ModelSource
+from cmcompiler.frontend.user_model import Given
+from cmcompiler.frontend.weights import Origin, Weights, assign
+from cmcompiler.usercode import blaming
+
+_PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(:(?P<name>\w+))?")
+
+
+def find_source(text: str) -> ModelSource:
+    """The source of a model named `mv2`, `path.py`, `path.py:callable` or `path.pt2`.
+
+    Raises:
+        InvalidRequest: unknown name or missing file.
+    """
+    if match := _PYTHON_FILE.fullmatch(text):
+        return PythonFile(_existing(match["path"]), match["name"] or "model")
+    if text.endswith(".pt2"):
+        return Archive(_existing(text))
+    if text.endswith((".pte", ".pth", ".pt")):
+        raise InvalidRequest(
+            f"{text} cannot be exported: it is no module",
+            "give a model of the zoo, path.py[:callable] or path.pt2",
+        )
+    return zoo.get(text)
+
+
+def _existing(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise InvalidRequest(f"no such file: {path}")
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFile:
+    """A callable in a Python file that makes a model.
+
+    The callable takes no arguments and returns a tuple (module, example_inputs[, calibration]) or
+    an object with attributes of these names; a module with an attribute example_inputs will do,
+    and so will such a tuple or object in the place of the callable. example_inputs is a tensor or
+    a tuple of tensors, calibration an iterable of such. An object may also have `samples`, like
+    calibration, and `labels`, the class of each sample.
+
+    Attributes:
+        name: of the callable.
+    """
+
+    path: Path
+    name: str = "model"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file, and the modules beside it that it imports, directly or not."""
+        return _imported_beside(self.path)
+
+    @property
+    def expects_weights(self) -> Path | None:
+        return None
+
+    def load(self, seed: int, weights: Path | None = None) -> Model:
+        """See ModelSource. Raises InvalidRequest also for what the file's own code raises."""
+        import torch
+
+        with torch.random.fork_rng(devices=[]), blaming(self.path), self._neighbours():
+            torch.manual_seed(seed)
+            given = Given.of(self._make(), f"{self.path}:{self.name}")
+        return given.model(_weigh(given, weights, f"as {self.path.name} makes them"), seed)
+
+    def _make(self) -> Any:
+        import torch
+
+        found = getattr(self._module(), self.name, None)
+        if found is None:
+            raise InvalidRequest(
+                f"{self.path} defines no {self.name}", f"name the callable: {self.path}:callable"
+            )
+        ready = isinstance(found, torch.nn.Module) or not callable(found)
+        return found if ready else found()
+
+    def _module(self) -> ModuleType:
+        # Its own name, so that a file called like a package does not replace that one.
+        spec = importlib.util.spec_from_file_location(f"_model_{self.path.stem}", self.path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    @contextmanager
+    def _neighbours(self) -> Iterator[None]:
+        """Lets the file import modules beside it, and the next file ones of the same names."""
+        folder = str(self.path.parent.resolve())
+        before = set(sys.modules)
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+            for name in set(sys.modules) - before:
+                if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder + os.sep):
+                    del sys.modules[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A `.pt2` file of torch.export.save. Dynamic sizes become those of its example inputs."""
+
+    path: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    @property
+    def expects_weights(self) -> Path | None:
+        return None
+
+    def load(self, seed: int, weights: Path | None = None) -> Model:
+        """See ModelSource."""
+        import torch
+
+        try:
+            program = torch.export.load(self.path)
+        except Exception as error:  # a damaged archive raises anything
+            reason = str(error).strip().partition("\n")[0]
+            raise InvalidRequest(f"{self.path} is no torch.export archive: {reason}") from error
+        if program.example_inputs is None:
+            raise InvalidRequest(f"{self.path} has no example inputs", "export it with them")
+        positional, named = program.example_inputs
+        if named:
+            raise Unsupported(f"{self.path} takes arguments by name: {', '.join(named)}")
+        module = program.module(check_guards=False)
+        given = Given.of((module, tuple(positional)), str(self.path))
+        return given.model(_weigh(given, weights, f"those in {self.path.name}"), seed)
+
+
+def _weigh(given: Given, file: Path | None, detail: str) -> Weights:
+    if file is None:
+        return Weights(Origin.GIVEN, detail)
+    assign(given.module, file)
+    return Weights(Origin.FILE, file.name)
+
+
+def _imported_beside(path: Path) -> tuple[Path, ...]:
+    """A Python file and the files of its own folder that it imports, directly or not."""
+    found = [path]
+    for file in found:
+        for imported in _imports(file, path.parent):
+            if imported not in found and imported.is_file():
+                found.append(imported)
+    return tuple(found)
+
+
+def _imports(file: Path, root: Path) -> Iterator[Path]:
+    """Where the modules that a file imports would be, if they lie beside it or below root."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError):
+        return
+    for node in ast.walk(tree):
+        folder, names = root, list[str]()
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            folder = file.parents[node.level - 1] if node.level else root
+            names = [f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names]
+        for parts in (name.split(".") for name in names):
+            for length in range(1, len(parts) + 1):
+                module = folder.joinpath(*parts[:length])
+                yield from (module.with_name(f"{module.name}.py"), module / "__init__.py")

@@ -1,0 +1,115 @@
+"""What a user's own code gives for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.vectors import Samples
+from cmcompiler.frontend.weights import Weights
+
+if TYPE_CHECKING:
+    import torch
+
+_SAMPLES = 8
+_EXPECTED = "return module, example_inputs[, calibration], or an object with these attributes"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Given:
+    """A module and its data, checked. Loading it needs torch."""
+
+    module: torch.nn.Module
+    example_inputs: tuple[torch.Tensor, ...]
+    calibration: list[tuple[torch.Tensor, ...]]
+    samples: list[tuple[torch.Tensor, ...]]
+    labels: npt.NDArray[Any] | None
+
+    @classmethod
+    def of(cls, made: Any, where: str) -> Given:
+        import torch
+
+        names = ("module", "example_inputs", "calibration", "samples", "labels")
+        if isinstance(made, tuple):
+            if len(made) > 3:
+                raise InvalidRequest(f"{where} gives a tuple of {len(made)}", _EXPECTED)
+            fields = dict.fromkeys(names) | dict(zip(names[:3], made, strict=False))
+        else:
+            fields = {name: getattr(made, name, None) for name in names}
+            if isinstance(made, torch.nn.Module):
+                fields["module"] = made
+        if not isinstance(fields["module"], torch.nn.Module):
+            raise InvalidRequest(f"{where} gives no torch.nn.Module", _EXPECTED)
+        if fields["example_inputs"] is None:
+            raise InvalidRequest(f"{where} gives no example inputs", _EXPECTED)
+        labels = fields["labels"]
+
+        def samples(name: str) -> list[tuple[torch.Tensor, ...]]:
+            given = fields[name]  # a tensor of samples has no truth value
+            return [] if given is None else [tensors(sample, where) for sample in given]
+
+        given = cls(
+            fields["module"],
+            tensors(fields["example_inputs"], where),
+            samples("calibration"),
+            samples("samples"),
+            None if labels is None else np.asarray(labels, np.int64),
+        )
+        given._check_samples(where)
+        return given
+
+    def _check_samples(self, where: str) -> None:
+        shapes = [tensor.shape for tensor in self.example_inputs]
+        for index, sample in enumerate(self.samples, start=1):
+            if [tensor.shape for tensor in sample] != shapes:
+                raise InvalidRequest(f"{where}: sample {index} has another shape than the example")
+        if self.labels is not None and self.labels.shape != (len(self.samples),):
+            raise InvalidRequest(f"{where}: there is not one label for each sample")
+
+    def model(self, weights: Weights, seed: int) -> Model:
+        samples = self.samples or self.calibration[:_SAMPLES] or self._shuffles(seed)
+        arrays = [[tensor.numpy() for tensor in sample] for sample in samples]
+        return Model(
+            module=self.module,
+            example_inputs=self.example_inputs,
+            calibration=self.calibration or [self.example_inputs],
+            calibration_detail="as given" if self.calibration else "the example inputs alone",
+            samples=Samples.stack(arrays, self.labels),
+            weights=weights,
+        )
+
+    def _shuffles(self, seed: int) -> list[tuple[torch.Tensor, ...]]:
+        """The example inputs, and others of the same values in another, seeded order."""
+        import torch
+
+        random = torch.Generator().manual_seed(seed)
+
+        def shuffled(tensor: torch.Tensor) -> torch.Tensor:
+            order = torch.randperm(tensor.numel(), generator=random)
+            return tensor.reshape(-1)[order].reshape(tensor.shape)
+
+        others = [tuple(map(shuffled, self.example_inputs)) for _ in range(_SAMPLES - 1)]
+        return [self.example_inputs, *others]
+
+
+def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:
+    """The inputs of a module, given as one tensor or several.
+
+    Raises:
+        InvalidRequest: naming where something else was given.
+    """
+    import torch
+
+    items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
+    for item in items:
+        if not isinstance(item, torch.Tensor):
+            raise InvalidRequest(f"{where}: an input is a {type(item).__name__}, not a tensor")
+        if item.dtype == torch.bfloat16:
+            raise InvalidRequest(f"{where}: an input is of bfloat16, which NumPy does not have")
+    return tuple(item.detach().cpu() for item in items)

@@ -1,0 +1,149 @@
+"""Quantisation at the ports of a graph: what it is, and ports without the floats around it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.dequantize import Dequantize
+from cmcompiler.ops.quantize import Quantize
+
+
+def describe_ports(graph: Graph) -> Graph:
+    """Adds the quantisation of the quantize or dequantize next to a float port."""
+    quantizers, dequantizers = _quantizers(graph), _dequantizers(graph)
+    inputs = []
+    for port in graph.inputs:
+        quantize = quantizers.get(port.tensor)
+        found = _of_quantize(quantize) if isinstance(quantize, Quantize) else None
+        inputs.append(replace(port, quantization=port.quantization or found))
+    outputs = []
+    for port in graph.outputs:
+        node = dequantizers.get(port.tensor)
+        found = None if node is None else _of_dequantize(node)
+        outputs.append(replace(port, quantization=port.quantization or found))
+    return replace(graph, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def expose_quantized(graph: Graph) -> Graph:
+    """Makes quantised tensors the ports, where quantize or dequantize is all that meets a port.
+
+    An input is exposed if all that reads it quantizes it with the same parameters; an output, if
+    it is dequantized. Movements of memory in between go on in the quantised type. Ports that stay
+    floats say why in their note. Nodes that nothing needs any more are left in the graph.
+    """
+    return _expose_outputs(_expose_inputs(graph))
+
+
+def _expose_inputs(graph: Graph) -> Graph:
+    quantizers = _quantizers(graph)
+    replaced: dict[Tensor, Tensor] = {}
+    inputs = []
+    for port in graph.inputs:
+        quantize = quantizers.get(port.tensor, "nothing reads it")
+        if isinstance(quantize, Quantize):
+            tensor = Tensor(port.tensor.name, quantize.dtype, port.tensor.shape)
+            replaced[port.tensor] = tensor
+            inputs.append(replace(port, tensor=tensor, quantization=_of_quantize(quantize)))
+        else:
+            inputs.append(_note(port, quantize))
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node.op, Quantize) and node.inputs[0] in replaced:
+            replaced[node.outputs[0]] = replaced[node.inputs[0]]
+            continue
+        if _is_movement(node.op) and node.inputs[0] in replaced:
+            moved = _moved(node, replaced[node.inputs[0]])
+            replaced[node.outputs[0]] = moved.outputs[0]
+            nodes.append(moved)
+            continue
+        sources = tuple(replaced.get(tensor, tensor) for tensor in node.inputs)
+        nodes.append(replace(node, inputs=sources))
+    outputs = tuple(
+        replace(port, tensor=replaced.get(port.tensor, port.tensor)) for port in graph.outputs
+    )
+    return replace(graph, nodes=tuple(nodes), inputs=tuple(inputs), outputs=outputs)
+
+
+def _expose_outputs(graph: Graph) -> Graph:
+    dequantizers = _dequantizers(graph)
+    quantized: dict[Tensor, Tensor] = {}
+    nodes = []
+    for node in graph.nodes:
+        nodes.append(node)
+        if isinstance(node.op, Dequantize):
+            quantized[node.outputs[0]] = node.inputs[0]
+        elif node.outputs[0] in dequantizers:
+            nodes.append(_moved(node, quantized[node.inputs[0]]))
+            quantized[node.outputs[0]] = nodes[-1].outputs[0]
+    outputs = []
+    for port in graph.outputs:
+        if port.tensor in quantized:
+            described = _of_dequantize(dequantizers[port.tensor])
+            exposed = quantized[port.tensor]
+            outputs.append(replace(port, tensor=exposed, quantization=described))
+        else:
+            outputs.append(_note(port, "no dequantize writes it"))
+    return replace(graph, nodes=tuple(nodes), outputs=tuple(outputs))
+
+
+def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
+    """What all readers of a tensor, movements aside, quantize it with; or why there is no such."""
+    found: dict[Tensor, Quantize | str] = {
+        guard.condition: f"{guard.source} reads it" for node in graph.nodes for guard in node.guards
+    }
+    found.update((port.tensor, f"it is {port.name} too") for port in graph.outputs)
+    for node in reversed(graph.nodes):
+        use: Quantize | str = f"{node.source} reads it"
+        if isinstance(node.op, Quantize):
+            use = node.op
+        elif _is_movement(node.op):
+            use = found[node.outputs[0]]
+        for tensor in node.inputs:
+            if found.setdefault(tensor, use) != use and not isinstance(found[tensor], str):
+                found[tensor] = use if isinstance(use, str) else "it is quantized in several ways"
+    return found
+
+
+def _dequantizers(graph: Graph) -> dict[Tensor, Node]:
+    """The dequantize that a tensor comes from, movements aside."""
+    found: dict[Tensor, Node] = {}
+    for node in graph.nodes:
+        if isinstance(node.op, Dequantize):
+            found[node.outputs[0]] = node
+        elif _is_movement(node.op) and node.inputs[0] in found:
+            found[node.outputs[0]] = found[node.inputs[0]]
+    return found
+
+
+def _is_movement(op: Op) -> bool:
+    """Whether quantize and dequantize may as well happen on the other side of an op."""
+    return isinstance(op, (View, Transpose))
+
+
+def _moved(node: Node, source: Tensor) -> Node:
+    """A movement of another tensor of the same shape."""
+    before = node.outputs[0]
+    after = Tensor(f"{before.name}.{source.dtype.name}", source.dtype, before.shape)
+    return replace(node, inputs=(source,), outputs=(after,))
+
+
+def _note(port: Port, reason: str) -> Port:
+    return replace(port, note=reason) if port.tensor.dtype.kind == "f" else port
+
+
+def _of_quantize(op: Quantize) -> Quantization:
+    return Quantization(op.scale, op.zero_point, op.minimum, op.maximum)
+
+
+def _of_dequantize(node: Node) -> Quantization:
+    assert isinstance(node.op, Dequantize)
+    limits = np.iinfo(node.inputs[0].dtype)
+    return Quantization(node.op.scale, node.op.zero_point, int(limits.min), int(limits.max))

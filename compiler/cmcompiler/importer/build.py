@@ -1,0 +1,133 @@
+"""From a typed program to the graph of one of its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cmcompiler.decode.call import Call
+from cmcompiler.decode.registry import operators
+from cmcompiler.decode.scope import Scope
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.importer.boundary import describe_ports, expose_quantized
+from cmcompiler.importer.control import structured
+from cmcompiler.importer.reading import read_block
+from cmcompiler.importer.state import detached, mutable_buffers
+from cmcompiler.importer.unknown import refuse_unknown
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.pte.program import Method, Program, RefusedMethod, TensorValue
+
+IO_CHOICES = ("program", "int8")
+"""Ports as in the program, or the quantised tensors behind its boundary quantize/dequantize."""
+
+
+def build_graph(program: Program, method: str = "forward", io: str = "program") -> Graph:
+    """The graph of a method: dim orders are resolved, elided views are nodes, dead nodes are gone.
+
+    Scalar inputs of the method are baked into its program and are no ports. With io="int8", ports
+    that cannot be exposed as quantised tensors stay as they are and say why in `Port.note`.
+
+    Raises:
+        InvalidRequest: no such method, or `io` is none of IO_CHOICES.
+        InvalidProgram: an instruction contradicts its operator's declaration or its tensors.
+        Unsupported: naming what the static executor cannot run.
+    """
+    if io not in IO_CHOICES:
+        raise InvalidRequest(f"no such io: {io!r}", f"it is one of: {', '.join(IO_CHOICES)}")
+    chosen = find_method(program, method)
+    block = structured(chosen)
+    refuse_unknown(chosen, operators())
+    scope = Scope(chosen)
+    for index in mutable_buffers(chosen):
+        scope.declare(index)
+    inputs = _inputs(chosen, scope)
+    nodes = read_block(block, scope)
+    outputs = _outputs(chosen, scope, nodes)
+    direct = _without_chained_views(nodes)
+    graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
+    if io == "int8":
+        graph = _without_dead_nodes(expose_quantized(graph))
+    return detached(describe_ports(graph))
+
+
+def find_method(program: Program, name: str) -> Method:
+    """
+    Raises:
+        InvalidRequest: no such method; lists those there are.
+        Unsupported: naming what is in it that a static executor cannot run.
+    """
+    for method in program.methods:
+        if method.name == name:
+            if isinstance(method, RefusedMethod):
+                raise method.reason
+            return method
+    names = ", ".join(method.name for method in program.methods) or "none"
+    raise InvalidRequest(f"the program has no method {name!r}", f"--method takes one of: {names}")
+
+
+def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """A view of a view of all of a tensor views that tensor itself."""
+    behind: dict[Tensor, Tensor] = {}
+    direct = []
+    for node in nodes:
+        if node.op.view_of is not None:
+            source = behind.get(node.inputs[0], node.inputs[0])
+            if node.outputs[0].nbytes == source.nbytes:
+                behind[node.outputs[0]] = source
+            direct.append(replace(node, inputs=(source,)))
+        else:
+            direct.append(node)
+    return tuple(direct)
+
+
+def _without_dead_nodes(graph: Graph) -> Graph:
+    """What outputs depend on, in this run and, through mutable buffers, in later ones."""
+    wanted = {port.tensor for port in graph.outputs}
+    while True:
+        needed, live = set(wanted), []
+        for node in reversed(graph.nodes):
+            if not needed.isdisjoint(node.outputs):
+                live.append(node)
+                needed.update(node.reads)
+        states = tuple(state for state in graph.states if state.tensor in needed)
+        finals = {state.final for state in states}
+        if finals <= wanted:
+            return replace(graph, nodes=tuple(reversed(live)), states=states)
+        wanted |= finals
+
+
+def _inputs(method: Method, scope: Scope) -> tuple[Port, ...]:
+    ports = []
+    for index in method.inputs:
+        value = method.values[index]
+        if isinstance(value, TensorValue):
+            tensor = scope.input(index, value)
+            ports.append(Port(tensor.name, tensor, value.sizes, value.dim_order))
+    return tuple(ports)
+
+
+def _outputs(method: Method, scope: Scope, nodes: list[Node]) -> tuple[Port, ...]:
+    indices = [index for index in method.outputs if method.values[index] is not None]
+    names = [f"output_{number}" for number in range(len(indices))]
+    # To read the outputs takes what it takes to read arguments: elided views, say.
+    call = Call("return", names, f"method {method.name}", indices, scope)
+    ports = []
+    for name, index in zip(names, indices, strict=True):
+        value = method.values[index]
+        if isinstance(value, TensorValue):
+            operand = call.tensor(name)
+            ports.append(Port(name, operand.tensor, operand.shape, operand.dim_order))
+        elif isinstance(value, (bool, int, float)):
+            ports.append(Port(name, _constant(scope, name, value), (), ()))
+        else:
+            call.unsupported(f"{name} is no tensor and no number")
+    nodes += call.finish()
+    return tuple(ports)
+
+
+def _constant(scope: Scope, name: str, value: float) -> Tensor:
+    array = np.array(value)
+    return scope.new(name, array.dtype, (), array)

@@ -1,0 +1,96 @@
+"""Mutable buffers of a method: which they are, and what is still read of them after a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cmcompiler.decode.registry import operators
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.movement.store import Store
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.branch import Move
+from cmcompiler.pte.program import KernelCall, Method, MoveCall, TensorList, TensorValue
+
+
+def mutable_buffers(method: Method) -> list[int]:
+    """Indices of the values that keep their content from one run to the next.
+
+    That is a planned tensor that begins with a content of its own; or one that an operator reads
+    and writes in place with nothing written to it before. ExecuTorch leaves open what the latter
+    begins with, we take zeros.
+    """
+    found = [
+        index
+        for index, value in enumerate(method.values)
+        if isinstance(value, TensorValue) and value.data is not None and not value.is_constant
+    ]
+    written = set(method.inputs)
+    for instruction in method.instructions:
+        if isinstance(instruction, MoveCall):
+            written.add(instruction.target)
+        elif isinstance(instruction, KernelCall):
+            schema = operators()[instruction.operator].schema
+            arguments = dict(zip(schema.names, instruction.arguments, strict=False))
+            if schema.in_place in arguments and arguments[schema.in_place] not in written:
+                found.append(arguments[schema.in_place])
+            results = (arguments[name] for name in schema.results if name in arguments)
+            written.update(_members(method, results))
+    return list(dict.fromkeys(found))
+
+
+def _members(method: Method, indices: Iterable[int]) -> Iterator[int]:
+    """Tensors, those in lists included."""
+    for index in indices:
+        value = method.values[index]
+        if isinstance(value, TensorList):
+            yield from (item for item in value.items if item is not None)
+        else:
+            yield index
+
+
+def detached(graph: Graph) -> Graph:
+    """Copies what is read of a mutable buffer, or of a view of it, after a Store has changed it."""
+    within = {state.tensor: state.tensor for state in graph.states}
+    if not within:
+        return graph
+    last = _last_uses(graph)
+    copies: dict[Tensor, Tensor] = {}
+    nodes: list[Node] = []
+    for index, node in enumerate(graph.nodes):
+        if isinstance(node.op, Store):
+            changed = within[node.inputs[0]]
+            for tensor in [t for t, root in within.items() if root is changed]:
+                del within[tensor]
+                if last.get(tensor, -1) >= index:
+                    copies[tensor] = Tensor(f"{tensor.name}.kept", tensor.dtype, tensor.shape)
+                    nodes.append(Node(Move(), (tensor,), (copies[tensor],), node.source))
+            within[node.outputs[0]] = changed
+        nodes.append(_renamed(node, copies))
+        viewed = node.op.view_of
+        if viewed is not None and node.inputs[viewed] in within:
+            within[node.outputs[0]] = within[node.inputs[viewed]]
+    outputs = (replace(port, tensor=copies.get(port.tensor, port.tensor)) for port in graph.outputs)
+    return replace(graph, nodes=tuple(nodes), outputs=tuple(outputs))
+
+
+def _last_uses(graph: Graph) -> dict[Tensor, int]:
+    """The last node that reads each tensor; what a Store overwrites is not read by it."""
+    last: dict[Tensor, int] = {}
+    for index, node in enumerate(graph.nodes):
+        reads = node.reads[1:] if isinstance(node.op, Store) else node.reads
+        last.update(dict.fromkeys(reads, index))
+    last.update((port.tensor, len(graph.nodes)) for port in graph.outputs)
+    return last
+
+
+def _renamed(node: Node, names: dict[Tensor, Tensor]) -> Node:
+    """A node that reads other tensors; a Store overwrites the same one."""
+    inputs = tuple(names.get(tensor, tensor) for tensor in node.inputs)
+    if isinstance(node.op, Store):
+        inputs = (node.inputs[0], *inputs[1:])
+    guards = tuple(
+        replace(guard, condition=names.get(guard.condition, guard.condition))
+        for guard in node.guards
+    )
+    return replace(node, inputs=inputs, guards=guards)

@@ -1,0 +1,35 @@
+"""Operators that no reader is registered for, all in one message."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.pte import escaping
+from cmcompiler.pte.program import KernelCall, Method
+
+
+def refuse_unknown(method: Method, known: Container[str]) -> None:
+    """Raises Unsupported if there are instructions whose operator is not among the known ones.
+
+    It names each operator, how often it is there, its first instruction with the shapes, and the
+    file that would add it.
+    """
+    first: dict[str, tuple[int, KernelCall]] = {}
+    counts: dict[str, int] = {}
+    for number, instruction in enumerate(method.instructions):
+        if not isinstance(instruction, KernelCall) or instruction.operator in known:
+            continue
+        first.setdefault(instruction.operator, (number, instruction))
+        counts[instruction.operator] = counts.get(instruction.operator, 0) + 1
+    if not first:
+        return
+    parts = [
+        f"{operator} ({counts[operator]}×, first #{number}: "
+        f"{escaping.shapes(call, method.values)}; would be {escaping.home(operator)})"
+        for operator, (number, call) in first.items()
+    ]
+    raise Unsupported(
+        f"no kernel for {len(parts)} operator{'s' if len(parts) > 1 else ''}: {', '.join(parts)}",
+        "keep them out of the model, or add the file and its kernel",
+    )

@@ -1,0 +1,1 @@
+"""The typed graph: tensors, nodes, and the contract of an op."""

@@ -1,0 +1,1 @@
+"""Ops that move or rename data without computing: views, copies, transposes."""

@@ -1,0 +1,137 @@
+"""Data movement: strided pieces of tensors copied to their places in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Elements of one input and where they go, as windows of one shape.
+
+    Attributes:
+        source: index of the input.
+        reads, writes: windows on that input and on the output.
+    """
+
+    source: int
+    reads: Strided
+    writes: Strided
+
+
+@dataclass(frozen=True)
+class Copy(Op):
+    """Copies pieces in order; slice, concatenation and padding are all this.
+
+    Attributes:
+        name: what people call it.
+        dtype, shape: of the output, physical.
+        pieces: what goes where.
+        fill: value of the elements that no piece writes; None if there are none.
+    """
+
+    label: ClassVar[str] = "copy"
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    fill: int | float | bool | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        """An input that is all of the output before other pieces are."""
+        first = self.pieces[0] if self.pieces else None
+        if first is None or self.fill is not None or first.writes.numel != prod(self.shape):
+            return frozenset()
+        others = (piece.source for piece in self.pieces[1:])
+        is_whole = is_unmoved(first.reads, first.writes) and first.source not in others
+        return frozenset({first.source} if is_whole else ())
+
+    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        output = np.full(prod(self.shape), 0 if self.fill is None else self.fill, self.dtype)
+        for piece in self.pieces:
+            places = piece.writes.read(np.arange(output.size))
+            output[places] = piece.reads.read(inputs[piece.source])
+        return (output.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        output = outputs[0]
+        calls = [] if self.fill is None else fill_call(output, self.fill)
+        for piece in self.pieces:
+            calls += copy_call(inputs[piece.source], piece.reads, output, piece.writes)
+        return calls
+
+
+def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -> list[KernelCall]:
+    """Copies a window on one tensor to a window on another, of the same shape and dtype."""
+    if reads.numel == 0:
+        return []
+    size = source.dtype.itemsize
+    loops = Loops.over(reads, writes)
+    if loops.inner != (1, 1):
+        loops = loops.longest_inside()
+    outer = max(0, len(loops.counts) - 2)
+    steps = [step * size for step in loops.inner]
+    rows, row_steps = 1, [0, 0]
+    if len(loops.counts) > 1:
+        rows, row_steps = loops.counts[-2], [steps[-2] * size for steps in loops.steps]
+    return [
+        KernelCall(
+            "copy",
+            [
+                ("input", Address(source, reads.offset * size)),
+                ("output", Address(output, writes.offset * size)),
+                *loops.levels((size, size), outer),
+                ("rows", rows),
+                ("count", loops.counts[-1]),
+                ("size", size),
+                ("input_step", steps[0]),
+                ("output_step", steps[1]),
+                ("input_row", row_steps[0]),
+                ("output_row", row_steps[1]),
+            ],
+            microkernel="copy_blocks_s8" if loops.inner == (1, 1) else "copy_strided",
+        )
+    ]
+
+
+def fill_call(output: Tensor, value: int | float | bool) -> list[KernelCall]:
+    """Sets every element of a tensor."""
+    if output.numel == 0:
+        return []
+    pattern = np.array(value, output.dtype).tobytes() * (8 // output.dtype.itemsize)
+    low, high = (int.from_bytes(half, "little") for half in (pattern[:4], pattern[4:]))
+    return [
+        KernelCall(
+            "fill",
+            [("output", Address(output)), ("bytes", output.nbytes), ("low", low), ("high", high)],
+        )
+    ]
+
+
+def is_unmoved(reads: Strided, writes: Strided) -> bool:
+    """Whether windows on all of two tensors go through both in memory order."""
+    if reads.numel == 0:
+        return True
+    loops = Loops.over(reads, writes)
+    return reads.offset == writes.offset == 0 and loops.dense(0) and loops.dense(1)

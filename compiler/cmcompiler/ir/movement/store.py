@@ -1,0 +1,35 @@
+"""Writes to mutable buffers, the state of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+
+from cmcompiler.ir.movement.copy import copy_call
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+
+
+@dataclass(frozen=True)
+class Store(Op):
+    """Writes the second input over the first, what a mutable buffer holds.
+
+    The output is what it holds then: the same memory as the first input, which no one may read any
+    more.
+    """
+
+    label: ClassVar[str] = "store"
+
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        return (inputs[1],)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        everything = Strided.dense((outputs[0].numel,))
+        return copy_call(inputs[1], everything, outputs[0], everything)

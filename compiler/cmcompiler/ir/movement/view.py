@@ -1,0 +1,72 @@
+"""The same bytes under another shape, or a part of them that lies together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+
+from cmcompiler.ir.op import KernelCall, Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+
+
+@dataclass(frozen=True)
+class View(Op):
+    """The input's memory, unmoved, read as an array of another physical shape.
+
+    Attributes:
+        shape: physical shape of the output, with as many elements as the input's.
+    """
+
+    label: ClassVar[str] = "view"
+
+    shape: tuple[int, ...]
+
+    @property
+    def view_of(self) -> int | None:
+        return 0
+
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        return (inputs[0].reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Part(Op):
+    """Elements that lie together in the input's memory, unmoved, as an array.
+
+    Attributes:
+        shape: physical shape of the output.
+        offset: bytes from the input's first element; a multiple of ALIGN.
+    """
+
+    label: ClassVar[str] = "part"
+
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def view_of(self) -> int | None:
+        return 0
+
+    @property
+    def view_offset(self) -> int:
+        return self.offset
+
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        first = self.offset // inputs[0].itemsize
+        elements = inputs[0].reshape(-1)[first : first + prod(self.shape)]
+        return (elements.reshape(self.shape),)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        return ()

@@ -1,0 +1,146 @@
+"""What an op is: parameters, a numpy reference, and the kernel calls that compute it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy.typing as npt
+
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+
+if TYPE_CHECKING:
+    pass
+
+
+Array: TypeAlias = npt.NDArray[Any]
+
+ALIGN = 16
+"""The place of every tensor, in bytes, is a multiple of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A place in the memory of a tensor of the node.
+
+    Attributes:
+        offset: bytes from the tensor's first element.
+    """
+
+    tensor: Tensor
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Constant bytes, laid out for the kernel; equal ones are stored once.
+
+    Attributes:
+        align: of the first byte, a power of two up to 16.
+    """
+
+    data: bytes
+    align: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Bytes that live during the one call; the plan gives them a place in the arena."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Scratch that may be larger than it needs to be: whole units, one at least.
+
+    It gets as many as fit beside what else lives during the call, but never makes the arena larger.
+    A call has one at most.
+
+    Attributes:
+        unit: bytes, a multiple of ALIGN.
+        most: units of which there is any use.
+    """
+
+    unit: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How many of something the call's Room holds.
+
+    Attributes:
+        each: in a unit.
+    """
+
+    each: int
+
+
+Word = int | float | Address | Packed | Scratch | Room | Held
+"""One 32-bit field of a kernel's arguments: int32/uint32, float32, or a cm_ref."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """One call of a C function `void cm_<kernel>(context, arguments, y0, y1)`.
+
+    Attributes:
+        kernel: name without the prefix `cm_`; defined in runtime/kernels/.
+        arguments: the fields of the kernel's argument struct, in its order and by its names.
+        rows: output rows [y0, y1) to compute; (0, 0) for kernels that take whole tensors.
+        microkernel: the inner loop it spends its time in, a key of isa.MICROKERNELS, or None.
+    """
+
+    kernel: str
+    arguments: Sequence[tuple[str, Word]]
+    rows: tuple[int, int] = (0, 0)
+    microkernel: str | None = None
+
+
+class Op(ABC):
+    """All that the host knows of one op. Subclasses are frozen dataclasses of its parameters."""
+
+    label: ClassVar[str]
+    """Short name for people: `conv2d`, `add`. A subclass may refine it with a property `title`."""
+
+    exact: ClassVar[bool] = True
+    """Kernels equal the reference to the bit; False for transcendental float arithmetic."""
+
+    @property
+    def title(self) -> str:
+        """As shown in tables: `conv2d 1×1`."""
+        return self.label
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one execution."""
+        return 0
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        """Inputs whose memory the first output may take over, element by element in order."""
+        return frozenset()
+
+    @property
+    def view_of(self) -> int | None:
+        """The input whose memory the output is, unmoved; such an op has no kernel call."""
+        return None
+
+    @property
+    def view_offset(self) -> int:
+        """Bytes from that input's first element to the output's: a multiple of ALIGN."""
+        return 0
+
+    @abstractmethod
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        """Outputs for inputs, all in physical shapes: the one truth that every kernel equals."""
+
+    @abstractmethod
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        """The calls that compute the outputs on a core with `isa`."""

@@ -1,0 +1,125 @@
+"""The reference interpreter: what a graph computes, by the references of its ops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.tensor import Tensor
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a graph computed.
+
+    Attributes:
+        outputs: one a port, in logical shapes.
+        states: what each mutable buffer holds afterwards, in physical shapes.
+        tensors: the arrays that were asked to be kept, in physical shapes; none for what a branch
+            that was not taken would have computed.
+    """
+
+    outputs: tuple[Array, ...]
+    states: tuple[Array, ...]
+    tensors: Mapping[Tensor, Array]
+
+
+def evaluate_all(
+    graph: Graph, samples: Iterable[Sequence[Array]], reset: bool = False
+) -> Iterator[Evaluation]:
+    """Runs a graph on one sample after the other.
+
+    Args:
+        reset: mutable buffers begin anew with each sample, not with the first only.
+    """
+    states = None
+    for inputs in samples:
+        evaluation = evaluate(graph, inputs, states=states)
+        states = None if reset else evaluation.states
+        yield evaluation
+
+
+def evaluate(
+    graph: Graph,
+    inputs: Sequence[Array],
+    keep: Collection[Tensor] | None = None,
+    states: Sequence[Array] | None = None,
+) -> Evaluation:
+    """Runs a graph on one sample.
+
+    Args:
+        inputs: one a port, in logical shapes (torch's `x.shape`).
+        keep: tensors whose arrays to return too; the others are freed once nothing needs them.
+        states: what the run before has left in the mutable buffers; None after a reset.
+
+    Raises:
+        InvalidRequest: the inputs do not fit the ports.
+    """
+    check_inputs(graph.inputs, inputs)
+    kept = frozenset(keep or ())
+    needs = Counter(tensor for node in graph.nodes for tensor in node.reads)
+    needs.update(port.tensor for port in graph.outputs)
+    needs.update(state.final for state in graph.states)
+    arrays = {
+        port.tensor: port.to_physical(array)
+        for port, array in zip(graph.inputs, inputs, strict=True)
+    }
+    found = [state.initial for state in graph.states] if states is None else states
+    arrays.update(zip((state.tensor for state in graph.states), found, strict=True))
+
+    skipped: set[Tensor] = set()
+
+    def value(tensor: Tensor) -> Array:
+        if tensor in skipped:
+            return np.broadcast_to(tensor.dtype.type(0), tensor.shape)
+        return arrays[tensor] if tensor.data is None else tensor.data
+
+    for node in graph.nodes:
+        if all(bool(value(guard.condition)) is guard.expected for guard in node.guards):
+            results = node.op.reference(*map(value, node.inputs))
+            arrays.update(zip(node.outputs, _checked(node, results), strict=True))
+        else:
+            skipped.update(node.outputs)
+        needs.subtract(node.reads)
+        for tensor in (*node.reads, *node.outputs):
+            if not needs[tensor] and tensor not in kept:
+                arrays.pop(tensor, None)
+    outputs = tuple(port.to_logical(value(port.tensor)) for port in graph.outputs)
+    finals = tuple(value(state.final) for state in graph.states)
+    return Evaluation(outputs, finals, {tensor: value(tensor) for tensor in kept - skipped})
+
+
+def check_inputs(ports: Sequence[Port], inputs: Sequence[Array]) -> None:
+    """Raises InvalidRequest, naming the first input that has the wrong shape or dtype."""
+    if len(inputs) != len(ports):
+        wanted = ", ".join(map(_describe, ports))
+        raise InvalidRequest(
+            f"{len(inputs)} inputs were given, the model takes {len(ports)}", wanted
+        )
+    for port, array in zip(ports, inputs, strict=True):
+        if array.shape != port.shape or array.dtype != port.tensor.dtype:
+            given = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
+            raise InvalidRequest(f"{port.name} is {given}, the model takes {_describe(port)}")
+
+
+def _describe(port: Port) -> str:
+    return f"{port.tensor.dtype.name}[{', '.join(map(str, port.shape))}]"
+
+
+def _checked(node: Node, results: Sequence[Array]) -> Sequence[Array]:
+    for tensor, array in zip(node.outputs, results, strict=True):
+        if array.shape != tensor.shape or array.dtype != tensor.dtype:
+            raise ValueError(
+                f"the reference of {node.source} ({node.op.title}) gave "
+                f"{array.dtype}{list(array.shape)} for {tensor.dtype}{list(tensor.shape)}"
+            )
+    return results

@@ -1,0 +1,1 @@
+"""Arithmetic, windows, packing and loops that several operators share."""

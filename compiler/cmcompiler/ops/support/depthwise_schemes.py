@@ -1,0 +1,197 @@
+"""How depthwise convolutions are computed: by which kernel, from what bytes, in what portions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.isa import Isa, provider
+from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.window import Window
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+ANY = "depthwise_s8"
+FOR_3X3 = "depthwise_3x3_s8"
+FOR_5X5 = "depthwise_5x5_s8"
+
+OFFSETS = 1 << 16
+"""MVE stores eight outputs at once, at offsets of 16 bits."""
+
+WORKSPACE = 4224
+"""Bytes of interleaved columns at once, if there are so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A way to compute a depthwise convolution.
+
+    Attributes:
+        kernel: without the prefix cm_.
+        weights: packed for the microkernel.
+        band: output rows at once.
+        chunk: output columns at once.
+        workspace: bytes.
+    """
+
+    kernel: str
+    microkernel: str
+    weights: bytes
+    band: int
+    chunk: int
+    workspace: int
+
+
+def choose(
+    filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
+) -> Scheme | None:
+    """The scheme with the fewest instructions; None if no microkernel can take the weights.
+
+    Args:
+        filters: weights are [channels, kernel height * kernel width].
+        output_shape: [N, H, W, C].
+    """
+    scheme = None
+    if window.dilation == (1, 1):
+        if window.kernel == (3, 3):
+            scheme = _for_3x3(filters, window, output_shape, isa)
+        elif window.kernel == (5, 5):
+            scheme = _for_5x5(filters, window, output_shape, isa)
+    return scheme or _for_any(filters, window, isa)
+
+
+def _for_any(filters: Filters, window: Window, isa: Isa) -> Scheme | None:
+    """Needs a pointer per tap and a pixel of padding."""
+    channels, area = len(filters.bias), window.area
+    if provider(ANY, isa) is not Isa.MVE:
+        workspace = 8 * area + channels  # pointers of a computer with 64 bits
+        return Scheme("depthwise_conv2d", ANY, _by_channel(filters), 1, 1, workspace)
+    # The products of two neighbouring taps have to add up within 16 bits.
+    lowest = filters.weights == -128
+    if np.any(lowest[:, 0:-1:2] & lowest[:, 1::2]):
+        return None
+    workspace = 8 * -(-area // 2) + 16 * -(-channels // 16)
+    return Scheme("depthwise_conv2d", ANY, _by_lane(filters), 1, 1, workspace)
+
+
+def _by_channel(filters: Filters) -> bytes:
+    """Per channel: bias, multiplier, shift, then its weights tap by tap, filled up to words."""
+    channels, area = filters.weights.shape
+    weights = np.zeros((channels, -(-area // 4) * 4), np.int8)
+    weights[:, :area] = filters.weights
+    return np.hstack([_bytes(filters.head.T), weights.view(np.uint8)]).tobytes()
+
+
+def _by_lane(filters: Filters) -> bytes:
+    """Blocks of 16 channels: biases, multipliers, shifts, then the weights tap by tap.
+
+    The channels that are 0, 2, 1 and 3 modulo 4 follow each other, but not in the weights.
+    """
+    order = np.arange(16).reshape(4, 4).T[[0, 2, 1, 3]].ravel()
+    blocks = []
+    for block in filters.blocks(16):
+        weights = block.weights.T
+        blocks += [block.head[:, order].tobytes(), weights.tobytes()]
+        blocks.append(bytes(16 * (len(weights) % 2)))
+    return b"".join(blocks)
+
+
+def _for_3x3(
+    filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
+) -> Scheme | None:
+    stride, version = window.stride, provider(FOR_3X3, isa)
+    if stride[1] not in (1, 2):
+        return None
+    band = 2 if stride == (1, 1) and output_shape[1] > 1 else 1
+    if version is Isa.DSP and filters.suits_dsp:
+        chunk = min(128 // stride[1], output_shape[2])
+        workspace = 32 * ((chunk - 1) * stride[1] + 3)
+        weights = _3x3_dsp(filters)
+        return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace)
+    if version is Isa.MVE:
+        return _for_3x3_mve(filters, stride, output_shape, band)
+    return None
+
+
+def _for_3x3_mve(
+    filters: Filters, stride: tuple[int, int], output_shape: tuple[int, ...], band: int
+) -> Scheme | None:
+    """Works in rounds of eight outputs: two rows of four columns, or eight columns."""
+    _, _, width, channels = output_shape
+    outputs, columns, least = (4, 4, 3) if stride[1] == 1 else (8, 16, 6)
+    if width < least or outputs * channels >= OFFSETS:
+        return None
+    if (width + outputs) * channels >= OFFSETS:
+        band = 1
+    chunk = min((WORKSPACE // 64 - 2) // columns * outputs, width)
+    workspace = 64 * (-(-chunk // outputs) * columns + 2)
+    weights = _3x3_mve(filters)
+    return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace)
+
+
+def _3x3_dsp(filters: Filters) -> bytes:
+    """Per channel: rows 0 and 1, then 1 and 2, of each column as int16; bias; the rescaling."""
+    columns = filters.weights.reshape(-1, 3, 3).transpose(0, 2, 1).astype("<i2")
+    pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
+    bias = filters.bias.astype("<i4")[:, np.newaxis]
+    parts = (pairs, bias, filters.rescale_dsp.astype("<i4"))
+    return np.hstack([_bytes(part) for part in parts]).tobytes()
+
+
+def _3x3_mve(filters: Filters) -> bytes:
+    """16 zeros, then 32 bytes per channel.
+
+    The kernel's columns between two zero ones, each of three rows and a zero; then the tail.
+    """
+    columns = np.zeros((len(filters.bias), 5, 4), np.int8)
+    columns[:, 1:4, :3] = filters.weights.reshape(-1, 3, 3).transpose(0, 2, 1)
+    return bytes(16) + np.hstack([_bytes(columns), _tail(filters)]).tobytes()
+
+
+def _for_5x5(
+    filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
+) -> Scheme | None:
+    """With MVE, in rounds of eight outputs: four rows of two columns, or two rows of four."""
+    _, height, width, channels = output_shape
+    if provider(FOR_5X5, isa) is not Isa.MVE or window.stride not in ((1, 1), (2, 2)):
+        return None
+    stride = window.stride[0]
+    rows, outputs = (4, 2) if stride == 1 else (2, 4)
+    most = (WORKSPACE // 128 - 6) // stride // outputs * outputs
+    chunk = -(-width // -(-width // most))
+    least = width - (width - 1) // chunk * chunk
+    if least < outputs or ((rows - 1) * width + outputs) * channels >= OFFSETS:
+        return None
+    workspace = 128 * ((chunk - 1) * stride + 6)  # a column more is read, though not used
+    weights = _5x5_mve(filters)
+    return Scheme("depthwise_conv2d_5x5", FOR_5X5, weights, min(rows, height), chunk, workspace)
+
+
+def _5x5_mve(filters: Filters) -> bytes:
+    """64 bytes per channel.
+
+    Rows 0 to 3 of columns 0 to 3, rows 1 to 4 of them, the same two of column 4 and eight zeros;
+    the tail and a word that is not used.
+    """
+    channels = len(filters.bias)
+    columns = filters.weights.reshape(channels, 5, 5).transpose(0, 2, 1)
+    upper, lower = columns[:, :, :4], columns[:, :, 1:]
+    last = np.stack([upper[:, 4], lower[:, 4]], axis=1)
+    parts = [_bytes(part) for part in (upper[:, :4], lower[:, :4], last)]
+    zeros = np.zeros((channels, 8), np.uint8)
+    return np.hstack([*parts, zeros, _tail(filters), zeros[:, :4]]).tobytes()
+
+
+def _tail(filters: Filters) -> Bytes:
+    """Bias, multiplier; as bytes the right shift, left shift, whether there is a right one, 0."""
+    right, left = np.minimum(filters.shifts, 0), np.maximum(filters.shifts, 0)
+    shifts = np.stack([right, left, right < 0, np.zeros_like(right)], axis=1).astype(np.int8)
+    return np.hstack([_bytes(filters.head[:2].T), _bytes(shifts)])
+
+
+def _bytes(rows: npt.NDArray[Any]) -> Bytes:
+    """The bytes of each row."""
+    return np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)

@@ -1,0 +1,234 @@
+"""A program as ExecuTorch's own runtime runs it: its own memory plan, an instruction a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import ALIGN
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.plan.isa_check import check_isa
+from cmcompiler.plan.planner import exact_tensors
+from cmcompiler.pte.program import Allocation, KernelCall, Method, TensorValue
+
+EXECUTOR = "--executor executorch"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Bytes of the arena."""
+
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An input or output of the method that is a tensor.
+
+    Attributes:
+        index: among all inputs or outputs of the method.
+        planned: the program says where it is; else it is given a place after its buffers.
+    """
+
+    index: int
+    extent: Extent
+    planned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedStep:
+    """An instruction; or all of them, where some are left out or repeated.
+
+    Attributes:
+        title, source: for people; `source` is the operator and instruction of the program.
+        operator: full name, or what the instruction is.
+        exact: its results equal the reference to the bit, all steps before included.
+        writes: tensors of the graph that the instruction itself writes, and where.
+    """
+
+    title: str
+    source: str
+    operator: str
+    macs: int
+    exact: bool
+    writes: tuple[tuple[Tensor, Extent], ...] = ()
+
+
+@dataclass(frozen=True)
+class LoadedPlan:
+    """What the host knows ahead of a run by ExecuTorch's runtime.
+
+    Attributes:
+        buffers: the program's planned memory, one after the other in the arena.
+        operators: full names, each once, in the order of their first use.
+        stepwise: the instructions run one after the other.
+    """
+
+    graph: Graph
+    method: Method
+    buffers: tuple[Extent, ...]
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    operators: tuple[str, ...]
+    steps: tuple[LoadedStep, ...]
+    stepwise: bool
+    arena_bytes: int
+    exact_outputs: tuple[bool, ...]
+
+    @cached_property
+    def macs(self) -> int:
+        return sum(step.macs for step in self.steps)
+
+    @property
+    def most_arguments(self) -> int:
+        """Of one instruction."""
+        calls = (each for each in self.method.instructions if isinstance(each, KernelCall))
+        return max((len(call.arguments) for call in calls), default=0)
+
+    @property
+    def exact(self) -> bool:
+        """All outputs equal the reference to the bit."""
+        return all(self.exact_outputs)
+
+
+def make_loaded_plan(method: Method, graph: Graph, isa: Isa) -> LoadedPlan:
+    """How ExecuTorch's runtime runs a method.
+
+    Args:
+        graph: of the method, with the program's own inputs and outputs.
+        isa: of the core that is to run it.
+
+    Raises:
+        Unsupported: an output is no tensor; a mutable buffer, which could not begin anew; made for
+            another instruction set.
+    """
+    check_isa(method, isa)
+    if graph.states:
+        raise Unsupported(f"mutable buffers are not supported by {EXECUTOR}: there is one")
+    arena = _Arena()
+    buffers = tuple(map(arena.take, method.buffer_sizes[1:]))
+    places = _Places(method, buffers, arena)
+    inputs = places.arguments(method.inputs, given=())
+    outputs = places.arguments(method.outputs, given=method.inputs)
+    if len(outputs) != len(graph.outputs):
+        raise Unsupported(f"outputs that are numbers are not supported by {EXECUTOR}")
+    calls = [each for each in method.instructions if isinstance(each, KernelCall)]
+    exact = exact_tensors(graph)
+    stepwise = len(calls) == len(method.instructions)
+    exact_outputs = tuple(port.tensor in exact for port in graph.outputs)
+    if stepwise:
+        by_source = _by_source(graph.nodes)
+        steps = tuple(
+            _step(f"{call.operator} #{number}", call, by_source, places, exact)
+            for number, call in enumerate(calls)
+        )
+    else:
+        source = f"method {method.name}"
+        macs = sum(node.op.macs for node in graph.nodes)
+        steps = (LoadedStep("all instructions", source, source, macs, all(exact_outputs)),)
+    return LoadedPlan(
+        graph=graph,
+        method=method,
+        buffers=buffers,
+        inputs=inputs,
+        outputs=outputs,
+        operators=tuple(dict.fromkeys(call.operator for call in calls)),
+        steps=steps,
+        stepwise=stepwise,
+        arena_bytes=max(arena.end, ALIGN),
+        exact_outputs=exact_outputs,
+    )
+
+
+class _Arena:
+    """Memory that is handed out from its beginning on."""
+
+    def __init__(self) -> None:
+        self.end = 0
+
+    def take(self, size: int) -> Extent:
+        extent = Extent(self.end, size)
+        self.end += -(-size // ALIGN) * ALIGN
+        return extent
+
+
+class _Places:
+    """Where the tensors of a method lie."""
+
+    def __init__(self, method: Method, buffers: Sequence[Extent], arena: _Arena) -> None:
+        self._method = method
+        self._buffers = buffers
+        self._arena = arena
+
+    def arguments(self, indices: Sequence[int], given: Sequence[int]) -> tuple[Argument, ...]:
+        """The tensors among inputs or outputs; those without a place get one.
+
+        Args:
+            given: values that have a place already although none is planned.
+        """
+        found = []
+        for number, index in enumerate(indices):
+            value = self._method.values[index]
+            if not isinstance(value, TensorValue):
+                continue
+            is_placed = value.data is not None or index in given
+            if value.allocation is not None:
+                found.append(Argument(number, self.of(value, value.allocation), True))
+            else:
+                size = 0 if is_placed else value.nbytes
+                extent = Extent(self._arena.take(size).offset, value.nbytes)
+                found.append(Argument(number, extent, is_placed))
+        return tuple(found)
+
+    def of(self, value: TensorValue, allocation: Allocation) -> Extent:
+        buffer = self._buffers[allocation.memory - 1]
+        return Extent(buffer.offset + allocation.offset, value.nbytes)
+
+    def written(self, call: KernelCall, nodes: Sequence[Node]) -> tuple[tuple[Tensor, Extent], ...]:
+        """The tensors of nodes that stand for an argument of the instruction."""
+        names = {f"value_{index}": self._method.values[index] for index in call.arguments}
+        found = []
+        for tensor in (tensor for node in nodes for tensor in node.outputs):
+            value = names.get(tensor.name.partition(".")[0])
+            if isinstance(value, TensorValue) and value.allocation is not None:
+                found.append((tensor, self.of(value, value.allocation)))
+        return tuple(found)
+
+
+def _by_source(nodes: Sequence[Node]) -> dict[str, list[Node]]:
+    found: dict[str, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(node.source, []).append(node)
+    return found
+
+
+def _step(
+    source: str,
+    call: KernelCall,
+    by_source: dict[str, list[Node]],
+    places: _Places,
+    exact: set[Tensor],
+) -> LoadedStep:
+    nodes = by_source.get(source, [])
+    # Of an instruction that nothing needs there is no node, of others there are transposes too.
+    works = [node for node in nodes if not isinstance(node.op, (View, Transpose))]
+    title = (works or nodes)[0].op.title if nodes else call.operator.partition("::")[2]
+    return LoadedStep(
+        title=title,
+        source=source,
+        operator=call.operator,
+        macs=sum(node.op.macs for node in nodes),
+        exact=all(tensor in exact for node in nodes for tensor in node.outputs),
+        writes=places.written(call, nodes),
+    )

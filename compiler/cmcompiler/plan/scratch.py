@@ -1,0 +1,84 @@
+"""Scratch of kernel calls, and how much of what is free in the arena beside them it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cmcompiler.ir.op import Held, KernelCall, Room, Scratch, Word
+from cmcompiler.plan.arena import Block, Layout, aligned
+from cmcompiler.plan.schedule import Branch, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Furnished:
+    """Steps without a Room: each is Scratch of a size.
+
+    Attributes:
+        offsets: of all blocks in the arena.
+    """
+
+    entries: tuple[Entry, ...]
+    offsets: tuple[int, ...]
+
+
+def least_scratch(entry: Entry) -> list[int]:
+    """Bytes of each piece of scratch that a step needs."""
+    if isinstance(entry.action, Branch):
+        return []
+    words = (word for _, word in entry.action.arguments)
+    return [
+        word.unit if isinstance(word, Room) else word.size
+        for word in words
+        if isinstance(word, Room | Scratch)
+    ]
+
+
+def furnish(entries: Sequence[Entry], blocks: Sequence[Block], layout: Layout) -> Furnished:
+    """Gives every Room the largest gap of its step.
+
+    Args:
+        blocks: those of the steps' `least_scratch` in order, after all others.
+    """
+    offsets = list(layout.offsets)
+    index = len(blocks) - sum(len(least_scratch(entry)) for entry in entries)
+    furnished = list(entries)
+    for step, entry in enumerate(entries):
+        call = entry.action
+        if not isinstance(call, KernelCall):
+            continue
+        for _, word in call.arguments:
+            if isinstance(word, Room):
+                offsets[index], size = _largest_gap(blocks, offsets, index, step, layout.size)
+                units = min(word.most, size // word.unit)
+                furnished[step] = replace(entry, action=_with_units(call, units))
+            index += isinstance(word, Room | Scratch)
+    return Furnished(tuple(furnished), tuple(offsets))
+
+
+def _largest_gap(
+    blocks: Sequence[Block], offsets: Sequence[int], mine: int, step: int, end: int
+) -> tuple[int, int]:
+    """Start and bytes of the most memory that no block but mine uses during a step."""
+    taken = sorted(
+        (offset, offset + aligned(block.size_at(step)))
+        for index, (block, offset) in enumerate(zip(blocks, offsets, strict=True))
+        if index != mine and block.size_at(step)
+    )
+    best, start = (0, 0), 0
+    for first, last in (*taken, (end, end)):
+        best = max(best, (first - start, -start))
+        start = max(start, last)
+    size, negated = best
+    return -negated, size
+
+
+def _with_units(call: KernelCall, units: int) -> KernelCall:
+    """A call whose Room holds so many."""
+
+    def settled(word: Word) -> Word:
+        if isinstance(word, Room):
+            return Scratch(units * word.unit)
+        return units * word.each if isinstance(word, Held) else word
+
+    return replace(call, arguments=[(name, settled(word)) for name, word in call.arguments])

@@ -1,0 +1,87 @@
+"""New boards are right at once, for every core, and refused where they cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cmbuild.boards.board import Memory, Region
+from cmbuild.boards.descriptor import read_board
+from cmbuild.boards.template import BadMemory, BadName, Exists, make_board, parse_memory
+from cmbuild.errors import UsageError
+from cmcompiler.target import BEST_ISA
+
+FLASH = Region("flash", Memory.FLASH, 0x08000000, 1 << 20)
+RAM = Region("ram", Memory.RAM, 0x20000000, 256 << 10)
+
+
+@pytest.mark.parametrize("cpu", BEST_ISA)
+def test_a_board_for_every_core(cpu: str, tmp_path: Path):
+    folder = make_board("mine", tmp_path / "boards", cpu=cpu, fpu=None, flash=FLASH, ram=RAM)
+    board = read_board(folder)
+    assert (board.name, board.cpu, board.isas[0]) == ("mine", cpu, BEST_ISA[cpu])
+    regions = {r.name: (r.kind.value, r.origin, r.size) for r in board.regions.values()}
+    assert regions == {
+        "flash": ("flash", FLASH.origin, FLASH.size),
+        "ram": ("ram", RAM.origin, RAM.size),
+    }
+    assert (board.stack, board.launchers, board.flash) == (16 << 10, (), None)
+    assert {path.name for path in folder.iterdir()} == {"board.toml", "board.c", "interrupts.h"}
+    assert ("cycle_counter" in (folder / "board.c").read_text()) == (
+        cpu not in ("cortex-m0", "cortex-m0plus", "cortex-m23")
+    )
+
+
+def test_a_stack_leaves_room_in_little_ram(tmp_path: Path):
+    ram = replace(RAM, origin=0x20000000, size=5000)
+    folder = make_board("b", tmp_path, cpu="cortex-m7", fpu="single", flash=FLASH, ram=ram)
+    board = read_board(folder)
+    assert (board.stack, board.fpu, board.regions["ram"].size) == (1248, "single", 5000)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cpu": "cortex-m34"}, "no such core: 'cortex-m34'"),
+        ({"fpu": "double"}, "fpu: cortex-m4 has no fpu 'double'"),
+        ({"ram": replace(RAM, origin=0x080FF000, size=8192)}, "memory.ram: overlaps memory.flash"),
+        (
+            {"ram": replace(RAM, origin=0xFFFFF000, size=8192)},
+            "memory.ram: ends beyond the 4 GiB of addresses",
+        ),
+    ],
+)
+def test_what_cannot_be_leaves_nothing(change: dict[str, object], message: str, tmp_path: Path):
+    wanted = {"cpu": "cortex-m4", "fpu": None, "flash": FLASH, "ram": RAM, **change}
+    with pytest.raises(UsageError) as error:
+        make_board("mine", tmp_path, **wanted)  # type: ignore[arg-type]
+    assert error.value.message == message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names(tmp_path: Path):
+    wanted = {"cpu": "cortex-m4", "fpu": None, "flash": FLASH, "ram": RAM}
+    make_board("mine", tmp_path, **wanted)  # type: ignore[arg-type]
+    with pytest.raises(Exists):
+        make_board("mine", tmp_path, **wanted)  # type: ignore[arg-type]
+    for name in ("", "../up", "a b", "Big"):
+        with pytest.raises(BadName):
+            make_board(name, tmp_path, **wanted)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("0x20000000", "'' is no size"),
+        ("256K", "'256K' is no address"),
+        ("0x20000000:256k", "'256k' is no size"),
+        ("-1:4K", "'-1' is no address"),
+    ],
+)
+def test_memory_is_origin_and_size(text: str, problem: str):
+    assert parse_memory(Memory.RAM, "0x20000000:256K") == RAM
+    assert parse_memory(Memory.FLASH, "0:4096") == replace(FLASH, origin=0, size=4096)
+    with pytest.raises(BadMemory, match=problem):
+        parse_memory(Memory.RAM, text)

@@ -1,0 +1,96 @@
+"""Programs that flash: the commands they get, and what becomes of their failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness.flashing import fake_tool
+
+from cmbuild.boards.registry import find_board
+from cmbuild.errors import ExitCode, MissingTool, ProcessFailed, TimedOut
+from cmbuild.hardware.method import NoMethod, Way, Work
+from cmbuild.hardware.probes import OpenOcd, Picotool, ProbeRs, PyOcd
+from cmbuild.process import Processes
+
+BOARD = find_board("rp2350")
+
+COMMANDS = {
+    "picotool": (Picotool(), "load --verify --execute IMAGE -t elf", "--ser E66"),
+    "probe-rs": (ProbeRs("RP235x"), "download --non-interactive --chip RP235x", "--probe E66"),
+    "pyocd": (PyOcd("rp2350"), "load --no-wait --target rp2350", "--uid E66"),
+    "openocd": (OpenOcd(("a.cfg", "b.cfg")), "-f a.cfg -f b.cfg", "-c adapter serial E66"),
+}
+
+
+@pytest.fixture
+def bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "bin"
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return folder
+
+
+def work(folder: Path, way: Way = Way(), timeout: float = 60.0) -> Work:  # noqa: B008
+    return Work(BOARD, folder / "IMAGE", way, folder / "log", timeout)
+
+
+def test_every_program_is_tried():
+    assert set(COMMANDS) == set(BOARD.flash.methods) - {"uf2"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands(name, bin, tmp_path):
+    method, words, probe = COMMANDS[name]
+    words = words.replace("IMAGE", str(tmp_path / "IMAGE"))
+    program = fake_tool(bin, name)
+    assert method.flash(work(tmp_path), Processes()) == f"rp2350 through {name}"
+    said = program.with_name(f"{name}.txt").read_text()
+    assert said.replace("\n", " ").startswith(words)
+    assert f"{tmp_path}/IMAGE" in said
+    described = method.describe(work(tmp_path))
+    assert len(described) == (2 if name == "probe-rs" else 1)
+    assert all(line.startswith(name) for line in described)
+    method.flash(work(tmp_path, Way(probe="E66")), Processes())
+    assert probe in program.with_name(f"{name}.txt").read_text().replace("\n", " ")
+
+
+def test_probe_rs_also_starts_the_image(bin, tmp_path):
+    program = fake_tool(bin, "probe-rs")
+    ProbeRs("RP235x").flash(work(tmp_path), Processes())
+    lines = program.with_name("probe-rs.txt").read_text().splitlines()
+    assert lines[lines.index("reset") :] == ["reset", "--non-interactive", "--chip", "RP235x"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_program_that_fails(name, bin, tmp_path):
+    fake_tool(bin, name, "echo 'Error: no probe found' >&2; exit 1")
+    with pytest.raises(ProcessFailed, match="failed with status 1: Error: no probe") as error:
+        COMMANDS[name][0].flash(work(tmp_path), Processes())
+    assert error.value.exit_code is ExitCode.FAILED
+    assert "no probe" in (tmp_path / "log").read_text()
+
+
+def test_a_program_that_hangs(bin, tmp_path):
+    fake_tool(bin, "pyocd", "exec sleep 600")
+    with pytest.raises(TimedOut, match=r"pyocd did not end within 0\.5 s"):
+        PyOcd("rp2350").flash(work(tmp_path, timeout=0.5), Processes())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_program_that_is_missing(name, bin, tmp_path):
+    with pytest.raises(MissingTool, match=f"{name} not found") as error:
+        COMMANDS[name][0].flash(work(tmp_path), Processes())
+    assert error.value.exit_code is ExitCode.MISSING
+    assert error.value.hint
+    last = COMMANDS[name][0].describe(work(tmp_path))[-1]
+    assert last.startswith(f"but {name} not found: ")
+
+
+def test_the_first_that_is_possible_is_chosen(bin):
+    with pytest.raises(NoMethod, match="no volume RP2350 is there; picotool not found; "):
+        BOARD.flash.choose("rp2350", None, Way())
+    fake_tool(bin, "openocd")
+    assert BOARD.flash.choose("rp2350", None, Way()).name == "openocd"
+    fake_tool(bin, "picotool")
+    assert BOARD.flash.choose("rp2350", None, Way()).name == "picotool"
+    assert BOARD.flash.choose("rp2350", "pyocd", Way()).name == "pyocd"

@@ -1,0 +1,38 @@
+"""What is said of QEMU's boards holds for the QEMU at hand, and for the boards that use them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cmbuild.boards.link_script import render
+from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.launchers.machines import memory_of
+from cmbuild.launchers.qemu import Qemu
+
+SIMULATED = [
+    board
+    for board in map(find_board, board_folders())
+    if any(isinstance(launcher, Qemu) for launcher in board.launchers)
+]
+
+
+@pytest.mark.parametrize("board", SIMULATED, ids=lambda board: board.name)
+def test_the_sections_of_a_board_are_in_the_memory_of_a_simulator(board):
+    """The workspace, which only tests use, included; what one lacks the next of the board's has."""
+    layout = board.layout
+    memory = [m for launcher in board.launchers for m in launcher.memory or ()]
+    names = (layout.code, layout.constants, layout.data, layout.arena, layout.workspace)
+    for region in (board.regions[name] for name in names if name is not None):
+        assert any(m.holds(region.origin, region.size) for m in memory), region
+
+
+def test_the_workspace_is_what_every_simulator_has():
+    board = find_board("rp2350")
+    assert board.regions["sram"].end == 0x20082000
+    assert "cm_workspace_end = 0x20080000;" in render(board)
+
+
+def test_properties_of_the_microbit_are_its_memory():
+    sizes = [region.size for region in memory_of("microbit", {"nrf51-soc.sram-size": 0x8000})]
+    assert sizes == [256 << 10, 32 << 10]
+    assert memory_of("lm3s6965evb", {}) is None

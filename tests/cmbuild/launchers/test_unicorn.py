@@ -1,0 +1,51 @@
+"""The launcher with a board's exact memory, where another simulator has too little of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from harness.commands import NETWORK, Commands
+
+from cmbuild import paths
+from cmbuild.boards.registry import find_board
+from cmbuild.launchers.base import LauncherMissing
+
+BOARD = find_board("rp2350")
+LAUNCHER = next(launcher for launcher in BOARD.launchers if launcher.name == "unicorn")
+
+
+@pytest.fixture
+def commands(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """In a folder with a board that is the rp2350, but with the last 14 KB of its memory alone."""
+    board = tmp_path / "boards" / "small"
+    shutil.copytree(paths.boards() / "rp2350", board)
+    text = (board / "board.toml").read_text()
+    small = 'origin = 0x2007e800\nsize = "14K"'
+    changed = text.replace('origin = 0x20000000\nsize = "520K"', small)
+    assert changed != text
+    (board / "board.toml").write_text(changed)
+    return Commands(tmp_path, tmp_path_factory.getbasetemp() / "cache")
+
+
+def test_what_qemu_has_no_memory_for_runs_in_unicorn(commands: Commands) -> None:
+    result = commands("run", NETWORK, "--board", "small", "-n", "2", "--json")
+    assert result.exit_code == 0, result.stderr
+    document = result.document
+    assert (document["launcher"], document["verified"], document["samples"]) == ("unicorn", True, 2)
+    assert document["instructions"]["total"] is None
+    assert "Unicorn (qemu lacks memory)" in result.stderr
+
+
+def test_who_asks_for_qemu_is_told(commands: Commands) -> None:
+    result = commands("run", NETWORK, "--board", "small", "--launcher", "qemu")
+    assert result.exit_code == 1
+    assert "where QEMU musca-b1 has no memory" in result.stderr.splitlines()[0]
+
+
+def test_a_missing_package_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(LauncherMissing, match="unicorn not found") as error:
+        LAUNCHER.find()
+    assert error.value.hint == "pip install 'cmbuild[unicorn]'"

@@ -1,0 +1,211 @@
+"""Exports as stages: one child for all that are due, found again by what they depend on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.stages import Memory
+
+from cmbuild.errors import CmbuildError, ExitCode, ProcessFailed
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.export import Batch, Export, slug
+from cmbuild.process import Completed
+from cmbuild.tasks.run import run
+from cmcompiler.frontend.job import Job
+
+FILE = """
+def model():
+    return None
+"""
+
+
+class Exporter:
+    """Stands in for the child process: understands its arguments, speaks its events."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.fails: dict[str, dict[str, str]] = {}
+        self.origin = "given"
+
+    def run(
+        self, argv: Sequence[str | Path], *, log: Path, listener: Callable[[str], None], **_: Any
+    ) -> Completed:
+        assert argv[1:4] == ["-m", "cmcompiler", "export"]
+        jobs = [Job.model_validate_json(Path(path).read_text()) for path in argv[4:]]
+        self.batches.append([job.model for job in jobs])
+        for index, job in enumerate(jobs):
+            if job.model in self.fails:
+                fields = {"event": "error", "job": index, **self.fails[job.model]}
+                if "error" in fields:
+                    listener(json.dumps(fields))
+                continue
+            listener(json.dumps({"event": "step", "job": index, "step": "quantize"}))
+            self._write(job)
+            listener(json.dumps({"event": "done", "job": index, "output": str(job.output)}))
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("Segmentation fault\n")
+        return Completed(tuple(map(str, argv)), -11 if self.fails else 0, 1.0, log)
+
+    def _write(self, job: Job) -> None:
+        record = {
+            "model": job.model,
+            "target": job.target,
+            "seed": job.seed,
+            "weights": {"source": self.origin, "detail": "fake"},
+            "versions": {},
+            "task": "unknown",
+            "classes": [],
+            "image": None,
+            "inputs": [],
+            "calibration": {"samples": 1, "detail": "fake"},
+            "samples": {"count": 1, "labels": False},
+            "float_operators": [],
+            "seconds": {},
+        }
+        job.output.mkdir()
+        (job.output / "model.pte").write_text(f"{job.model} {job.target} {job.seed}")
+        (job.output / "samples.npz").write_text("")
+        (job.output / "export.json").write_text(json.dumps(record))
+
+
+class Models:
+    """Model files, and exports of them, each time as in a fresh process."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.exporter = Exporter()
+        self.reporter = Memory()
+        for name in ("a", "b", "c"):
+            self.path(name).write_text(FILE)
+
+    def path(self, name: str) -> Path:
+        return self.root / f"{name}.py"
+
+    def export(self, *names: str, jobs: int = 1, **options: Any) -> tuple[int, list[Export]]:
+        session = Session(self.reporter, self.root / "logs")
+        session.processes = self.exporter  # type: ignore[assignment]
+        batch = Batch(session)
+        stages = [
+            Export(
+                Job(model=str(self.path(name)), output=Path(), **options),
+                batch,
+                self.root / "cache",
+            )
+            for name in names
+        ]
+        return run(session, stages, [], jobs), stages
+
+    def exported(self) -> list[list[str]]:
+        """Names per child since the last call."""
+        batches = [[Path(model).stem for model in batch] for batch in self.exporter.batches]
+        self.exporter.batches.clear()
+        return batches
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Models:
+    return Models(tmp_path)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_exports_due_together_share_a_child(models: Models, jobs: int) -> None:
+    status, stages = models.export("a", "b", jobs=jobs)
+    assert status == 0
+    assert models.exported() == [["a", "b"]]
+    for name, stage in zip("ab", stages, strict=True):
+        assert stage.program.read_text() == f"{models.path(name)} cortex-m55 0"
+    assert (f"{models.path('b')} for cortex-m55", "quantize") in models.reporter.progressed
+    models.export("a", "b", "c", jobs=jobs)
+    assert models.exported() == [["c"]]
+    models.export("a", "b", "c", jobs=jobs)
+    assert models.exported() == []
+
+
+def test_all_that_an_export_depends_on(models: Models, tmp_path: Path) -> None:
+    weights, calibration = tmp_path / "w.pt", tmp_path / "c.npy"
+    weights.write_text("w")
+    calibration.write_text("c")
+    variants: list[dict[str, Any]] = [
+        {},
+        {"seed": 1},
+        {"target": "cortex-m33"},
+        {"weights": weights},
+        {"calibration": calibration},
+    ]
+    for options in variants:
+        models.export("a", **options)
+        assert models.exported() == [["a"]]
+    for options in variants:
+        models.export("a", **options)
+        assert models.exported() == []
+    weights.write_text("other")
+    calibration.write_text("other")
+    for options, due in zip(variants, [[], [], [], [["a"]], [["a"]]], strict=True):
+        models.export("a", **options)
+        assert models.exported() == due
+    models.path("a").write_text(FILE + "\n")
+    models.export("a")
+    assert models.exported() == [["a"]]
+
+
+def test_failure_of_one_is_its_own(models: Models) -> None:
+    message = {"error": "b.py:3: KeyError: 'x' {y}", "hint": "fix {it}", "kind": "invalid"}
+    models.exporter.fails = {str(models.path("b")): message}
+    status, _ = models.export("a", "b")
+    assert status == ExitCode.USAGE
+    (error,) = models.reporter.errors
+    assert (error.message, error.hint) == ("b.py:3: KeyError: 'x' {y}", "fix {it}")
+    models.exporter.fails = {}
+    models.exported()
+    assert models.export("a", "b")[0] == 0
+    assert models.exported() == [["b"]]
+
+
+def test_child_that_dies_silently(models: Models) -> None:
+    models.exporter.fails = {str(models.path("a")): {}}
+    assert models.export("a")[0] == ExitCode.FAILED
+    (error,) = models.reporter.errors
+    assert isinstance(error, ProcessFailed)
+    assert error.message == (
+        f"the export of {models.path('a')} was killed by SIGSEGV: Segmentation fault"
+    )
+    assert error.hint == f"the whole output is in {models.root / 'logs' / 'export.txt'}"
+
+
+def test_published_weights_that_came_later_are_used(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    come: list[CmbuildError] = []
+    monkeypatch.setattr(
+        "cmbuild.pipeline.stages.export.superseded",
+        lambda job, record: record.weights.source.value == "random" and bool(come),
+    )
+    models.exporter.origin = "random"
+    models.export("a")
+    models.export("a")
+    assert models.exported() == [["a"]]
+    come.append(CmbuildError(message="they are here"))
+    models.exporter.origin = "pretrained"
+    _, (stage,) = models.export("a")
+    assert stage.record.weights.source.value == "pretrained"
+    models.export("a")
+    assert models.exported() == [["a"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("mv2", "mv2"),
+        ("mobilenet_v1_025", "mobilenet_v1_025"),
+        ("a folder/net.py", "net"),
+        ("a folder/net.py:make", "net-make"),
+        ("../x/my net.pt2", "my_net"),
+        ("x/model.v2.pte", "model.v2"),
+    ],
+)
+def test_slug(model: str, name: str) -> None:
+    assert slug(model) == name

@@ -1,0 +1,84 @@
+"""What `cmbuild fit` looks at, and when it fails: for models that somebody named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cmbuild.boards.registry import find_board
+from cmbuild.errors import CmbuildError, ExitCode
+from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.request import BuildRequest
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.export import Export
+from cmbuild.pipeline.stages.stage import Stage
+from cmbuild.report.lines import Lines
+from cmbuild.sizing.estimate import ASSUMED, Need, ProgramSize
+from cmbuild.sizing.fits import Cell, Fits, check
+
+
+def cell(model: str, board: str, over: int | None) -> Cell:
+    """A model that is so many bytes too big, or has no program."""
+    size = ProgramSize(0, 0, 0, ())
+    excess = {"sram": over} if over else {}
+    need = None if over is None else Need(size, ASSUMED, 0, excess)
+    return Cell(model, find_board(board), need)
+
+
+CELLS = [
+    cell("big", "rp2350", 1),
+    cell("big", "microbit", 1),
+    cell("middling", "rp2350", 1),
+    cell("middling", "microbit", 0),
+    cell("unknown", "rp2350", None),
+    cell("unknown", "microbit", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("models", "boards"),
+    [((), ()), ((), ("rp2350",)), (("middling",), ()), (("middling",), ("microbit",))],
+)
+def test_it_fits(models: tuple[str, ...], boards: tuple[str, ...]) -> None:
+    check([c for c in CELLS if not boards or c.board.name in boards], models, boards)
+
+
+@pytest.mark.parametrize(
+    ("models", "boards", "message"),
+    [
+        (("big",), (), "big fits no board"),
+        (("big", "middling"), ("rp2350",), "big does not fit rp2350; middling does not fit rp2350"),
+        (("middling",), ("rp2350", "microbit"), "middling does not fit rp2350"),
+    ],
+)
+def test_it_does_not_fit(models: tuple[str, ...], boards: tuple[str, ...], message: str) -> None:
+    with pytest.raises(CmbuildError) as error:
+        check([c for c in CELLS if not boards or c.board.name in boards], models, boards)
+    assert (error.value.message, error.value.exit_code) == (message, ExitCode.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("models", "cells", "message"),
+    [
+        (("big", "unknown"), CELLS, "the cache has no program of unknown"),
+        ((), CELLS[4:], "the cache has no program of any model"),
+    ],
+)
+def test_nobody_can_tell(models: tuple[str, ...], cells: list[Cell], message: str) -> None:
+    with pytest.raises(CmbuildError) as error:
+        check(cells, models, ())
+    assert (error.value.message, error.value.exit_code) == (message, ExitCode.MISSING)
+
+
+@pytest.mark.parametrize(("made_for", "wanted"), [("cortex-m7", []), (None, ["cortex-m33"])])
+def test_a_program_of_any_core_will_do(
+    made_for: str | None, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_made(self: Session, stage: Stage) -> bool:
+        return isinstance(stage, Export) and stage.job.target == made_for
+
+    monkeypatch.setattr(Session, "is_made", is_made)
+    fits = Fits(Road(Session(Lines(verbose=False), tmp_path)))
+    request = BuildRequest(model="mlp", board="rp2350", build_dir=tmp_path)
+    assert [export.job.target for export in fits.missing([request])] == wanted

@@ -1,0 +1,104 @@
+"""Writes to states by every road: the graph without them computes what the module does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from cmcompiler.frontend.buffers import WithStates
+from cmcompiler.frontend.passes.functionalization import without_writes
+
+
+def copied(state: Tensor, x: Tensor) -> Tensor:
+    old = state.clone()
+    state.copy_(x)
+    return old
+
+
+def converted(state: Tensor, x: Tensor) -> Tensor:
+    state.copy_(x[:1].to(torch.int32))
+    return state + x
+
+
+def several_times(state: Tensor, x: Tensor) -> Tensor:
+    y = state.add_(x)
+    state.mul_(2).sub_(1)
+    return y + state
+
+
+def by_index(state: Tensor, x: Tensor) -> Tensor:
+    state.index_copy_(0, torch.tensor([1]), x[:1])
+    state.index_fill_(1, torch.tensor([2]), 7)
+    return state.sum(0)
+
+
+def by_view(state: Tensor, x: Tensor) -> Tensor:
+    state[:1] = x[:1]
+    state[1, 1:] += 1
+    return state * 2
+
+
+def read_by_view(state: Tensor, x: Tensor) -> Tensor:
+    rows = state.view(-1)
+    state.copy_(x)
+    return rows + 1
+
+
+def changed_after(state: Tensor, x: Tensor) -> Tensor:
+    y = x * 3
+    state.copy_(y)
+    return y.view(-1).relu_().sum() + state
+
+
+def filled(state: Tensor, x: Tensor) -> Tensor:
+    state.zero_()
+    state.fill_(3)
+    return state + x
+
+
+THROUGH_VIEWS = (by_view, read_by_view, changed_after)
+
+
+class Stateful(nn.Module):
+    def __init__(self, change: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.state = nn.Buffer(torch.arange(6.0).reshape(2, 3))
+        self.change = change
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.change(self.state, x)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [copied, converted, several_times, by_index, filled, *THROUGH_VIEWS],
+    ids=lambda change: change.__name__,
+)
+def test_what_was_written_is_computed(change: Callable[[Tensor, Tensor], Tensor]) -> None:
+    torch.manual_seed(0)
+    module = Stateful(change)
+    inputs = [torch.randn(2, 3) for _ in range(4)]
+    state = module.state.clone()
+    exported = torch.export.export(WithStates(module, ["state"]), (inputs[0], state))
+    graph = without_writes(exported, 1)
+    written = [node for node in graph.graph.nodes if str(node.target).endswith("copy_.default")]
+    assert written == []
+    for x in inputs:
+        ours, (state,) = graph(x, state)
+        assert torch.equal(ours, module(x))
+        assert torch.equal(state, module.state)
+
+
+def test_operators_stay_whole_where_no_view_is_written() -> None:
+    def normalise(state: Tensor, x: Tensor) -> Tensor:
+        state.copy_(nn.functional.layer_norm(x, [3]))
+        return state.flatten()
+
+    exported = torch.export.export(
+        WithStates(Stateful(normalise), ["state"]), (torch.ones(2, 3), torch.ones(2, 3))
+    )
+    targets = {str(node.target) for node in without_writes(exported, 1).graph.nodes}
+    assert {"aten.layer_norm.default", "aten.flatten.using_ints"} <= targets

@@ -1,0 +1,160 @@
+"""Ports without the floats around the quantised graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from harness.programs import program_graph
+
+from cmcompiler.importer.boundary import describe_ports, expose_quantized
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import KernelCall, Op
+from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.dequantize import Dequantize
+from cmcompiler.ops.quantize import Quantize
+
+FLOAT, INT8 = np.dtype(np.float32), np.dtype(np.int8)
+COARSE = Quantize(INT8, 0.5, 3, -128, 127)
+FINE = Quantize(INT8, 0.25, 3, -128, 127)
+
+
+class Chain:
+    """A graph in the making: one float input of 2x3, nodes one by one."""
+
+    def __init__(self) -> None:
+        self.input = Tensor("input_0", FLOAT, (2, 3))
+        self.nodes: list[Node] = []
+
+    def then(self, op: Op, source: Tensor, dtype: np.dtype[np.generic], *shape: int) -> Tensor:
+        number = len(self.nodes)
+        result = Tensor(f"t{number}", dtype, shape)
+        self.nodes.append(Node(op, (source,), (result,), f"{op.label} #{number}"))
+        return result
+
+    def graph(self, *outputs: Tensor) -> Graph:
+        ports = (port(tensor, "output", number) for number, tensor in enumerate(outputs))
+        inputs = (port(self.input, "input", 0),)
+        return Graph("g", tuple(self.nodes), inputs, tuple(ports))
+
+
+def port(tensor: Tensor, kind: str, number: int) -> Port:
+    return Port(f"{kind}_{number}", tensor, tensor.shape, tuple(range(len(tensor.shape))))
+
+
+def labels(nodes: Sequence[Node]) -> list[str]:
+    return [node.op.label for node in nodes]
+
+
+@pytest.mark.parametrize("name", ["network", "two_inputs", "inline_constants"])
+def test_quantised_ports_compute_the_same(name: str) -> None:
+    floats, bytes_ = program_graph(name), program_graph(name, io="int8")
+    assert "quantize" not in labels(bytes_.nodes)
+    assert "dequantize" not in labels(bytes_.nodes)
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal(p.shape).astype(np.float32) for p in floats.inputs]
+    steps = []
+    for array, given in zip(inputs, bytes_.inputs, strict=True):
+        assert given.tensor.dtype == INT8
+        q = given.quantization
+        assert q is not None
+        (stored,) = Quantize(INT8, q.scale, q.zero_point, q.minimum, q.maximum).reference(array)
+        steps.append(stored)
+    for right, stored, given in zip(
+        evaluate(floats, inputs).outputs,
+        evaluate(bytes_, steps).outputs,
+        bytes_.outputs,
+        strict=True,
+    ):
+        assert given.quantization is not None and not given.note
+        found = Dequantize(given.quantization.scale, given.quantization.zero_point)
+        assert np.array_equal(found.reference(stored)[0], right)
+
+
+def test_float_ports_tell_the_quantisation_next_to_them() -> None:
+    graph, exposed = program_graph("network"), program_graph("network", io="int8")
+    assert {p.tensor.dtype for p in (*graph.inputs, *graph.outputs)} == {FLOAT}
+    ports = zip((*graph.inputs, *graph.outputs), (*exposed.inputs, *exposed.outputs), strict=True)
+    for ours, theirs in ports:
+        assert ours.quantization == theirs.quantization
+        assert ours.quantization is not None
+
+
+def test_movements_go_on_in_the_quantised_type() -> None:
+    chain = Chain()
+    turned = chain.then(Transpose((1, 0)), chain.input, FLOAT, 3, 2)
+    flat = chain.then(View((6,)), turned, FLOAT, 6)
+    stored = chain.then(COARSE, flat, INT8, 6)
+    doubled = chain.then(Dequantize(0.25, 1), stored, FLOAT, 6)
+    output = chain.then(View((2, 3)), doubled, FLOAT, 2, 3)
+    graph = chain.graph(output)
+    exposed = expose_quantized(graph)
+    assert exposed.inputs[0].tensor.dtype == exposed.outputs[0].tensor.dtype == INT8
+    assert exposed.outputs[0].quantization == Quantization(0.25, 1, -128, 127)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (right,) = evaluate(graph, [x]).outputs
+    (found,) = evaluate(exposed, COARSE.reference(x)).outputs
+    assert np.array_equal(Dequantize(0.25, 1).reference(found)[0], right)
+
+
+def test_one_quantisation_by_two_nodes() -> None:
+    chain = Chain()
+    first = chain.then(COARSE, chain.input, INT8, 2, 3)
+    second = chain.then(COARSE, chain.input, INT8, 2, 3)
+    outputs = [chain.then(Dequantize(1.0, 0), stored, FLOAT, 2, 3) for stored in (first, second)]
+    exposed = expose_quantized(chain.graph(*outputs))
+    assert {p.tensor for p in exposed.outputs} == {exposed.inputs[0].tensor}
+
+
+def test_different_quantisations_stay_float() -> None:
+    chain = Chain()
+    stored = [chain.then(op, chain.input, INT8, 2, 3) for op in (COARSE, FINE)]
+    graph = describe_ports(expose_quantized(chain.graph(*stored)))
+    (given,) = graph.inputs
+    assert given.tensor.dtype == FLOAT
+    assert given.quantization is None
+    assert given.note == "it is quantized in several ways"
+
+
+def test_other_readers_keep_an_input_float() -> None:
+    chain = Chain()
+    stored = chain.then(COARSE, chain.input, INT8, 2, 3)
+    graph = expose_quantized(chain.graph(stored, chain.input))
+    assert graph.inputs[0].note == "it is output_1 too"
+    assert graph.outputs[1].note == "no dequantize writes it"
+    assert graph.outputs[0].note == ""
+
+    chain = Chain()
+    chain.then(COARSE, chain.input, INT8, 2, 3)
+    summed = Tensor("sum", FLOAT, (2, 3))
+    chain.nodes.append(Node(Softener(), (chain.input,), (summed,), "soften #1"))
+    graph = expose_quantized(chain.graph(summed))
+    assert graph.inputs[0].note == "soften #1 reads it"
+
+
+class Softener(Op):
+    """An op that quantize does not commute with."""
+
+    label: ClassVar[str] = "soften"
+
+    def reference(self, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (inputs[0] / 2,)
+
+    def kernel_calls(
+        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
+    ) -> Sequence[KernelCall]:
+        return ()
+
+
+def test_unread_inputs_stay_float() -> None:
+    chain = Chain()
+    constant = Tensor("c", INT8, (1,), np.zeros(1, np.int8))
+    graph = expose_quantized(chain.graph(constant))
+    assert graph.inputs[0].note == "nothing reads it"

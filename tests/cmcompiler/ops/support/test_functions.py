@@ -1,0 +1,136 @@
+"""Elementary functions in float32: how near they are to the exact ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cmcompiler.ops.support import functions
+from cmcompiler.ops.support.functions import Floats
+
+Doubles = npt.NDArray[np.float64]
+TINY, HUGE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+erfc = np.vectorize(math.erfc, otypes=[np.float64])
+
+
+def numbers(spread: float, count: int = 200_000) -> Floats:
+    rng = np.random.default_rng(7)
+    wide = rng.uniform(-spread, spread, count)
+    return np.concatenate([wide, wide * 1e-2, wide * 1e-5]).astype(np.float32)
+
+
+def error(found: Floats, exact: Doubles) -> float:
+    """The largest relative one where the exact result is a normal number."""
+    normal = (np.abs(exact) > TINY) & (np.abs(exact) < HUGE)
+    wrong = np.abs(found[normal].astype(np.float64) - exact[normal])
+    return float((wrong / np.abs(exact[normal])).max())
+
+
+@pytest.mark.parametrize(
+    ("function", "exact", "spread", "limit"),
+    [
+        (functions.exp, np.exp, 100, 4e-7),
+        (functions.expm1, np.expm1, 100, 4e-7),
+        (functions.tanh, np.tanh, 10, 4e-7),
+        (functions.sigmoid, lambda x: 1 / (1 + np.exp(-x)), 90, 4e-7),
+        (functions.sinh, np.sinh, 91, 1e-6),
+        (functions.cosh, np.cosh, 91, 1e-6),
+        (functions.asinh, np.arcsinh, 1e6, 1e-6),
+        (functions.atanh, np.arctanh, 1, 1e-6),
+        (functions.erf, erf, 5, 4e-7),
+        (functions.erfc, erfc, 2, 5e-7),
+        (functions.erfc, erfc, 10, 1e-5),
+    ],
+)
+def test_error(
+    function: Callable[[Floats], Floats],
+    exact: Callable[[Doubles], Doubles],
+    spread: float,
+    limit: float,
+) -> None:
+    x = numbers(spread)
+    with np.errstate(all="ignore"):
+        assert error(function(x), exact(x.astype(np.float64))) < limit
+
+
+def test_error_of_the_logarithm() -> None:
+    x = np.concatenate([np.exp(numbers(80)), 1 + numbers(0.1), np.abs(numbers(1e-37))])
+    x = x[x > 0]
+    with np.errstate(all="ignore"):
+        assert error(functions.log(x), np.log(x.astype(np.float64))) < 4e-7
+        assert error(functions.log2(x), np.log2(x.astype(np.float64))) < 4e-7
+        assert error(functions.log10(x), np.log10(x.astype(np.float64))) < 4e-7
+
+
+def test_logarithms_of_powers_of_two_are_whole() -> None:
+    exponents = np.arange(-126, 128, dtype=np.float32)
+    assert np.array_equal(functions.log2(np.exp2(exponents)), exponents)
+
+
+def test_error_of_the_inverse_of_cosh() -> None:
+    x = np.concatenate([1 + np.abs(numbers(1)), 1 + np.abs(numbers(1e6))])
+    assert error(functions.acosh(x), np.arccosh(x.astype(np.float64))) < 1e-6
+
+
+def test_error_of_the_logarithm_near_one() -> None:
+    x = np.concatenate([numbers(1), numbers(1e-3), np.abs(numbers(1e6))])
+    x = x[x > -1]
+    with np.errstate(all="ignore"):
+        assert error(functions.log1p(x), np.log1p(x.astype(np.float64))) < 4e-7
+
+
+@pytest.mark.parametrize(("largest", "limit"), [(4, 5e-7), (16, 3e-6), (128, 1e-5)])
+def test_error_of_the_power(largest: float, limit: float) -> None:
+    exponents = numbers(largest)
+    bases = np.exp(numbers(80 / largest)[::-1]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        exact = bases.astype(np.float64) ** exponents.astype(np.float64)
+        assert error(functions.power(bases, exponents), exact) < limit
+
+
+SPECIAL = np.array(
+    [0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-40, -1e-40, 3e38, np.inf, -np.inf,
+     np.nan], np.float32
+)  # fmt: skip
+
+
+NAMES = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("exp", "expm1", "log", "log1p", "log2", "log10", "tanh"),
+        *("sinh", "cosh", "asinh", "acosh", "atanh"),
+    ],
+)
+def test_limits_are_numpys(name: str) -> None:
+    with np.errstate(all="ignore"):
+        found = getattr(functions, name)(SPECIAL)
+        exact = getattr(np, NAMES.get(name, name))(SPECIAL)
+    assert np.allclose(found, exact, rtol=1e-6, atol=0, equal_nan=True)
+
+
+def test_limits_of_powers_are_numpys() -> None:
+    x, y = (side.ravel() for side in np.meshgrid(SPECIAL, SPECIAL))
+    with np.errstate(all="ignore"):
+        found, exact = functions.power(x, y), np.power(x, y)
+    assert np.allclose(found, exact, rtol=3e-6, atol=1e-45, equal_nan=True)
+    known = ~np.isnan(exact)
+    assert np.array_equal(np.signbit(found[known]), np.signbit(exact[known]))
+
+
+def test_overflow_and_underflow() -> None:
+    x = np.array([88.72283, 88.7229, -87.4, -103, -103.97, -103.98], np.float32)
+    with np.errstate(all="ignore"):
+        found = functions.exp(x)
+    assert np.isinf(found).tolist() == [False, True, False, False, False, False]
+    assert (found == 0).tolist() == [False, False, False, False, False, True]
+    subnormal = np.float32(2**-149)
+    assert found[3] == found[4] == subnormal
