@@ -113,7 +113,12 @@ def test_what_is_lacking_is_named_as_packages(monkeypatch: pytest.MonkeyPatch, t
 
 def test_a_bare_python_can_ask_what_is_lacking():
     """On a fresh machine nothing is installed yet, so the standard library must do."""
-    script = "import sys; sys.path[:0] = sys.argv[1:]; from cmbuild.toolchain import tools; tools.lacking_extras()"
+    script = """
+import sys
+sys.path[:0] = sys.argv[1:]
+from cmbuild.toolchain import tools
+tools.lacking_extras()
+"""
     places = [str(ROOT), str(ROOT / "compiler")]
     command = [sys.executable, "-I", "-S", "-c", script, *places]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
