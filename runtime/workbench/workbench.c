@@ -1,4 +1,5 @@
-/* Runs batches of planned programs against all kernels; compiler/cmcompiler/emit/harness_batch.py has the format. */
+/* Runs batches of planned programs against all kernels; compiler/cmcompiler/emit/harness_batch.py has the
+ * format. */
 #include <string.h>
 
 #include "cmrt/board.h"
