@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from cmbuild.disk import unwritable
 from cmbuild.errors import CmbuildError, Interrupted
 
 STAMP = "stamp"
-"""The file of an entry that holds the fingerprint it was made for; written last."""
+"""The file of an entry that says what it was made from and what it holds; written last."""
+
+_STAMP = re.compile(rb"[^\n]+\n[0-9a-f]{64}")
+
+
+class Condition(Enum):
+    """What an entry is worth."""
+
+    ABSENT = "absent"
+    """Not there, or made from something else."""
+    DAMAGED = "damaged"
+    """Made from just this, but its content has changed since."""
+    WHOLE = "whole"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A folder with a result and a stamp that says what it was made from."""
+    """A folder with a result, and a stamp: what it was made from, and the digest of its files."""
 
     folder: Path
 
-    def holds(self, fingerprint: str) -> bool:
-        """Whether the result is there and was made from just this."""
+    def condition(self, fingerprint: str) -> Condition:
+        """Reads every byte of the result: sizes and times prove nothing about a rotten disk."""
         try:
-            return (self.folder / STAMP).read_bytes() == fingerprint.encode()
-        except (FileNotFoundError, NotADirectoryError):
+            stamp = (self.folder / STAMP).read_bytes()
+        except OSError:
+            return Condition.DAMAGED if self._has_content() else Condition.ABSENT
+        made_from, _, content = stamp.partition(b"\n")
+        if made_from != fingerprint.encode():
+            return Condition.ABSENT if _STAMP.fullmatch(stamp) else Condition.DAMAGED
+        try:
+            is_whole = content == _content(self.folder).encode()
+        except OSError:
+            is_whole = False
+        return Condition.WHOLE if is_whole else Condition.DAMAGED
+
+    def holds(self, fingerprint: str) -> bool:
+        """Whether the result is there, was made from just this, and is as it was made."""
+        return self.condition(fingerprint) is Condition.WHOLE
+
+    def _has_content(self) -> bool:
+        try:
+            return any(self.folder.iterdir())
+        except OSError:
             return False
 
     @property
@@ -68,7 +101,7 @@ class Entry:
                     error.moved(fresh, self.failed)
                 raise
             shutil.rmtree(self.failed, ignore_errors=True)
-            (fresh / STAMP).write_text(fingerprint)
+            (fresh / STAMP).write_text(f"{fingerprint}\n{_content(fresh)}")
             if self.folder.exists():
                 # A folder cannot be renamed over a full one. Between the two renames there is
                 # no entry, which is a state that the next build understands.
@@ -77,3 +110,13 @@ class Entry:
         finally:
             for leftover in self.folder.parent.glob(f".{name}.*.tmp"):
                 shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _content(folder: Path) -> str:
+    """The digest of all files below a folder with their names, the stamp aside."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path != folder / STAMP:
+            found = hashlib.sha256(path.read_bytes()).hexdigest()
+            total.update(f"{path.relative_to(folder).as_posix()}\0{found}\n".encode())
+    return total.hexdigest()

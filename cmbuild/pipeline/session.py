@@ -116,6 +116,8 @@ class Session:
         waiting = self._waiting(f"another command makes {entry.folder.name}; waiting for it")
         with locked(entry.lock, waiting):
             if not stage.is_made():
+                if stage.is_damaged():
+                    self.reporter.note(f"{entry.folder} has changed since it was made; made again")
                 with entry.replace(stage.fingerprint) as folder:
                     stage.make(folder)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from cmbuild.cache.fingerprint import Value, fingerprint
-from cmbuild.cache.store import Entry
+from cmbuild.cache.store import Condition, Entry
 from cmbuild.pipeline.events import Step
 
 
@@ -77,6 +77,10 @@ class Stage(ABC):
         """Whether the result is there, made from what it depends on as it is now."""
         return self.entry.holds(self.fingerprint)
 
+    def is_damaged(self) -> bool:
+        """Whether the result is there, but no longer what `make` left."""
+        return self.entry.condition(self.fingerprint) is Condition.DAMAGED
+
     def check(self) -> None:  # noqa: B027  # most stages have nothing to check
         """Finds out before any work what would fail late: a tool or a file that is not there."""
 
@@ -101,4 +105,7 @@ class RepeatedStage(Stage):
         return {}
 
     def is_made(self) -> bool:
+        return False
+
+    def is_damaged(self) -> bool:
         return False

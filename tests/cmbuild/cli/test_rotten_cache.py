@@ -1,0 +1,95 @@
+"""Results on disk that have changed since they were made: never believed, made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.commands import NETWORK, Commands
+
+from cmbuild.cache.store import STAMP, Condition, Entry
+
+RUN = ("run", NETWORK, "--board", "microbit")
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+DAMAGES: tuple[Callable[[Path], None], ...] = (flip, truncate, empty, delete)
+
+
+@pytest.fixture
+def own(cmbuild: Commands, tmp_path: Path) -> Commands:
+    """cmbuild with a cache that no other test uses."""
+    return replace(cmbuild, cache=tmp_path / "own-cache")
+
+
+def results(own: Commands) -> dict[str, Path]:
+    """The folder of each kind of result."""
+    build = own.folder / "build" / "network" / "microbit"
+    shared = {path.parent.name: path for path in own.cache.glob("*/*") if (path / STAMP).exists()}
+    return {"plan": build / "plan", "runner": build / "runner", **shared}
+
+
+def test_any_change_to_any_file_is_seen(own: Commands) -> None:
+    assert own(*RUN).exit_code == 0
+    seen = 0
+    for kind, folder in results(own).items():
+        fingerprint = (folder / STAMP).read_text().partition("\n")[0]
+        entry = Entry(folder)
+        for file in filter(Path.is_file, sorted(folder.rglob("*"))):
+            whole = file.read_bytes()
+            for damage in DAMAGES if whole else ():
+                assert entry.condition(fingerprint) is Condition.WHOLE
+                damage(file)
+                assert entry.condition(fingerprint) is not Condition.WHOLE, (kind, file, damage)
+                file.write_bytes(whole)
+                seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [("plan", flip), ("runner", truncate), ("libraries", empty), ("references", delete)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_damaged_result_is_made_again(
+    own: Commands, kind: str, damage: Callable[[Path], None]
+) -> None:
+    good = own(*RUN, "--json").document
+    files = filter(Path.is_file, results(own)[kind].rglob("*"))
+    damage(max(files, key=lambda path: path.stat().st_size))
+    again = own(*RUN)
+    assert again.exit_code == 0, again.stderr
+    assert "has changed since it was made; made again" in again.stdout
+    result = own(*RUN, "--json")
+    assert result.done == {"simulate"}
+    assert result.document["memory"] == good["memory"]
+
+
+def test_flipped_weights_are_not_verified_against_themselves(own: Commands) -> None:
+    """The reference and the image would agree on the same wrong weights."""
+    output = own.folder / "build" / "network" / "microbit" / "simulate" / "output_0.npy"
+    assert own(*RUN).exit_code == 0
+    right = np.load(output)
+    flip(results(own)["plan"] / "weights.bin")
+    assert own(*RUN).exit_code == 0
+    assert np.array_equal(np.load(output), right)
