@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
 from cmcompiler.frontend.vectors import Samples
@@ -27,7 +28,6 @@ from cmcompiler.target import Target
 if TYPE_CHECKING:
     import torch
 
-    from cmcompiler.frontend.quantization import FloatOperator
 
 _VECTORS = 8
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from cmcompiler.api import _placement, compile
 from cmcompiler.errors import InvalidRequest, Unsupported
-from cmcompiler.frontend.quantization import FloatOperator
+from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import MICROKERNELS, Isa

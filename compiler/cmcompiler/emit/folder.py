@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from cmcompiler.plan import Plan
 from cmcompiler.plan.record import PlanRecord, record
-
-if TYPE_CHECKING:
-    from cmcompiler.plan import Plan
 
 C_FILE = "model.c"
 HEADER = "model.h"

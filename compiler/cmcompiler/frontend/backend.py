@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
@@ -20,11 +21,11 @@ from executorch.backends.cortex_m.quantizer.quantization_configs import INT8_PER
 from executorch.backends.cortex_m.quantizer.quantizer import CortexMQuantizer
 from executorch.backends.cortex_m.target_config import CortexMTargetConfig
 from executorch.exir import EdgeCompileConfig
+from executorch.exir.pass_base import ExportPass
 from torch import Tensor
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from cmcompiler.frontend.passes.user_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.target import Target
 
@@ -83,18 +84,26 @@ def edge_compile_config() -> EdgeCompileConfig:
     return cortex_m_edge_compile_config()
 
 
-def to_cortex_m(program: ExportedProgram, layout: Layout, target: Target) -> ExportedProgram:
-    """A quantised program in the edge dialect with its operators replaced by `cortex_m::` ones."""
-    # It asks this module for bounds.
-    from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
-    from cmcompiler.frontend.passes.hardswish_table import TabulateHardswish
+def to_cortex_m(
+    program: ExportedProgram,
+    layout: Layout,
+    target: Target,
+    after_folding: Sequence[type[ExportPass]] = (),
+    before_replacement: Sequence[type[ExportPass]] = (),
+) -> ExportedProgram:
+    """A quantised program in the edge dialect with its operators replaced by `cortex_m::` ones.
 
+    Args:
+        after_folding: passes to run once quantize and dequantize are folded into other nodes.
+        before_replacement: passes to run just before operators are replaced.
+    """
     manager = CortexMPassManager
     explicit = layout.is_explicit
     passes = list(manager.explicit_layout_pass_list if explicit else manager.legacy_pass_list)
     folded = passes.index(FoldAndAnnotateQParamsPass) + 1
-    passes[folded:folded] = [ReplaceQuantizedOps, FuseClamps]
-    passes.insert(passes.index(AtenToCortexMPass), TabulateHardswish)
+    passes[folded:folded] = after_folding
+    replacement = passes.index(AtenToCortexMPass)
+    passes[replacement:replacement] = before_replacement
     lowered: ExportedProgram = manager(
         program, passes, target_config(target), use_explicit_layout=explicit
     ).transform()

@@ -12,21 +12,18 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from cmcompiler.errors import InvalidRequest, MissingPackage
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.job import Job, Record
 from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.source import find_source
 from cmcompiler.target import Target
 from cmcompiler.usercode import import_folder
-
-if TYPE_CHECKING:
-    from cmcompiler.frontend.quantization import Quantized
 
 
 @dataclass(frozen=True, slots=True)

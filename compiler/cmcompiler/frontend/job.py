@@ -87,7 +87,7 @@ class InputRecord(Strict):
 
 
 class FloatOperatorRecord(Strict):
-    """An operator that stayed in float: see cmcompiler.frontend.quantization.FloatOperator."""
+    """An operator that stayed in float: see cmcompiler.frontend.quantized.FloatOperator."""
 
     node: str
     operator: str

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 from torch.export import ExportedProgram
 
 from cmcompiler.errors import unsupported
 from cmcompiler.frontend import backend
+from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
+from cmcompiler.frontend.passes.hardswish_table import TabulateHardswish
+from cmcompiler.frontend.passes.user_op_replacement import ReplaceQuantizedOps
+from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.target import Target
-
-if TYPE_CHECKING:
-    from cmcompiler.frontend.quantization import Quantized
 
 
 def lower(quantized: Quantized, target: Target) -> bytes:
@@ -26,7 +25,13 @@ def lower(quantized: Quantized, target: Target) -> bytes:
     with unsupported("ExecuTorch"):
         edge = to_edge(quantized.program, compile_config=config).exported_program()
     with unsupported("ExecuTorch's Cortex-M backend"):
-        cortex_m = backend.to_cortex_m(edge, quantized.layout, target)
+        cortex_m = backend.to_cortex_m(
+            edge,
+            quantized.layout,
+            target,
+            after_folding=(ReplaceQuantizedOps, FuseClamps),
+            before_replacement=(TabulateHardswish,),
+        )
     with unsupported("ExecuTorch"):
         lowered = EdgeProgramManager(cortex_m, compile_config=config)
         return bytes(lowered.to_executorch(_config(cortex_m)).buffer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -19,44 +18,10 @@ from cmcompiler.frontend.backend import Layout
 from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.passes.functionalization import without_writes
+from cmcompiler.frontend.quantized import FloatOperator, Quantized
 from cmcompiler.target import Target
 
 Inputs = tuple[Tensor, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FloatOperator:
-    """An operator that the quantizer left in float.
-
-    Attributes:
-        node: its name in the exported graph.
-        operator: `aten.conv1d.default`.
-        reason: the quantizer's, as far as it tells.
-    """
-
-    node: str
-    operator: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Quantized:
-    """A quantised program in the ATen dialect.
-
-    Attributes:
-        layout: that it was made for.
-        input_names: by which the module's forward() takes the inputs.
-        float_operators: what was not quantised in it.
-    """
-
-    program: ExportedProgram
-    layout: Layout
-    input_names: tuple[str, ...]
-    float_operators: tuple[FloatOperator, ...]
-
-    @property
-    def float_convolutions(self) -> int:
-        return sum(left.operator.startswith("aten.conv") for left in self.float_operators)
 
 
 def quantize(

@@ -5,16 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy.typing as npt
 
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-
-if TYPE_CHECKING:
-    pass
-
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.tensor import Tensor
@@ -24,9 +25,6 @@ from cmcompiler.ops.support.parameters import (
     read_rescale,
 )
 from cmcompiler.ops.support.requantize import Range, wrap32
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 LEFT_SHIFT = 20
 """Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""

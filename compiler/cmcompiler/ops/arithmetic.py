@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.binary import Function, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar
 from cmcompiler.ops.unary import emit_unary
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 TENSORS = {
     "mul.out": Function.MUL,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ops.support.pooling import Pool, read_window
 from cmcompiler.ops.support.requantize import Int8Array
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Scratch
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.convolution import check_output
+from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.requantize import Requantize
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 MATMUL = "matmul_s8"
 

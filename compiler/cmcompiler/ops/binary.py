@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops
 from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.activation import tabulate
@@ -19,10 +21,6 @@ from cmcompiler.ops.cast import Cast, cast
 from cmcompiler.ops.support import functions, wrapping
 from cmcompiler.ops.support.element import FLOAT, INTEGER, Scalar, check_element, code, converted
 from cmcompiler.ops.support.elementwise import align, taken_over
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.movement import move
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @program_op("aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.activation import tabulate
@@ -16,9 +17,6 @@ from cmcompiler.ops.binary import Function, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar, converted
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.unary import emit_unary
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 Array = npt.NDArray[Any]
 

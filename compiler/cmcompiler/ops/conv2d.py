@@ -1,33 +1,24 @@
-"""Quantised convolution: cortex_m::quantized_conv2d."""
+"""Quantised convolution in groups: what ops/convolution.py reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Held, KernelCall, Packed, Room, Scratch, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.convolution import (
-    Convolution,
-    Operands,
-    check_depth,
-    check_output,
-    read_operands,
-)
-from cmcompiler.ops.depthwise_conv2d import emit_depthwise
 from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.convolution import (
+    Convolution,
+)
 from cmcompiler.ops.support.packing import GEMM, Filters
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 PATCH_BYTES = 4096
 """Of the patch buffer, if there is room: weights are read once per bufferful."""
@@ -114,43 +105,3 @@ class Conv2d(Convolution):
 
 NO_PATCHES = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
-
-_PARAMETERS = (
-    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
-    "int input_offset, int output_offset, Tensor requantize_multipliers, "
-    "Tensor requantize_shifts, int activation_min, int activation_max, Tensor scratch, *, "
-    "Tensor(a!) out) -> Tensor(a!)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_conv2d.out" + _PARAMETERS,
-    "cortex_m::quantized_conv2d_nhwc.out" + _PARAMETERS,
-)
-def read(call: Call) -> None:
-    operands = read_operands(call)
-    weights, channels = operands.weights, operands.images.shape[-1]
-    groups, rest = divmod(channels, weights.shape[3])
-    if groups == 0 or rest or len(weights) % groups:
-        call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
-    if weights.shape[3] == 1 and groups == len(weights) > 1:
-        emit_depthwise(call, operands, weights.transpose(3, 1, 2, 0)[0])
-    else:
-        emit_grouped(call, operands, weights, groups)
-
-
-def emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:
-    """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
-    check_depth(call, weights[0].size)
-    size = operands.window.output_size(*operands.images.shape[1:3])
-    check_output(call, operands.output, (operands.images.shape[0], *size, len(weights)))
-    op = Conv2d(
-        weights,
-        operands.bias,
-        operands.window,
-        operands.input_zero_point,
-        operands.requantize,
-        operands.output_shape,
-        groups,
-    )
-    call.emit(op, [operands.images], [operands.output])

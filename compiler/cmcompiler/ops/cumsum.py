@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, KernelCall, Op
@@ -17,9 +18,6 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import FLOAT, INTEGER, code
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 Array = npt.NDArray[Any]
 

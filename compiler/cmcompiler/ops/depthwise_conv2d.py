@@ -1,31 +1,24 @@
-"""Quantised depthwise convolution: cortex_m::quantized_depthwise_conv2d."""
+"""Quantised depthwise convolution: what ops/convolution.py reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall, Packed, Scratch, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.convolution import (
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.support.convolution import (
     Convolution,
-    Operands,
-    check_depth,
-    check_output,
-    read_operands,
 )
 from cmcompiler.ops.support.depthwise_schemes import choose
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +68,6 @@ class DepthwiseConv2d(Convolution):
 
     def _in_groups(self) -> Convolution:
         """The same as a convolution in groups of one channel each."""
-        from cmcompiler.ops.conv2d import Conv2d
-
         return Conv2d(
             self.weights.transpose(2, 0, 1)[..., np.newaxis],
             self.bias,
@@ -86,45 +77,3 @@ class DepthwiseConv2d(Convolution):
             self.output_shape,
             groups=self.output_shape[3],
         )
-
-
-_PARAMETERS = (
-    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
-    "int depth_multiplier, int input_offset, int output_offset, "
-    "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, "
-    "int activation_max, Tensor scratch, *, Tensor(a!) out) -> Tensor(a!)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_depthwise_conv2d.out" + _PARAMETERS,
-    "cortex_m::quantized_depthwise_conv2d_nhwc.out" + _PARAMETERS,
-)
-def read(call: Call) -> None:
-    from cmcompiler.ops.conv2d import emit_grouped
-
-    operands = read_operands(call)
-    weights, channels = operands.weights, operands.images.shape[-1]
-    if len(weights) != 1 or weights.shape[3] != channels * call.integer("depth_multiplier"):
-        call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
-    if weights.shape[3] == channels > 1:
-        emit_depthwise(call, operands, weights[0])
-    else:
-        # Several filters per channel are groups of one channel each.
-        emit_grouped(call, operands, weights.transpose(3, 1, 2, 0), channels)
-
-
-def emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:
-    """Appends a depthwise convolution with weights [kernel height, kernel width, C]."""
-    check_depth(call, operands.window.area)
-    size = operands.window.output_size(*operands.images.shape[1:3])
-    check_output(call, operands.output, (operands.images.shape[0], *size, weights.shape[2]))
-    op = DepthwiseConv2d(
-        weights,
-        operands.bias,
-        operands.window,
-        operands.input_zero_point,
-        operands.requantize,
-        operands.output_shape,
-    )
-    call.emit(op, [operands.images], [operands.output])

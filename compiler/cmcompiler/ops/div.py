@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops
 from cmcompiler.ir.op import Address, KernelCall, Op
@@ -15,9 +16,6 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.elementwise import align, taken_over
 from cmcompiler.ops.support.parameters import read_scale
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 DTYPES = (np.dtype(np.int8), np.dtype(np.int16))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Strided
@@ -18,9 +19,6 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import Scalar, converted
 from cmcompiler.ops.support.movement import move
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.support.movement import move
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @program_op("aten::flip.out(Tensor self, int[] dims, *, Tensor(a!) out)")

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.functions import Floats
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
 
 LARGEST = (1 << 15) - 1
 """Of a stride, a padding or a dilation."""

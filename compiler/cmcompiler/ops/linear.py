@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.convolution import check_depth, check_output, read_bias, read_requantize
 from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
 from cmcompiler.ops.support.packing import GEMM, GEMV, Filters
 from cmcompiler.ops.support.requantize import (
     FARTHEST_ZERO_POINT,
@@ -24,9 +25,6 @@ from cmcompiler.ops.support.requantize import (
     Requantize,
     wrap32,
 )
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.elementwise import Pair, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.binary import Function, emit_binary
@@ -19,10 +21,6 @@ from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.element import FLOAT
 from cmcompiler.ops.support.functions import Floats
 from cmcompiler.ops.unary import emit_unary
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
 
 
 class Result(IntEnum):

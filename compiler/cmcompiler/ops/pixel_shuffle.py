@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.support.movement import move
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 LARGEST = (1 << 15) - 1
 

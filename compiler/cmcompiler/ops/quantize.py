@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import read_scale
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 DTYPES = tuple(np.dtype(name) for name in ("int8", "uint8", "int16"))
 """Quantised types that kernels know."""

@@ -6,23 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from math import nan, prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import FLOAT, INTEGER, check_element, code
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import is_unmoved
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.operand import Operand
 
 
 @program_op("cortex_m::transpose.out(Tensor input, int[] perm, *, Tensor(a!) out)")

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
-from cmcompiler.ops.convolution import (
+from cmcompiler.ops.support.convolution import (
     LARGEST,
     Convolution,
     check_depth,
@@ -30,9 +31,6 @@ from cmcompiler.ops.convolution import (
 )
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @dataclass(frozen=True, slots=True)

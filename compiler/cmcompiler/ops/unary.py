@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import Cast, cast
 from cmcompiler.ops.support import functions
 from cmcompiler.ops.support.element import FLOAT
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
 
 Array = npt.NDArray[Any]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ops.binary import Function as Pointwise
 from cmcompiler.ops.binary import emit_binary
@@ -16,9 +15,6 @@ from cmcompiler.ops.reduction import (
     some_or_every_dim,
 )
 from cmcompiler.ops.support.element import FLOAT
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @program_op(

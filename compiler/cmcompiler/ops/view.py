@@ -5,12 +5,8 @@ Parts of a tensor that lie together are views as well.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 
 @program_op(

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ops.conv2d import Conv2d
-from cmcompiler.ops.convolution import Convolution
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 

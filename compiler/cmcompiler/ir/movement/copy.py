@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, KernelCall, Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

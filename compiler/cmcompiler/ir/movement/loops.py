@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.ir.op import Packed, Word
-
-if TYPE_CHECKING:
-    from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.operand import Operand
 
 DEEPEST = 8
 """CM_NEST_LEVELS of cmrt/nest.h: levels around the innermost one."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.ir.tensor import Tensor
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 CODES = {
     np.dtype(name): code

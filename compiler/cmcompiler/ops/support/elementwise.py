@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, Op, Word
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
-    from cmcompiler.ir.operand import Operand
 
 
 def align(call: Call, operands: Sequence[Operand], output: Operand) -> tuple[Loops, list[Tensor]]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Range, requantize, wrap32
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 INT8 = Range(-128, 127)
 INT32_MAX = (1 << 31) - 1

@@ -5,19 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import KernelCall, Op, Scratch, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window, rows_arguments
-
-if TYPE_CHECKING:
-    from cmcompiler.decode.call import Call
 
 LARGEST = (1 << 15) - 1
 """Of a kernel's side, a stride, a padding or a dilation."""

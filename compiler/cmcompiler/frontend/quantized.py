@@ -1,0 +1,46 @@
+"""A quantised program, and what stayed in float in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from cmcompiler.frontend.backend import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class FloatOperator:
+    """An operator that the quantizer left in float.
+
+    Attributes:
+        node: its name in the exported graph.
+        operator: `aten.conv1d.default`.
+        reason: the quantizer's, as far as it tells.
+    """
+
+    node: str
+    operator: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized:
+    """A quantised program in the ATen dialect.
+
+    Attributes:
+        layout: that it was made for.
+        input_names: by which the module's forward() takes the inputs.
+        float_operators: what was not quantised in it.
+    """
+
+    program: ExportedProgram
+    layout: Layout
+    input_names: tuple[str, ...]
+    float_operators: tuple[FloatOperator, ...]
+
+    @property
+    def float_convolutions(self) -> int:
+        return sum(left.operator.startswith("aten.conv") for left in self.float_operators)

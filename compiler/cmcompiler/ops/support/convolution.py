@@ -1,0 +1,156 @@
+"""What all convolutions share: parameters, checks, the way from sums to int8."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.decode.call import Call
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
+from cmcompiler.ops.support.window import Pair, Window
+
+DEEPEST = (1 << 31) // (128 * 128) - 1
+"""Most products of two int8 numbers whose sum always fits 32 bits."""
+
+LARGEST = (1 << 15) - 1
+"""Of a stride, dilation or padding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution(Op):
+    """A convolution of int8 NHWC images with int8 weights and int32 biases.
+
+    Attributes:
+        weights: of a layout that the subclass defines.
+        bias: int32 [C_out], in units of the accumulators.
+        input_zero_point: of the images, and what lies outside of them.
+        output_shape: [N, H, W, C_out].
+    """
+
+    weights: Int8Array
+    bias: Int32Array
+    window: Window
+    input_zero_point: int
+    requantize: Requantize
+    output_shape: tuple[int, int, int, int]
+
+    @property
+    def title(self) -> str:
+        return f"{self.label} {self.window.kernel[0]}×{self.window.kernel[1]}"
+
+    @abstractmethod
+    def accumulate(self, images: Int8Array) -> npt.NDArray[Any]:
+        """Sums of weight * (input - zero point), of the output's shape; exact, of any dtype."""
+
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+        sums = self.accumulate(inputs[0]).astype(np.int64)
+        sums += self.bias
+        return (self.requantize(sums),)
+
+    def filters(self, weights: Int8Array) -> Filters:
+        """Weights of shape [C_out, depth], with the input's zero point in the bias."""
+        return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The arguments that all convolutions of the dialect have in common, checked."""
+
+    images: Tensor
+    output: Tensor
+    weights: Int8Array
+    bias: Int32Array
+    window: Window
+    input_zero_point: int
+    requantize: Requantize
+
+    @property
+    def output_shape(self) -> tuple[int, int, int, int]:
+        batch, height, width, channels = self.output.shape
+        return batch, height, width, channels
+
+
+def read_operands(call: Call) -> Operands:
+    """Arguments of a convolution whose weights hold the kernel in their dimensions 1 and 2.
+
+    Raises:
+        Unsupported: naming what no kernel can take.
+    """
+    images, output = call.nhwc("input", dtype=np.int8), call.nhwc_output("out")
+    weights = call.constant("weight", dtype=np.int8, rank=4)
+    window = Window(
+        (weights.shape[1], weights.shape[2]),
+        stride=_pair(call, "stride", at_least=1),
+        padding=_pair(call, "padding", at_least=0),
+        dilation=_pair(call, "dilation", at_least=1),
+    )
+    if weights.size == 0 or max(window.reach) > LARGEST:
+        call.unsupported(f"weights of shape {list(weights.shape)}")
+    channels = output.shape[-1]
+    zero_point = -call.integer("input_offset", -FARTHEST_ZERO_POINT, FARTHEST_ZERO_POINT)
+    if any(window.padding) and not -128 <= zero_point <= 127:
+        call.unsupported(f"no int8 number is zero, to pad with: input_offset = {-zero_point}")
+    return Operands(
+        images,
+        output,
+        weights,
+        read_bias(call, channels),
+        window,
+        zero_point,
+        read_requantize(
+            call,
+            call.constant("requantize_multipliers").ravel().tolist(),
+            call.constant("requantize_shifts").ravel().tolist(),
+            channels,
+        ),
+    )
+
+
+def read_bias(call: Call, channels: int) -> Int32Array:
+    """int32 [channels]; zeros if there is none."""
+    bias = call.optional_constant("bias", dtype=np.int32)
+    if bias is None:
+        return np.zeros(channels, np.int32)
+    if bias.size != channels:
+        call.invalid(f"bias has shape {list(bias.shape)} for {channels} channels")
+    return bias.reshape(channels)
+
+
+def read_requantize(
+    call: Call, multipliers: Sequence[int], shifts: Sequence[int], channels: int
+) -> Requantize:
+    """The arguments that turn accumulators into the output."""
+    try:
+        return Requantize.checked(
+            multipliers,
+            shifts,
+            channels,
+            zero_point=call.integer("output_offset"),
+            minimum=call.integer("activation_min"),
+            maximum=call.integer("activation_max"),
+        )
+    except ValueError as error:
+        call.unsupported(str(error))
+
+
+def check_depth(call: Call, depth: int) -> None:
+    if depth > DEEPEST:
+        call.unsupported(f"sums of {depth} products may not fit 32 bits")
+
+
+def check_output(call: Call, output: Tensor, expected: tuple[int, ...]) -> None:
+    if output.shape != expected or output.dtype != np.int8:
+        call.invalid(f"out is {output.dtype.name} {output.shape}, not int8 {expected}")
+
+
+def _pair(call: Call, name: str, at_least: int) -> Pair:
+    height, width = call.integers(name, count=2, low=at_least, high=LARGEST)
+    return height, width
