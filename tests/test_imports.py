@@ -80,15 +80,6 @@ CIRCLES: dict[frozenset[str], str] = {
     frozenset(
         {"cmbuild.executorch.stages.libraries", "cmbuild.executorch.stages.runner"}
     ): "libraries are chosen for a runner",
-    frozenset(
-        {"cmcompiler.frontend.backend", "cmcompiler.frontend.passes.clamp_fusion"}
-    ): "a pass of the backend that asks the backend",
-    frozenset(
-        {"cmcompiler.frontend.lowering", "cmcompiler.frontend.quantization"}
-    ): "what quantisation returns is what lowering takes",
-    frozenset(
-        {"cmcompiler.ops.conv2d", "cmcompiler.ops.depthwise_conv2d"}
-    ): "a convolution reads as depthwise where its groups say so",
 }
 """The circles that are left, each with its reason; the list only shrinks."""
 

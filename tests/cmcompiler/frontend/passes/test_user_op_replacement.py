@@ -24,7 +24,7 @@ for schema in ("twice", "twice_s8"):
 """
 
 REGISTRATION = """
-from cmcompiler.quantized_op import quantized_op
+from cmcompiler.frontend.quantized_op import quantized_op
 
 @quantized_op(torch.ops.{name}.twice.default)
 def to_int8(call):
