@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from harness.examples import Example, single
-from harness.images import workbench
+from harness.images import kernel_harness
 from harness.runtime import Runtime
 
 from cmcompiler.emit.harness_batch import Case
@@ -141,15 +141,15 @@ def layers() -> Iterator[Layer]:
 
 def instructions(isa: str, measured: list[Layer], folder: Path) -> list[int]:
     """Of each layer's kernels."""
-    bench = workbench("corstone300", isa, folder)
-    runtime = Runtime(bench, Isa.named(isa), folder)
+    harness = kernel_harness("corstone300", isa, folder)
+    runtime = Runtime(harness, Isa.named(isa), folder)
     runtime.check(*(layer.example for layer in measured))
     plans = [make_plan(layer.example.graph, runtime.isa) for layer in measured]
     cases = [
         Case.of(plan, layer.example.inputs) for plan, layer in zip(plans, measured, strict=True)
     ]
     return [
-        bench.launcher.instructions(sum(result.ticks)) or 0 for result in runtime.execute(cases)
+        harness.launcher.instructions(sum(result.ticks)) or 0 for result in runtime.execute(cases)
     ]
 
 

@@ -2,8 +2,8 @@
 
     pytest -p cmbuild.pytest_plugin --cmbuild-board corstone300
 
-Each program is planned, run through the board's workbench and compared with cmbuild's reference;
-its outputs then go back to the test, whose own assertions stay as they are.
+Each program is planned, run through the board's kernel harness and compared with cmbuild's
+reference; its outputs then go back to the test, whose own assertions stay as they are.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import pytest
 
 from cmbuild import paths
 from cmbuild.boards.registry import board_folders
-from cmbuild.conformance.harness import Workbench
-from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.harness import KernelHarness
+from cmbuild.conformance.harness_image import HarnessImage
 from cmbuild.conformance.program_check import Trials
 from cmbuild.errors import CmbuildError
 from cmbuild.launchers.base import Launcher
@@ -41,7 +41,7 @@ class Setting:
     """Where the programs of this session run."""
 
     session: Session
-    image: WorkbenchImage
+    image: HarnessImage
     launcher: Launcher
 
     @property
@@ -49,8 +49,8 @@ class Setting:
         return self.image.library.target
 
     def trials(self, folder: Path) -> Trials:
-        workbench = Workbench(self.session.processes, self.launcher, self.image.image)
-        return Trials(self.image, workbench, folder)
+        harness = KernelHarness(self.session.processes, self.launcher, self.image.image)
+        return Trials(self.image, harness, folder)
 
 
 SETTING = pytest.StashKey[Setting]()
@@ -89,7 +89,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Builds the workbench; ends all with cmbuild's exit code where that cannot be."""
+    """Builds the kernel harness; ends all with cmbuild's exit code where that cannot be."""
     setting = session.config.stash[SETTING]
     setting.session.start()
     try:
@@ -158,7 +158,7 @@ def _setting(config: pytest.Config) -> Setting:
         raise pytest.UsageError(f"cmbuild.pytest_plugin needs --cmbuild-board, one of: {known}")
     session = Session(Lines(False, sys.stderr), paths.cache() / "logs")
     isa, toolchain = config.getoption("--cmbuild-isa"), config.getoption("--cmbuild-toolchain")
-    image = Road(session).workbench(name, isa, toolchain)
+    image = Road(session).kernel_harness(name, isa, toolchain)
     launcher = choose(image.board, config.getoption("--cmbuild-launcher"))
     return Setting(session, image, launcher)
 

@@ -3,7 +3,7 @@
 import signal
 
 import pytest
-from harness.images import workbench
+from harness.images import kernel_harness
 from harness.runtime import Runtime
 from hypothesis import HealthCheck, settings
 
@@ -35,4 +35,4 @@ def runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """Every kernel of one instruction set, ready to run: one test, one `runtime` each."""
     folder = tmp_path_factory.mktemp(f"runtime-{request.param}")
     board, isa = RUNTIMES[request.param]
-    return Runtime(workbench(board, isa, folder), Isa.named(isa), folder)
+    return Runtime(kernel_harness(board, isa, folder), Isa.named(isa), folder)

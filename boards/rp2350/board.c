@@ -8,7 +8,7 @@
 #include "cmrt/cmsdk_timer.h"
 #include "cmrt/host.h"
 #include "cmrt/semihosting.h"
-#include "cmrt/serial.h"
+#include "cmrt/serial_host.h"
 #include "cmrt/text.h"
 
 /* CMSDK TIMER0 of the Musca-B1 by its secure alias (Musca-B1 TRM, "Memory map"). */

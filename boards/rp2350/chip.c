@@ -2,8 +2,8 @@
 #include "chip.h"
 
 #include "cmrt/cycle_counter.h"
-#include "cmrt/line.h"
 #include "cmrt/pl011.h"
+#include "cmrt/serial.h"
 
 /* APB registers are also seen through aliases that change only the bits that are written as 1 ("Atomic
    register access"). */
@@ -165,24 +165,24 @@ void chip_feed_watchdog(void)
     *at(WATCHDOG_LOAD) = 0xffffff; /* microseconds */
 }
 
-void cm_line_send(uint8_t byte)
+void cm_serial_send(uint8_t byte)
 {
     chip_feed_watchdog();
     cm_pl011_send(uart, byte);
 }
 
-bool cm_line_receive(uint8_t *byte)
+bool cm_serial_receive(uint8_t *byte)
 {
     chip_feed_watchdog();
     return cm_pl011_receive(uart, byte);
 }
 
-uint32_t cm_line_milliseconds(void)
+uint32_t cm_serial_milliseconds(void)
 {
     return (uint32_t)(chip_cycles() / (CHIP_CLOCK / 1000));
 }
 
-void cm_line_restart(void)
+void cm_serial_restart(void)
 {
     for (;;)
         *at(WATCHDOG_CTRL + SET) = UINT32_C(1) << 31;

@@ -59,7 +59,7 @@ class Layout:
         constants: the packed constants of a model.
         data: stack and variables.
         arena: all activations.
-        workspace: what the workbench may use; the rest of the arena's region if None.
+        workspace: what the kernel harness may use; the rest of the arena's region if None.
         hot: RAM that microkernels are copied to and run from; with the code if None.
     """
 

@@ -13,7 +13,7 @@ from cmbuild.disk import unwritable
 from cmbuild.pipeline.session import LOCK
 from cmbuild.pipeline.stages.export import slug
 
-PARTS = ("exports", "libraries", "workbenches", "references", "logs", "zig", "fits")
+PARTS = ("exports", "libraries", "harnesses", "references", "logs", "zig", "fits")
 """Folders of the cache."""
 
 
@@ -35,7 +35,7 @@ def clean_builds(
 
 
 def clean_cache(note: Callable[[str], None]) -> None:
-    """Removes exports, libraries, workbenches and references."""
+    """Removes exports, libraries, kernel harnesses and references."""
     for part in PARTS:
         _remove(paths.cache() / part, note)
 

@@ -1,4 +1,4 @@
-"""The host's side of the workbench, the image that holds every kernel: batches go in, results
+"""The host's side of the kernel harness, the image that holds every kernel: batches go in, results
 come out. cmcompiler.emit.harness_batch has the files' form.
 """
 
@@ -38,8 +38,8 @@ class Stopped(Failed):
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
-    """A workbench's image and what executes it."""
+class KernelHarness:
+    """A kernel harness's image and what executes it."""
 
     processes: Processes
     launcher: Launcher

@@ -1,4 +1,4 @@
-"""workbench: the image that holds every kernel, to run any program on a board without a link."""
+"""The image that holds every kernel, to run any program on a board without a link."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from cmbuild.cache.store import Entry
 from cmbuild.pipeline.stages.library import Library, toolchain_parts
 from cmbuild.pipeline.stages.stage import Kind, Stage
 
-SOURCES = ("cmake", "cortexm", "include", "kernels", "libc", "runner", "workbench")
+SOURCES = ("cmake", "cortexm", "include", "kernels", "libc", "runner", "kernel_harness")
 """What of the runtime is compiled for the image, or says what is in it and how it is linked."""
 
 
-class WorkbenchImage(Stage):
-    """One workbench for each library and board; in the cache of the user."""
+class HarnessImage(Stage):
+    """One kernel harness for each library and board; in the cache of the user."""
 
-    kind = Kind.WORKBENCH
+    kind = Kind.HARNESS
     verb = "linked"
     shared = True
 
     def __init__(self, library: Library, board: Board, folder: Path) -> None:
         """
         Args:
-            folder: of all workbenches, in the cache.
+            folder: of all kernel harnesses, in the cache.
         """
         self.name = f"{board.name}-{library.name}"
         self.subject = f"all kernels on {board.name}"
@@ -50,10 +50,12 @@ class WorkbenchImage(Stage):
 
     @property
     def image(self) -> Path:
-        name = "workbench" if self.library.toolchain.is_host else "workbench.elf"
+        name = "kernel_harness" if self.library.toolchain.is_host else "kernel_harness.elf"
         return self.entry.folder / name
 
     def make(self, folder: Path) -> None:
-        built = self.library.builder.workbench(self.board, self.library.archive, folder / "build")
+        built = self.library.builder.kernel_harness(
+            self.board, self.library.archive, folder / "build"
+        )
         shutil.move(built, folder / built.name)
         shutil.rmtree(folder / "build")

@@ -1,4 +1,4 @@
-"""Any program tried on a board: run on the workbench, and compared with the reference."""
+"""Any program tried on a board: run on the kernel harness, and compared with the reference."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from cmbuild.conformance.harness import Stopped, Workbench
-from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.harness import KernelHarness, Stopped
+from cmbuild.conformance.harness_image import HarnessImage
 from cmbuild.errors import Failed
 from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Execution, Interface, Request, Watch, execute, time_limit
@@ -56,8 +56,8 @@ class Trials:
         folder: for the files of each run; those of a failed one stay.
     """
 
-    image: WorkbenchImage
-    workbench: Workbench
+    image: HarnessImage
+    harness: KernelHarness
     folder: Path
 
     def run(self, program: bytes, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -76,14 +76,14 @@ class Trials:
         case = Case.of(plan, inputs)
         folder = Path(mkdtemp(dir=self.folder))
         (folder / PROGRAM).write_bytes(program)
-        device: _Device = _OnWorkbench(case, self.workbench, folder)
+        device: _Device = _OnHarness(case, self.harness, folder)
         try:
             found = device.outputs()
         except Stopped as error:
             if not isinstance(error.__cause__, Refused):
                 raise
-            # The workbench keeps constants in RAM; an image of the program's own may still fit.
-            device = _OnRunner(case, self.image, self.workbench, folder)
+            # The harness keeps constants in RAM; an image of the program's own may still fit.
+            device = _OnRunner(case, self.image, self.harness, folder)
             found = device.outputs()
         arrays = [
             to_array(data, port.tensor) for data, port in zip(found, plan.outputs, strict=True)
@@ -102,11 +102,11 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class _OnWorkbench:
+class _OnHarness:
     """Implements _Device."""
 
     case: Case
-    workbench: Workbench
+    harness: KernelHarness
     folder: Path
 
     def outputs(self) -> Sequence[bytes]:
@@ -120,17 +120,17 @@ class _OnWorkbench:
 
     def _run(self, case: Case) -> Sequence[bytes]:
         (self.folder / "results").unlink(missing_ok=True)
-        (result,) = self.workbench.run([case], self.folder, time_limit(case.plan.macs, 1))
+        (result,) = self.harness.run([case], self.folder, time_limit(case.plan.macs, 1))
         return result.outputs
 
 
 class _OnRunner:
     """Implements _Device."""
 
-    def __init__(self, case: Case, image: WorkbenchImage, workbench: Workbench, folder: Path):
+    def __init__(self, case: Case, image: HarnessImage, harness: KernelHarness, folder: Path):
         self._plan = case.plan
         self._inputs = case.inputs
-        self._workbench = workbench
+        self._harness = harness
         self._folder = folder
         check_sizes(image.board, constants=len(case.plan.constants), arena=case.plan.arena_bytes)
         model = folder / "model"
@@ -158,10 +158,10 @@ class _OnRunner:
         return self._run("traces", watches).traces[0]
 
     def _run(self, name: str, watches: Sequence[Watch] = ()) -> Execution:
-        workbench, folder = self._workbench, self._folder / name
+        harness, folder = self._harness, self._folder / name
         return execute(
-            workbench.launcher,
-            workbench.processes,
+            harness.launcher,
+            harness.processes,
             self._image,
             Interface.of(self._record),
             Request([self._inputs], profiled=0, watches=watches),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cmbuild.cache.store import Entry
-from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.harness_image import HarnessImage
 from cmbuild.conformance.results import Collected, Outcome, Result, read_event
 from cmbuild.conformance.suite import Suite
 from cmbuild.errors import Failed, UsageError
@@ -51,7 +51,7 @@ class Tests(RepeatedStage):
     def __init__(
         self,
         suite: Suite,
-        image: WorkbenchImage,
+        image: HarnessImage,
         request: ConformanceRequest,
         session: Session,
         folder: Path,

@@ -1,6 +1,6 @@
 """What a board and its host say to each other: requests of the board, answers of the host.
 
-runtime/include/cmrt/serial.h describes them.
+runtime/include/cmrt/serial_host.h describes them.
 """
 
 from __future__ import annotations

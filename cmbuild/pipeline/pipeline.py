@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.boards.registry import board_folders, find_board
-from cmbuild.conformance.harness_image import WorkbenchImage
+from cmbuild.conformance.harness_image import HarnessImage
 from cmbuild.conformance.stages import Tests
 from cmbuild.conformance.suite import find_suite
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.executorch.checkout import find_cmsis_nn, find_root
 from cmbuild.executorch.stages.checkout import CheckoutCheck
 from cmbuild.executorch.stages.libraries import ExecutorchLibraries, Operators
-from cmbuild.executorch.stages.runner import LoadedProgram, LoadedRunner, PoolSizes
+from cmbuild.executorch.stages.runner import ExecutorchProgram, ExecutorchRunner, PoolSizes
 from cmbuild.pipeline.request import place_name
 from cmbuild.pipeline.stages.export import Batch, Export, slug
 from cmbuild.pipeline.stages.flash import Flash
@@ -126,8 +126,8 @@ class Road:
         folder = build_folder(request)
         source = self._source(request, board.cpu)
         library = self._library(board, isa, request.toolchain)
-        if request.is_loaded:
-            return self._loaded_runner(request, source, library, board)
+        if request.uses_executorch:
+            return self._executorch_runner(request, source, library, board)
         return Runner(Plan(source, board, isa, folder), library, board, folder)
 
     def simulate(self, request: RunRequest) -> Simulate:
@@ -158,17 +158,17 @@ class Road:
         reference = Reference(plan, request, self._cache / "references")
         return Package(plan, reference, target, request.form, folder)
 
-    def workbench(
+    def kernel_harness(
         self, board_name: str, isa: str | None = None, toolchain: str | None = None
-    ) -> WorkbenchImage:
+    ) -> HarnessImage:
         """Raises as `runner`, but for what has to do with a model."""
         board = self._board(board_name)
         library = self._library(board, _isa(board, isa), toolchain)
-        return WorkbenchImage(library, board, self._cache / "workbenches")
+        return HarnessImage(library, board, self._cache / "harnesses")
 
     def tests(self, request: ConformanceRequest) -> Tests:
-        """Raises as `workbench`; and UsageError, Missing for what the tests need."""
-        image = self.workbench(request.board, request.isa, request.toolchain)
+        """Raises as `kernel_harness`; and UsageError, Missing for what the tests need."""
+        image = self.kernel_harness(request.board, request.isa, request.toolchain)
         suite = find_suite(parallel=request.jobs > 1)
         return Tests(suite, image, request, self.session, request.folder)
 
@@ -178,7 +178,7 @@ class Road:
         library = Library(target, toolchain, self._ops, self.session, folder)
         return self._libraries.setdefault(library.name, library)
 
-    def _loaded_runner(
+    def _executorch_runner(
         self, request: BuildRequest, source: ProgramSource, library: Library, board: Board
     ) -> Runner:
         """The runner whose executor is ExecuTorch's own runtime."""
@@ -188,13 +188,13 @@ class Road:
             raise NotLoaded(what=f"--toolchain {library.toolchain_name}")
         folder, session, project = build_folder(request), self.session, self._project
         root = find_root(request.executorch_root, project.executorch)
-        plan = LoadedProgram(source, board, library.target.isa, folder)
+        plan = ExecutorchProgram(source, board, library.target.isa, folder)
         check = CheckoutCheck(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
         operators = Operators(plan, check, session, folder)
         libraries = ExecutorchLibraries(operators, library, self._cache / "executorch")
-        dry = LoadedRunner(plan, library, board, folder, libraries=libraries)
+        dry = ExecutorchRunner(plan, library, board, folder, libraries=libraries)
         pools = PoolSizes(dry, getattr(request, "launcher", None), session, folder)
-        return LoadedRunner(plan, library, board, folder, libraries=libraries, pools=pools)
+        return ExecutorchRunner(plan, library, board, folder, libraries=libraries, pools=pools)
 
     def _source(self, request: BuildRequest | PackageRequest, cpu: str) -> ProgramSource:
         name, method, io = slug(request.model), request.method, request.io

@@ -78,7 +78,7 @@ class BuildRequest(ModelRequest):
     build_dir: Path = field(default_factory=paths.default_build)
 
     @property
-    def is_loaded(self) -> bool:
+    def uses_executorch(self) -> bool:
         """Whether ExecuTorch's own runtime is the executor."""
         return self.executor == "executorch"
 

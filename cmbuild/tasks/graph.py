@@ -33,7 +33,7 @@ class NotInRuns(UsageError):
 
 
 _VERBS = {
-    Kind.WORKBENCH: "cmbuild conformance",
+    Kind.HARNESS: "cmbuild conformance",
     Kind.PACKAGE: "cmbuild package",
     Kind.WORKSPACE: "cmbuild zephyr init",
     Kind.APP: "cmbuild zephyr build",

@@ -108,9 +108,9 @@ class Builder:
         options = [f"-DCMRT_MODEL={model.absolute()}", *executor]
         return self._image("runner", board, library, folder, options)
 
-    def workbench(self, board: Board, library: Path, folder: Path) -> Path:
+    def kernel_harness(self, board: Board, library: Path, folder: Path) -> Path:
         """The image that holds all kernels and runs batches of programs; raises as `runner`."""
-        return self._image("workbench", board, library, folder, [])
+        return self._image("kernel_harness", board, library, folder, [])
 
     def _image(
         self, project: str, board: Board, library: Path, folder: Path, options: Sequence[str]

@@ -16,7 +16,7 @@
 
 extern "C" {
 #include "cmrt/executor.h"
-#include "cmrt/loaded.h"
+#include "cmrt/executorch.h"
 #include "cmrt/stopwatch.h"
 #include "cmrt/text.h"
 #include "model.h"
@@ -39,7 +39,7 @@ using executorch::runtime::Result;
 using executorch::runtime::Span;
 using executorch::runtime::TensorMeta;
 
-constexpr const cm_loaded &model = CM_MODEL_PROGRAM;
+constexpr const cm_executorch_program &model = CM_MODEL_PROGRAM;
 
 /* The link script and the host tell it from other variables by section and name. */
 alignas(16) __attribute__((section(".bss.cm_arena"))) uint8_t arena[CM_MODEL_ARENA_BYTES] __asm__("cm_arena");

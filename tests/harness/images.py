@@ -8,7 +8,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from cmbuild.boards.registry import find_board
-from cmbuild.conformance.harness import Workbench
+from cmbuild.conformance.harness import KernelHarness
 from cmbuild.process import Processes
 from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
@@ -17,8 +17,8 @@ from cmcompiler.target import Target
 FOLDER = Path(__file__).parents[2] / "build" / "test-images"
 
 
-def workbench(board_name: str, isa: str, copy: Path) -> Workbench:
-    """The workbench of a board with the library for an instruction set.
+def kernel_harness(board_name: str, isa: str, copy: Path) -> KernelHarness:
+    """The kernel harness of a board with the library for an instruction set.
 
     Args:
         copy: where to put the image, so that the next build does not change it.
@@ -31,7 +31,7 @@ def workbench(board_name: str, isa: str, copy: Path) -> Workbench:
         target = Target.parse(board.cpu, isa)
         builder = Builder(processes, toolchain, target)
         library = builder.library(folder / "library")
-        image = builder.workbench(board, library, folder / "workbench")
+        image = builder.kernel_harness(board, library, folder / "kernel_harness")
         file = Path(shutil.copy(image, copy / f"{folder.name}-{image.name}"))
     launcher = next(x for x in board.launchers if x.name in ("qemu", "native"))
-    return Workbench(processes, launcher, file)
+    return KernelHarness(processes, launcher, file)

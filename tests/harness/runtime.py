@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cmbuild.conformance.harness import LOG, Stopped, Workbench
+from cmbuild.conformance.harness import LOG, KernelHarness, Stopped
 from cmbuild.verify.tolerance import differences
 from cmcompiler.emit.harness_batch import Case, CaseResult, to_array
 from cmcompiler.ir.tensor import Tensor
@@ -22,21 +22,21 @@ from harness.examples import Array, Example
 from harness.structs import check_words
 
 POISON = 0xA5
-"""What the workbench fills the arena with."""
+"""What the kernel harness fills the arena with."""
 
 TIMEOUT = 600.0
 
 
 class Runtime:
-    """The workbench on one board with one instruction set.
+    """The kernel harness on one board with one instruction set.
 
     Args:
         folder: for the files of each run; those of a failed one stay.
     """
 
-    def __init__(self, workbench: Workbench, isa: Isa, folder: Path) -> None:
+    def __init__(self, harness: KernelHarness, isa: Isa, folder: Path) -> None:
         self.isa = isa
-        self._workbench = workbench
+        self._harness = harness
         self._folder = folder
 
     def execute(self, cases: Sequence[Case]) -> list[CaseResult]:
@@ -47,7 +47,7 @@ class Runtime:
         """
         folder = Path(mkdtemp(dir=self._folder))
         try:
-            found = self._workbench.run(cases, folder, TIMEOUT)
+            found = self._harness.run(cases, folder, TIMEOUT)
         except Stopped as error:
             steps = _steps(cases[error.case].plan)
             log = (folder / LOG).read_text()[-4000:]

@@ -3,7 +3,7 @@
 #define SERIAL_HOST_H
 
 #include "cmrt/host.h"
-#include "cmrt/serial.h"
+#include "cmrt/serial_host.h"
 
 void cm_host_greet(const char *text)
 {

@@ -18,17 +18,17 @@ from cmbuild.executorch.runtime import Pools
 from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Interface, Request, Watch, execute
 from cmbuild.verify.comparison import to_logical, to_memory
-from cmcompiler.emit.executorch import emit_loaded
+from cmcompiler.emit.executorch import emit_executorch
 from cmcompiler.importer.build import build_graph, find_method
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.isa import Isa
-from cmcompiler.plan.executorch import make_loaded_plan
+from cmcompiler.plan.executorch import make_executorch_plan
 from cmcompiler.pte import read_program
 
 ENOUGH = Pools(method=65536, temporary=4096)
 
 
-class Loaded:
+class Built:
     """A program of tests/data/programs, built with ExecuTorch's own runtime."""
 
     def __init__(self, place, name: str, folder: Path, pools: Pools | None) -> None:
@@ -36,10 +36,10 @@ class Loaded:
         self.folder = folder
         self.program = read_program(program_bytes(name))
         self.graph = build_graph(self.program)
-        plan = make_loaded_plan(find_method(self.program, "forward"), self.graph, Isa.SCALAR)
+        plan = make_executorch_plan(find_method(self.program, "forward"), self.graph, Isa.SCALAR)
         model = folder / "model"
         model.mkdir(parents=True)
-        self.record = emit_loaded(plan, Isa.SCALAR, model, program_bytes(name), name)
+        self.record = emit_executorch(plan, Isa.SCALAR, model, program_bytes(name), name)
         options = NATIVE.cmake((), pools)
         build = place.builder.runner
         self.image = build(place.board, place.library, model, folder / "build", options)
@@ -77,37 +77,37 @@ class Loaded:
 @pytest.fixture(scope="module")
 def load(bench, tmp_path_factory):
     @cache
-    def get(name: str, pools: Pools | None = ENOUGH) -> Loaded:
-        return Loaded(bench("native", "scalar"), name, tmp_path_factory.mktemp("loaded"), pools)
+    def get(name: str, pools: Pools | None = ENOUGH) -> Built:
+        return Built(bench("native", "scalar"), name, tmp_path_factory.mktemp("executorch"), pools)
 
     return get
 
 
 @pytest.mark.parametrize("name", ["two_methods", "scalars", "control_flow"])
 def test_the_real_runtime_computes_what_the_reference_does(load, name):
-    loaded = load(name)
-    samples = loaded.samples(3)
-    execution = loaded.run(samples)
+    built = load(name)
+    samples = built.samples(3)
+    execution = built.run(samples)
     for sample, outputs in zip(samples, execution.outputs, strict=True):
-        expected = evaluate(loaded.graph, sample).outputs
-        for data, port, reference in zip(outputs, loaded.record.outputs, expected, strict=True):
+        expected = evaluate(built.graph, sample).outputs
+        for data, port, reference in zip(outputs, built.record.outputs, expected, strict=True):
             np.testing.assert_array_equal(to_logical(data, port), reference)
 
 
 def test_what_an_instruction_wrote_can_be_seen(load):
-    loaded = load("two_methods")
-    step = next(step for step in loaded.record.steps if step.writes)
+    built = load("two_methods")
+    step = next(step for step in built.record.steps if step.writes)
     (written,) = step.writes
-    watch = Watch(loaded.record.steps.index(step), written.place.offset, written.place.bytes)
-    samples = loaded.samples(1)
-    ((seen,),) = loaded.run(samples, [watch]).traces
+    watch = Watch(built.record.steps.index(step), written.place.offset, written.place.bytes)
+    samples = built.samples(1)
+    ((seen,),) = built.run(samples, [watch]).traces
     tensor = next(
         tensor
-        for node in loaded.graph.nodes
+        for node in built.graph.nodes
         for tensor in node.outputs
         if tensor.name == written.name
     )
-    kept = evaluate(loaded.graph, samples[0], keep=[tensor]).tensors[tensor]
+    kept = evaluate(built.graph, samples[0], keep=[tensor]).tensors[tensor]
     np.testing.assert_array_equal(np.frombuffer(seen, kept.dtype).reshape(kept.shape), kept)
 
 
@@ -130,11 +130,11 @@ def test_a_pool_that_is_too_small_is_named(load):
 
 
 def test_a_kernel_that_is_not_linked_is_named(load):
-    loaded = load("two_inputs")
+    built = load("two_inputs")
     with pytest.raises(Refused) as caught:
-        loaded.run(loaded.samples(1))
+        built.run(built.samples(1))
     missing = caught.value.message.partition("no kernel is linked for ")[2].split(", ")
-    assert missing == list(dict.fromkeys(step.kernel for step in loaded.record.steps))
+    assert missing == list(dict.fromkeys(step.kernel for step in built.record.steps))
 
 
 def flags(cpu: str, isa: str) -> list[str]:
@@ -156,8 +156,10 @@ def flags(cpu: str, isa: str) -> list[str]:
 )
 def test_the_executor_compiles_for_every_core_without_a_warning(cpu, isa, tmp_path):
     program = read_program(program_bytes("two_inputs"))
-    plan = make_loaded_plan(find_method(program, "forward"), build_graph(program), Isa.named(isa))
-    emit_loaded(plan, Isa.named(isa), tmp_path, program_bytes("two_inputs"), "two_inputs")
+    plan = make_executorch_plan(
+        find_method(program, "forward"), build_graph(program), Isa.named(isa)
+    )
+    emit_executorch(plan, Isa.named(isa), tmp_path, program_bytes("two_inputs"), "two_inputs")
     runtime = paths.runtime()
     subprocess.run(
         [

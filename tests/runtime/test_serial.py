@@ -23,7 +23,7 @@ from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
 from cmbuild.toolchain.cmake import Builder
 
-BOARD = Path(__file__).parent / "line_board"
+BOARD = Path(__file__).parent / "serial_board"
 SAMPLES = [bytes(range(100)), bytes(range(100, 200)), bytes(100)]
 REQUEST = Request(
     samples=[[sample] for sample in SAMPLES],
@@ -47,7 +47,7 @@ def start(image: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]]]:
     started = []
 
     def run(port: str) -> subprocess.Popen[bytes]:
-        variables = {**os.environ, "CMRT_LINE": port}
+        variables = {**os.environ, "CMRT_SERIAL": port}
         started.append(subprocess.Popen([image], env=variables))
         return started[-1]
 

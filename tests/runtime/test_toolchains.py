@@ -14,7 +14,7 @@ from harness.runtime import Runtime
 
 from cmbuild import paths
 from cmbuild.boards.registry import find_board
-from cmbuild.conformance.harness import Workbench
+from cmbuild.conformance.harness import KernelHarness
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.cmake import LIBRARY, Builder
@@ -111,9 +111,9 @@ def runtime(name: str, board_name: str, chosen: Toolchain, library: Library, fol
     board, processes = find_board(board_name), Processes()
     target = Target(board.cpu, board.isas[0])
     builder = Builder(processes, chosen, target)
-    image = builder.workbench(board, library(name, target) / LIBRARY, folder)
+    image = builder.kernel_harness(board, library(name, target) / LIBRARY, folder)
     launcher = next(each for each in board.launchers if each.name == "qemu")
-    return Runtime(Workbench(processes, launcher, image), target.isa, folder)
+    return Runtime(KernelHarness(processes, launcher, image), target.isa, folder)
 
 
 @pytest.mark.parametrize("board", BOARDS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness.console import assert_console
 from harness.exports import exported
-from harness.images import FOLDER, workbench
+from harness.images import FOLDER, kernel_harness
 from harness.zephyr import ROOT, SAMPLES
 
 Packager = Callable[..., Path]
@@ -23,7 +23,7 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runtime's for this computer."""
-    workbench("native", "scalar", tmp_path_factory.mktemp("images"))
+    kernel_harness("native", "scalar", tmp_path_factory.mktemp("images"))
     return FOLDER / "native-scalar" / "library" / "libcmrt.a"
 
 

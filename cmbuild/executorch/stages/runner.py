@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _RECORD = "pools.json"
 
 
-class LoadedProgram(Plan):
+class ExecutorchProgram(Plan):
     """A program with the tables that ExecuTorch's runtime is run by."""
 
     verb = "read"
@@ -45,15 +45,15 @@ class LoadedProgram(Plan):
         return tuple(dict.fromkeys(self.source.operators()))
 
     def make(self, folder: Path) -> None:
-        from cmcompiler.emit.executorch import emit_loaded
-        from cmcompiler.plan.executorch import make_loaded_plan
+        from cmcompiler.emit.executorch import emit_executorch
+        from cmcompiler.plan.executorch import make_executorch_plan
 
         graph, method = self.source.graph(), self.source.chosen()
-        plan = make_loaded_plan(method, graph, self.isa)
+        plan = make_executorch_plan(method, graph, self.isa)
         program = self.source.read()
         if self.board is not None:
             check_sizes(self.board, constants=len(program), arena=plan.arena_bytes)
-        emit_loaded(plan, self.isa, folder, program, self.source.name)
+        emit_executorch(plan, self.isa, folder, program, self.source.name)
 
 
 class PoolsRecord(BaseModel):
@@ -65,12 +65,12 @@ class PoolsRecord(BaseModel):
     temporary: int
 
 
-class LoadedRunner(Runner):
+class ExecutorchRunner(Runner):
     """The image that loads a program; or, without pools, the one of the dry run."""
 
     def __init__(
         self,
-        plan: LoadedProgram,
+        plan: ExecutorchProgram,
         library: Library,
         board: Board,
         folder: Path,
@@ -110,7 +110,7 @@ class PoolSizes(Stage):
     verb = "measured"
 
     def __init__(
-        self, dry: LoadedRunner, launcher: str | None, session: Session, folder: Path
+        self, dry: ExecutorchRunner, launcher: str | None, session: Session, folder: Path
     ) -> None:
         """
         Args:

@@ -35,7 +35,7 @@ class Mismatch(Failed):
     hint = "this is a bug of cmbuild, or of a compiler: please report it with {folder}"
 
 
-class LoadedMismatch(Mismatch):
+class ExecutorchMismatch(Mismatch):
     hint = (
         "docs/correctness.md says where ExecuTorch's kernels compute something else; "
         "--executor static runs the same program with cmbuild's"
@@ -125,7 +125,7 @@ class Simulate(RepeatedStage):
         check = self.result.verification
         if not check.verified:
             first = f", first at {check.first}" if check.first else ""
-            kind = Mismatch if self.runner.executor == "static" else LoadedMismatch
+            kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
             error = kind(
                 failed=check.failed, samples=check.samples, first=first, folder=self._folder
             )

@@ -24,7 +24,7 @@ class Kind(Enum):
     OPERATORS = "C++ that registers the kernels of a program with ExecuTorch's runtime"
     UPSTREAM = "ExecuTorch's libraries for a CPU, from a checkout"
     POOLS = "how much memory ExecuTorch's runtime allocates, by a dry run"
-    WORKBENCH = "image with every kernel, which runs any program on a board"
+    HARNESS = "image with every kernel, which runs any program on a board"
     RUNNER = "firmware for a model on a board"
     REFERENCE = "the right outputs for the samples, computed on the host"
     PACKAGE = "C source, weights and test vectors of a model, for builds without Python"

@@ -12,7 +12,7 @@ from pathlib import Path
 from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
 from cmcompiler.emit.source import assembly, comment, identifier, table
 from cmcompiler.isa import Isa
-from cmcompiler.plan.executorch import Argument, Extent, LoadedPlan, LoadedStep
+from cmcompiler.plan.executorch import Argument, ExecutorchPlan, ExecutorchStep, Extent
 from cmcompiler.plan.record import PlaceRecord, PlanRecord, StepRecord, TensorRecord, port_record
 
 _C_FILE = """\
@@ -23,7 +23,7 @@ _C_FILE = """\
 
 extern const uint8_t {name}_weights[];
 {tables}
-const struct cm_loaded {name}_loaded = {{
+const struct cm_executorch_program {name}_executorch = {{
     .program = {name}_weights,
     .program_bytes = {program_bytes},
     .method = {method},
@@ -48,11 +48,11 @@ _HEADER = """\
 #ifndef {macro}_MODEL_H
 #define {macro}_MODEL_H
 
-#include "cmrt/loaded.h"
+#include "cmrt/executorch.h"
 
-extern const struct cm_loaded {name}_loaded;
+extern const struct cm_executorch_program {name}_executorch;
 
-#define CM_MODEL_PROGRAM {name}_loaded
+#define CM_MODEL_PROGRAM {name}_executorch
 #define CM_MODEL_ARENA_BYTES {arena_bytes}
 #define CM_MODEL_BUFFERS {buffer_count}
 #define CM_MODEL_ARGUMENTS {most_arguments} /* of one instruction */
@@ -61,7 +61,9 @@ extern const struct cm_loaded {name}_loaded;
 """
 
 
-def emit_loaded(plan: LoadedPlan, isa: Isa, folder: Path, program: bytes, name: str) -> PlanRecord:
+def emit_executorch(
+    plan: ExecutorchPlan, isa: Isa, folder: Path, program: bytes, name: str
+) -> PlanRecord:
     """Writes the files into an existing folder; the same program gives the same bytes.
 
     Args:
@@ -92,11 +94,11 @@ def emit_loaded(plan: LoadedPlan, isa: Isa, folder: Path, program: bytes, name: 
     return record
 
 
-def _title(plan: LoadedPlan, name: str) -> str:
+def _title(plan: ExecutorchPlan, name: str) -> str:
     return comment(f"{name}, a program for ExecuTorch's runtime: {len(plan.steps)} steps.")
 
 
-def _c_file(plan: LoadedPlan, name: str, program_bytes: int, identity: str) -> str:
+def _c_file(plan: ExecutorchPlan, name: str, program_bytes: int, identity: str) -> str:
     tables = {
         "buffers": table("struct cm_extent", "buffers", map(_extent, plan.buffers)),
         "inputs": table("struct cm_argument", "inputs", map(_argument, plan.inputs)),
@@ -141,7 +143,9 @@ def _string(text: str) -> str:
     return '"' + plain.translate(safe) + '"'
 
 
-def _record(plan: LoadedPlan, isa: Isa, name: str, identity: str, program_bytes: int) -> PlanRecord:
+def _record(
+    plan: ExecutorchPlan, isa: Isa, name: str, identity: str, program_bytes: int
+) -> PlanRecord:
     graph = plan.graph
     return PlanRecord(
         model=name,
@@ -168,7 +172,7 @@ def _record(plan: LoadedPlan, isa: Isa, name: str, identity: str, program_bytes:
     )
 
 
-def _step(step: LoadedStep) -> StepRecord:
+def _step(step: ExecutorchStep) -> StepRecord:
     return StepRecord(
         title=step.title,
         source=step.source,

@@ -1,6 +1,6 @@
-"""Batches of planned programs for the workbench, the image that holds every kernel.
+"""Batches of planned programs for the kernel harness, the image that holds every kernel.
 
-The workbench (runtime/workbench/) runs many small programs without a relink: it reads one batch
+The harness (runtime/kernel_harness/) runs many small programs without a relink: it reads one batch
 file, runs each case of it, and writes one results file: `batch` and `results` in its folder.
 
 All fields of both files are little-endian uint32 unless said otherwise; offsets count bytes from
@@ -10,7 +10,7 @@ copied, except inputs into the arena. Constants have their 64 bytes of slack in 
 
 Batch file::
 
-    header (32 bytes)  magic "CMWB", version 2, file_bytes, kernel_count, kernels, case_count,
+    header (32 bytes)  magic "CMHB", version 2, file_bytes, kernel_count, kernels, case_count,
                        cases, arena_bytes
     kernels            kernel_count records of char[48], NUL-padded: names without the prefix cm_
     cases              case_count records of 14 words: constants, constant_bytes, arena_bytes,
@@ -35,10 +35,10 @@ before any case runs.
 
 Results file::
 
-    header (16 bytes)  magic "CMWR", version 2, case_count, 0
+    header (16 bytes)  magic "CMHR", version 2, case_count, 0
     per case           uint64 ticks per step, 0 for one left out; CRC-32 per check; bytes of each
                        output, in order, without padding
-    end                magic "CMWE"
+    end                magic "CMHE"
 
 The results of a case are written before the next one starts, so that a fault tells which case it
 was. Ticks are the host clock's, as in the runner.
@@ -65,16 +65,16 @@ KERNEL_NAME_BYTES = 48
 
 NO_KERNEL = NO_REF = 0xFFFFFFFF
 
-_BATCH_MAGIC = int.from_bytes(b"CMWB", "little")
-_RESULTS_MAGIC = int.from_bytes(b"CMWR", "little")
-_END_MAGIC = b"CMWE"
+_BATCH_MAGIC = int.from_bytes(b"CMHB", "little")
+_RESULTS_MAGIC = int.from_bytes(b"CMHR", "little")
+_END_MAGIC = b"CMHE"
 
 
 class IncompleteResults(Exception):
     """The results file ends early: the image stopped while it ran case `case`."""
 
     def __init__(self, case: int) -> None:
-        super().__init__(f"the workbench stopped in case {case}")
+        super().__init__(f"the kernel harness stopped in case {case}")
         self.case = case
 
 

@@ -47,7 +47,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedStep:
+class ExecutorchStep:
     """An instruction; or all of them, where some are left out or repeated.
 
     Attributes:
@@ -66,7 +66,7 @@ class LoadedStep:
 
 
 @dataclass(frozen=True)
-class LoadedPlan:
+class ExecutorchPlan:
     """What the host knows ahead of a run by ExecuTorch's runtime.
 
     Attributes:
@@ -81,7 +81,7 @@ class LoadedPlan:
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     operators: tuple[str, ...]
-    steps: tuple[LoadedStep, ...]
+    steps: tuple[ExecutorchStep, ...]
     stepwise: bool
     arena_bytes: int
     exact_outputs: tuple[bool, ...]
@@ -102,7 +102,7 @@ class LoadedPlan:
         return all(self.exact_outputs)
 
 
-def make_loaded_plan(method: Method, graph: Graph, isa: Isa) -> LoadedPlan:
+def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPlan:
     """How ExecuTorch's runtime runs a method.
 
     Args:
@@ -136,8 +136,8 @@ def make_loaded_plan(method: Method, graph: Graph, isa: Isa) -> LoadedPlan:
     else:
         source = f"method {method.name}"
         macs = sum(node.op.macs for node in graph.nodes)
-        steps = (LoadedStep("all instructions", source, source, macs, all(exact_outputs)),)
-    return LoadedPlan(
+        steps = (ExecutorchStep("all instructions", source, source, macs, all(exact_outputs)),)
+    return ExecutorchPlan(
         graph=graph,
         method=method,
         buffers=buffers,
@@ -219,12 +219,12 @@ def _step(
     by_source: dict[str, list[Node]],
     places: _Places,
     exact: set[Tensor],
-) -> LoadedStep:
+) -> ExecutorchStep:
     nodes = by_source.get(source, [])
     # Of an instruction that nothing needs there is no node, of others there are transposes too.
     works = [node for node in nodes if not isinstance(node.op, (View, Transpose))]
     title = (works or nodes)[0].op.title if nodes else call.operator.partition("::")[2]
-    return LoadedStep(
+    return ExecutorchStep(
         title=title,
         source=source,
         operator=call.operator,

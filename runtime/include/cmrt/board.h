@@ -29,7 +29,7 @@ struct cm_workspace {
 };
 struct cm_workspace cm_board_workspace(void);
 
-/* The image's work, defined by the runner or the workbench: called by the board when all is set up. Its
+/* The image's work, defined by the runner or the kernel harness: called by the board when all is set up. Its
    result is the exit status. */
 int cm_main(void);
 

@@ -1,18 +1,5 @@
-/* The host interface over a serial line (cmrt/line.h): every function is a request of the device that the
-   host answers. cmbuild/line is the other side.
-
-   A message is a byte with the version, one with the kind, a 16-bit number, and a body; numbers are
-   little-endian. An answer repeats the number of its request. A request that is not answered is sent again
-   with its number, and the host answers it again without doing it again; at last the device restarts.
-
-     request     body                             answer
-     GREETING    text: what the image is          DONE; its number is 0
-     READ        u32 offset, u16 bytes, name      DATA with the bytes, or REFUSED
-     APPEND      u8 length of name, name, bytes   DONE or REFUSED
-     PRINT       text                             DONE
-     END         u8 exit status                   DONE; the device restarts
-
-   The host may answer anything with RESTART, when it knows nothing of a run that is under way. */
+/* The serial line to the host, as a board that talks over one provides it. It is polled: a fault handler
+   talks, too. */
 #ifndef CMRT_SERIAL_H
 #define CMRT_SERIAL_H
 
@@ -20,25 +7,15 @@
 #include <stdint.h>
 #include <stdnoreturn.h>
 
-#define CM_SERIAL_VERSION 1
+void cm_serial_send(uint8_t byte);
 
-enum {
-    CM_SERIAL_GREETING = 1,
-    CM_SERIAL_READ = 2,
-    CM_SERIAL_APPEND = 3,
-    CM_SERIAL_PRINT = 4,
-    CM_SERIAL_END = 5,
-    CM_SERIAL_DONE = 0x81,
-    CM_SERIAL_DATA = 0x82,
-    CM_SERIAL_REFUSED = 0x83,
-    CM_SERIAL_RESTART = 0x84,
-};
+/* The next byte that came in; false if there is none yet. */
+bool cm_serial_receive(uint8_t *byte);
 
-/* As the functions of cmrt/host.h. */
-void cm_serial_greet(const char *text);
-bool cm_serial_read(const char *name, uint32_t offset, void *data, uint32_t bytes);
-bool cm_serial_append(const char *name, const void *data, uint32_t bytes);
-void cm_serial_print(const char *text);
-noreturn void cm_serial_exit(int status);
+/* A clock that counts up and wraps around. */
+uint32_t cm_serial_milliseconds(void);
+
+/* Starts the board anew, as after power-on. */
+noreturn void cm_serial_restart(void);
 
 #endif

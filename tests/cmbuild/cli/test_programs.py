@@ -14,7 +14,7 @@ BOARDS = ["native", "corstone300", "microbit"]
 
 @pytest.mark.parametrize("board", BOARDS)
 def test_an_image_takes_each_way(cmbuild: Commands, board: str) -> None:
-    """Four samples of the flags; emitted code in place of the workbench's batches."""
+    """Four samples of the flags; emitted code in place of the kernel harness's batches."""
     flags = np.array(list(product([True, False], repeat=2)))
     x = np.random.default_rng(1).normal(size=(4, 2, 4)).astype(np.float32)
     for name, array in (("first", flags[:, 0]), ("second", flags[:, 1]), ("x", x)):

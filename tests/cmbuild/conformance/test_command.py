@@ -75,7 +75,7 @@ def test_failures_are_the_status(result: Result) -> None:
     assert (result.exit_code, document["exit_code"]) == (1, 1)
     assert result.stderr.splitlines()[-2] == "error: 6 tests failed on native"
     assert document["board"] == "native"
-    assert [step["name"] for step in document["steps"]] == ["libs", "workbench", "tests"]
+    assert [step["name"] for step in document["steps"]] == ["libs", "harness", "tests"]
 
 
 def test_files_hold_the_results(result: Result) -> None:

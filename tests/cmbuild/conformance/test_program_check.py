@@ -1,4 +1,4 @@
-"""Programs tried on boards: on the workbench, or in an image of their own where it is too small."""
+"""Programs tried on boards: on the kernel harness, or in their own image where it is too small."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from harness.programs import program_bytes, program_graph
 from harness.stages import Memory
 
-from cmbuild.conformance.harness import Workbench
+from cmbuild.conformance.harness import KernelHarness
 from cmbuild.conformance.program_check import Array, Differs, Trials
 from cmbuild.errors import CmbuildError
 from cmbuild.launchers.selection import choose
@@ -47,13 +47,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
                 patch.setenv("CMBUILD_CACHE", str(folder / "cache"))
                 patch.setenv("CMBUILD_BOARD_PATH", str(folder / "boards"))
                 session = Session(Memory(), folder / "logs")
-                image = Road(session).workbench(name)
+                image = Road(session).kernel_harness(name)
             session.perform(image.library)
             session.perform(image)
             runs = folder / name
             runs.mkdir()
-            workbench = Workbench(session.processes, choose(image.board), image.image)
-            made[name] = Trials(image, workbench, runs)
+            harness = KernelHarness(session.processes, choose(image.board), image.image)
+            made[name] = Trials(image, harness, runs)
         return made[name]
 
     return get
@@ -124,6 +124,6 @@ def test_board_that_stops_early_is_told(bench: Bench, tmp_path: Path) -> None:
     image.write_text("#!/bin/sh\necho nothing to say; exit 3\n")
     image.chmod(0o755)
     native = bench("native")
-    broken = replace(native, workbench=replace(native.workbench, image=image), folder=tmp_path)
+    broken = replace(native, harness=replace(native.harness, image=image), folder=tmp_path)
     with pytest.raises(CmbuildError, match="this computer failed with status 3 before the image"):
         broken.run(NETWORK, sample())

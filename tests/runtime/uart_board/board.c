@@ -2,9 +2,9 @@
 #include "cmrt/board.h"
 #include "../serial_host.h"
 #include "cmrt/cmsdk_timer.h"
-#include "cmrt/line.h"
 #include "cmrt/pl011.h"
 #include "cmrt/semihosting.h"
+#include "cmrt/serial.h"
 
 enum { CLOCK = 40000000, RESTARTED = 3 };
 
@@ -26,22 +26,22 @@ uint64_t cm_board_ticks(void)
     return cm_cmsdk_timer_ticks(timer, &clock);
 }
 
-void cm_line_send(uint8_t byte)
+void cm_serial_send(uint8_t byte)
 {
     cm_pl011_send(uart, byte);
 }
 
-bool cm_line_receive(uint8_t *byte)
+bool cm_serial_receive(uint8_t *byte)
 {
     return cm_pl011_receive(uart, byte);
 }
 
-uint32_t cm_line_milliseconds(void)
+uint32_t cm_serial_milliseconds(void)
 {
     return (uint32_t)(cm_board_ticks() / (CLOCK / 1000));
 }
 
-void cm_line_restart(void)
+void cm_serial_restart(void)
 {
     cm_semihosting_exit(RESTARTED);
 }

@@ -1,9 +1,9 @@
-#include "cmrt/serial.h"
+#include "cmrt/serial_host.h"
 
 #include <string.h>
 
 #include "cmrt/frame.h"
-#include "cmrt/line.h"
+#include "cmrt/serial.h"
 
 enum { CHUNK = 1024 }; /* bytes of a stream in one message */
 
@@ -48,10 +48,10 @@ static bool is_answer(void)
 /* Whether the answer came in time. */
 static bool is_answered(void)
 {
-    uint32_t start = cm_line_milliseconds();
-    while (cm_line_milliseconds() - start < PATIENCE_MILLISECONDS) {
+    uint32_t start = cm_serial_milliseconds();
+    while (cm_serial_milliseconds() - start < PATIENCE_MILLISECONDS) {
         uint8_t byte;
-        if (cm_line_receive(&byte) && cm_frame_receive(&line.answer, byte) && is_answer())
+        if (cm_serial_receive(&byte) && cm_frame_receive(&line.answer, byte) && is_answer())
             return true;
     }
     return false;
@@ -61,14 +61,14 @@ static bool is_answered(void)
 static uint8_t ask(int attempts)
 {
     for (int i = 0; attempts == 0 || i < attempts; ++i) {
-        cm_frame_send(&line.request, cm_line_send);
+        cm_frame_send(&line.request, cm_serial_send);
         if (is_answered()) {
             if (line.answer.frame.data[1] == CM_SERIAL_RESTART)
                 break;
             return line.answer.frame.data[1];
         }
     }
-    cm_line_restart();
+    cm_serial_restart();
 }
 
 void cm_serial_greet(const char *text)
@@ -134,5 +134,5 @@ void cm_serial_exit(int status)
     begin(CM_SERIAL_END);
     add(&byte, 1);
     ask(ATTEMPTS);
-    cm_line_restart();
+    cm_serial_restart();
 }

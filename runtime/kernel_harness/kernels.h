@@ -1,6 +1,6 @@
 /* Every kernel of the library by name; the table is generated from kernels/. */
-#ifndef WORKBENCH_KERNELS_H
-#define WORKBENCH_KERNELS_H
+#ifndef KERNELS_H
+#define KERNELS_H
 
 #include "cmrt/program.h"
 

@@ -8,13 +8,13 @@
 #include "cmrt/program.h"
 #include "cmrt/text.h"
 #include "kernels.h"
-#include "watch.h"
+#include "sanitizer.h"
 
 enum { VERSION = 2, KERNEL_NAME_BYTES = 48, ALIGNMENT = 16, POISON = 0xa5 };
 /* Forbidden memory around the arena, where the board can watch it: as much as a row or two. */
 enum { GUARD_BYTES = 4096 };
-#define BATCH_MAGIC UINT32_C(0x42574d43)   /* CMWB */
-#define RESULTS_MAGIC UINT32_C(0x52574d43) /* CMWR */
+#define BATCH_MAGIC UINT32_C(0x42484d43)   /* CMHB */
+#define RESULTS_MAGIC UINT32_C(0x52484d43) /* CMHR */
 
 /* In place of the index of a kernel. */
 #define BRANCH UINT32_MAX
@@ -41,7 +41,7 @@ struct check {
 };
 
 /* The workspace: batch file, arena, results of the case that runs. */
-struct bench {
+struct harness {
     uint8_t *batch, *arena, *results, *end;
 };
 
@@ -63,28 +63,28 @@ static cm_kernel *find_kernel(const char *name)
     return NULL;
 }
 
-static const char *kernel_name(const struct bench *bench, uint32_t kernel)
+static const char *kernel_name(const struct harness *harness, uint32_t kernel)
 {
-    const struct header *header = (const void *)bench->batch;
-    return (const char *)bench->batch + header->kernels + kernel * KERNEL_NAME_BYTES;
+    const struct header *header = (const void *)harness->batch;
+    return (const char *)harness->batch + header->kernels + kernel * KERNEL_NAME_BYTES;
 }
 
-static bool run(const struct bench *bench, const struct test_case *test)
+static bool run(const struct harness *harness, const struct test_case *test)
 {
-    const uint8_t *batch = bench->batch;
+    const uint8_t *batch = harness->batch;
     const struct step *steps = (const void *)(batch + test->steps);
     const struct input *inputs = (const void *)(batch + test->inputs);
     const struct output *outputs = (const void *)(batch + test->outputs);
     const struct check *checks = (const void *)(batch + test->checks);
-    uint64_t *ticks = (void *)bench->results;
+    uint64_t *ticks = (void *)harness->results;
     uint32_t *checksums = (void *)(ticks + test->step_count);
-    const struct cm_context context = {.arena = bench->arena, .constants = batch + test->constants};
+    const struct cm_context context = {.arena = harness->arena, .constants = batch + test->constants};
 
-    uint8_t *arena_end = bench->arena + test->arena_bytes;
+    uint8_t *arena_end = harness->arena + test->arena_bytes;
     if (test->continues == 0) {
-        allow(bench->arena, bench->results);
-        memset(bench->arena, POISON, test->arena_bytes);
-        forbid(arena_end, bench->results);
+        allow(harness->arena, harness->results);
+        memset(harness->arena, POISON, test->arena_bytes);
+        forbid(arena_end, harness->results);
         cm_reset_states(&context, (const void *)(batch + test->states), test->state_count);
     }
     for (uint32_t i = 0; i < test->input_count; ++i)
@@ -93,7 +93,7 @@ static bool run(const struct bench *bench, const struct test_case *test)
     uint32_t checked = 0, left_out = 0;
     for (uint32_t i = 0; i < test->step_count; ++i) {
         const struct cm_step step = {
-            .run = steps[i].kernel == BRANCH ? NULL : find_kernel(kernel_name(bench, steps[i].kernel)),
+            .run = steps[i].kernel == BRANCH ? NULL : find_kernel(kernel_name(harness, steps[i].kernel)),
             .arguments = batch + steps[i].arguments,
             .y0 = steps[i].y0,
             .y1 = steps[i].y1,
@@ -123,7 +123,7 @@ static uint8_t *aligned(uint8_t *address)
 }
 
 /* Reads the batch into the workspace and divides what is left. */
-static int load(struct bench *bench)
+static int load(struct harness *harness)
 {
     struct header header;
     if (!cm_host_read("batch", 0, &header, sizeof header))
@@ -132,35 +132,35 @@ static int load(struct bench *bench)
         return refuse("not a batch of this version:", "batch");
 
     struct cm_workspace workspace = cm_board_workspace();
-    bench->batch = aligned(workspace.begin);
-    bench->end = workspace.end;
-    uint32_t room = (uint32_t)(bench->end - bench->batch);
+    harness->batch = aligned(workspace.begin);
+    harness->end = workspace.end;
+    uint32_t room = (uint32_t)(harness->end - harness->batch);
     const uint32_t gaps = 2 * (GUARD_BYTES + ALIGNMENT);
     if (header.file_bytes > room || header.arena_bytes > room - header.file_bytes ||
         gaps > room - header.file_bytes - header.arena_bytes)
         return refuse("too big for the workspace:", "batch");
-    bench->arena = aligned(bench->batch + header.file_bytes + GUARD_BYTES);
-    bench->results = aligned(bench->arena + header.arena_bytes + GUARD_BYTES);
-    if (!cm_host_read("batch", 0, bench->batch, header.file_bytes))
+    harness->arena = aligned(harness->batch + header.file_bytes + GUARD_BYTES);
+    harness->results = aligned(harness->arena + header.arena_bytes + GUARD_BYTES);
+    if (!cm_host_read("batch", 0, harness->batch, header.file_bytes))
         return refuse("cannot read", "batch");
-    forbid(bench->batch + header.file_bytes, bench->arena);
+    forbid(harness->batch + header.file_bytes, harness->arena);
 
     for (uint32_t i = 0; i < header.kernel_count; ++i)
-        if (find_kernel(kernel_name(bench, i)) == NULL)
-            return refuse("no kernel", kernel_name(bench, i));
+        if (find_kernel(kernel_name(harness, i)) == NULL)
+            return refuse("no kernel", kernel_name(harness, i));
     return 0;
 }
 
 int cm_main(void)
 {
-    struct bench bench;
-    int status = load(&bench);
+    struct harness harness;
+    int status = load(&harness);
     if (status != 0)
         return status;
-    const struct header *header = (const void *)bench.batch;
-    const struct test_case *cases = (const void *)(bench.batch + header->cases);
+    const struct header *header = (const void *)harness.batch;
+    const struct test_case *cases = (const void *)(harness.batch + header->cases);
     for (uint32_t i = 0; i < header->case_count; ++i) {
-        uint64_t room = (uint64_t)(bench.end - bench.results);
+        uint64_t room = (uint64_t)(harness.end - harness.results);
         if (8 * (uint64_t)cases[i].step_count + 4 * (uint64_t)cases[i].check_count > room)
             return refuse("too big for the workspace:", "results");
     }
@@ -168,7 +168,7 @@ int cm_main(void)
     const uint32_t start[] = {RESULTS_MAGIC, VERSION, header->case_count, 0};
     bool written = cm_host_append("results", start, sizeof start);
     for (uint32_t i = 0; written && i < header->case_count; ++i)
-        written = run(&bench, &cases[i]);
-    written = written && cm_host_append("results", "CMWE", 4);
+        written = run(&harness, &cases[i]);
+    written = written && cm_host_append("results", "CMHE", 4);
     return written ? 0 : refuse("cannot write", "results");
 }

@@ -1,6 +1,6 @@
 /* Forbids memory to the address sanitizer, where there is one. */
-#ifndef WORKBENCH_WATCH_H
-#define WORKBENCH_WATCH_H
+#ifndef SANITIZER_H
+#define SANITIZER_H
 
 #include <stdint.h>
 

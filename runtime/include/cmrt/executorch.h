@@ -1,6 +1,6 @@
 /* A program that ExecuTorch's own runtime loads, and what the host has found in it. */
-#ifndef CMRT_LOADED_H
-#define CMRT_LOADED_H
+#ifndef CMRT_EXECUTORCH_H
+#define CMRT_EXECUTORCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct cm_argument {
     bool planned;            /* by the program; if not, the runtime is told the place */
 };
 
-struct cm_loaded {
+struct cm_executorch_program {
     const uint8_t *program;
     uint32_t program_bytes;
     const char *method;

@@ -1,4 +1,4 @@
-"""The workbench's image: batches run, and what it cannot run is refused before it starts."""
+"""The kernel harness's image: batches run, and what it cannot run is refused before it starts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PLACES = [("corstone300", "mve"), ("corstone300", "scalar"), ("native", "scalar"
 @pytest.fixture(scope="module", params=PLACES, ids="-".join)
 def place(request, bench, tmp_path_factory):
     found = bench(*request.param)
-    folder = tmp_path_factory.mktemp("workbench")
-    return found, found.builder.workbench(found.board, found.library, folder)
+    folder = tmp_path_factory.mktemp("kernel_harness")
+    return found, found.builder.kernel_harness(found.board, found.library, folder)
 
 
 def run(place, folder: Path, batch: bytes) -> bytes:
@@ -72,7 +72,7 @@ def test_what_is_no_batch_is_refused(place, tmp_path):
 def test_a_kernel_that_leaves_its_arena_is_a_sanitizers_report(bench, tmp_path):
     """Conformance on this computer shows what kernels touch, not only what they compute."""
     found = bench("native", "scalar")
-    image = found.builder.workbench(found.board, found.library, tmp_path / "image")
+    image = found.builder.kernel_harness(found.board, found.library, tmp_path / "image")
     example = single(Unary("neg"), np.ones(64, np.float32))
     plan = make_plan(example.keeping_inputs.graph, Isa.SCALAR)
     place = found, image

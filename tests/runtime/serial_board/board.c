@@ -1,4 +1,4 @@
-/* This computer as a board at a serial line: the terminal that $CMRT_LINE names. */
+/* This computer as a board at a serial line: the terminal that $CMRT_SERIAL names. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cmrt/board.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../serial_host.h"
-#include "cmrt/line.h"
+#include "cmrt/serial.h"
 
 enum { RESTARTED = 3, UNPLUGGED = 4 };
 
@@ -30,14 +30,14 @@ static void flush(void)
     pending_bytes = 0;
 }
 
-void cm_line_send(uint8_t byte)
+void cm_serial_send(uint8_t byte)
 {
     pending[pending_bytes++] = byte;
     if (pending_bytes == sizeof pending)
         flush();
 }
 
-bool cm_line_receive(uint8_t *byte)
+bool cm_serial_receive(uint8_t *byte)
 {
     flush();
     struct pollfd wait = {.fd = line, .events = POLLIN};
@@ -48,21 +48,21 @@ bool cm_line_receive(uint8_t *byte)
     return true;
 }
 
-uint32_t cm_line_milliseconds(void)
+uint32_t cm_serial_milliseconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
-void cm_line_restart(void)
+void cm_serial_restart(void)
 {
     _exit(RESTARTED);
 }
 
 void cm_board_init(void)
 {
-    const char *name = getenv("CMRT_LINE");
+    const char *name = getenv("CMRT_SERIAL");
     line = name == NULL ? -1 : open(name, O_RDWR | O_NOCTTY);
     if (line < 0)
         _exit(UNPLUGGED);
