@@ -1,4 +1,4 @@
-"""docs/adding-an-op.md, followed to the letter: in a copy of our tree, and in a user's project."""
+"""docs/adding-an-op.md, followed literally: in a copy of the tree, and in a project."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from harness.document import Command, File, sections, steps
 ROOT = Path(__file__).parents[2]
 CLANG_FORMAT = str(Path(sysconfig.get_path("scripts")) / "clang-format")
 SECTIONS = sections((ROOT / "docs" / "adding-an-op.md").read_text())
-OURS, OWN = "One of ours: distances between vectors", "One of your own: squared ReLU"
+IN_CMBUILD = "An op in cmbuild: distances between vectors"
+IN_PROJECT = "An op in your project: squared ReLU"
 
 
 def follow(section: str, folder: Path, environment: Mapping[str, str]) -> Sequence[File | Command]:
-    """Does in a folder what a section tells."""
+    """Follows a section in a folder."""
     done = list(steps(SECTIONS[section]))
     for step in done:
         if isinstance(step, File):
@@ -39,7 +40,7 @@ def follow(section: str, folder: Path, environment: Mapping[str, str]) -> Sequen
     return done
 
 
-def test_an_op_of_ours(tmp_path: Path) -> None:
+def test_an_op_in_cmbuild(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     for name in ("boards", "cmbuild", "compiler", "runtime", "tests"):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -51,7 +52,7 @@ def test_an_op_of_ours(tmp_path: Path) -> None:
         "PYTHONPATH": os.pathsep.join([str(checkout), str(checkout / "compiler")]),
         "PYTEST_ADDOPTS": "-p no:cacheprovider",
     }
-    done = follow(OURS, checkout, environment)
+    done = follow(IN_CMBUILD, checkout, environment)
     files = [step for step in done if isinstance(step, File)]
     assert [file.path for file in files] == [
         "net.py",
@@ -63,17 +64,17 @@ def test_an_op_of_ours(tmp_path: Path) -> None:
     check_style(checkout, files)
 
 
-def test_an_op_of_a_users_own(tmp_path: Path) -> None:
+def test_an_op_in_a_project(tmp_path: Path) -> None:
     project = tmp_path / "a project"
     project.mkdir()
-    done = follow(OWN, project, {"CMBUILD_CACHE": str(tmp_path / "cache")})
+    done = follow(IN_PROJECT, project, {"CMBUILD_CACHE": str(tmp_path / "cache")})
     files = [step for step in done if isinstance(step, File)]
     assert len(done) == len(files) + 2
     check_style(ROOT, files)
 
 
 def check_style(root: Path, files: Sequence[File]) -> None:
-    """Asserts that files are written as ours are, as if they were in a tree of ours."""
+    """Asserts that files pass the checks of this tree."""
     ruff = [sys.executable, "-m", "ruff"]
     for file in files:
         name = str(root / file.path)
