@@ -77,9 +77,6 @@ CIRCLES: dict[frozenset[str], str] = {
         }
     ): "a board lists what launches and flashes its images",
     frozenset({"cmbuild.pipeline.events", "cmbuild.report.documents"}): "documents of events",
-    frozenset(
-        {"cmbuild.executorch.stages.libraries", "cmbuild.executorch.stages.runner"}
-    ): "libraries are chosen for a runner",
 }
 """The circles that are left, each with its reason; the list only shrinks."""
 

@@ -16,7 +16,8 @@ from cmbuild.errors import UnknownName, UsageError
 from cmbuild.executorch.checkout import find_cmsis_nn, find_root
 from cmbuild.executorch.stages.checkout import CheckoutCheck
 from cmbuild.executorch.stages.libraries import ExecutorchLibraries, Operators
-from cmbuild.executorch.stages.runner import ExecutorchProgram, ExecutorchRunner, PoolSizes
+from cmbuild.executorch.stages.plan import ExecutorchProgram
+from cmbuild.executorch.stages.runner import ExecutorchRunner, PoolSizes
 from cmbuild.pipeline.request import place_name
 from cmbuild.pipeline.stages.export import Batch, Export, slug
 from cmbuild.pipeline.stages.flash import Flash
@@ -50,11 +51,11 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.session import Session
 
 
-LOADED_TOOLCHAINS = ("gcc", HOST)
+EXECUTORCH_TOOLCHAINS = ("gcc", HOST)
 """Those that ExecuTorch's own runtime is built with."""
 
 
-class NotLoaded(UsageError):
+class NotForExecutorch(UsageError):
     template = "{what} is not for --executor executorch"
 
 
@@ -183,9 +184,9 @@ class Road:
     ) -> Runner:
         """The runner whose executor is ExecuTorch's own runtime."""
         if request.io != "program":
-            raise NotLoaded(what=f"--io {request.io}")
-        if library.toolchain_name not in LOADED_TOOLCHAINS:
-            raise NotLoaded(what=f"--toolchain {library.toolchain_name}")
+            raise NotForExecutorch(what=f"--io {request.io}")
+        if library.toolchain_name not in EXECUTORCH_TOOLCHAINS:
+            raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
         folder, session, project = build_folder(request), self.session, self._project
         root = find_root(request.executorch_root, project.executorch)
         plan = ExecutorchProgram(source, board, library.target.isa, folder)

@@ -15,7 +15,7 @@ from cmbuild.executorch.checkout import Checkout
 from cmbuild.executorch.families import PRIMITIVE, Family, assign
 from cmbuild.executorch.runtime import Runtime
 from cmbuild.executorch.stages.checkout import CheckoutCheck
-from cmbuild.executorch.stages.runner import ExecutorchProgram
+from cmbuild.executorch.stages.plan import ExecutorchProgram
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.library import Library, toolchain_parts
 from cmbuild.pipeline.stages.stage import Kind, Stage

@@ -1,11 +1,10 @@
-"""plan, pools and runner, where ExecuTorch's own runtime is the executor."""
+"""pools and runner, where ExecuTorch's own runtime is the executor."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,46 +13,18 @@ from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.executorch.runtime import Pools
+from cmbuild.executorch.stages.libraries import ExecutorchLibraries
+from cmbuild.executorch.stages.plan import ExecutorchProgram
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Interface, Request, execute, time_limit
 from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.library import Library
-from cmbuild.pipeline.stages.plan import Plan
 from cmbuild.pipeline.stages.runner import SOURCES, Runner
 from cmbuild.pipeline.stages.stage import Kind, Stage
 from cmbuild.report.text import size
-from cmbuild.toolchain.cmake import check_sizes
-
-if TYPE_CHECKING:
-    from cmbuild.executorch.stages.libraries import ExecutorchLibraries
 
 _RECORD = "pools.json"
-
-
-class ExecutorchProgram(Plan):
-    """A program with the tables that ExecuTorch's runtime is run by."""
-
-    verb = "read"
-
-    def parts(self) -> Mapping[str, Value]:
-        return {**super().parts(), "executor": "executorch"}
-
-    @cached_property
-    def operators(self) -> tuple[str, ...]:
-        """Full names, each once."""
-        return tuple(dict.fromkeys(self.source.operators()))
-
-    def make(self, folder: Path) -> None:
-        from cmcompiler.emit.executorch import emit_executorch
-        from cmcompiler.plan.executorch import make_executorch_plan
-
-        graph, method = self.source.graph(), self.source.chosen()
-        plan = make_executorch_plan(method, graph, self.isa)
-        program = self.source.read()
-        if self.board is not None:
-            check_sizes(self.board, constants=len(program), arena=plan.arena_bytes)
-        emit_executorch(plan, self.isa, folder, program, self.source.name)
 
 
 class PoolsRecord(BaseModel):

@@ -1,0 +1,36 @@
+"""plan: the tables that ExecuTorch's own runtime runs a program by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from cmbuild.cache.fingerprint import Value
+from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.toolchain.cmake import check_sizes
+
+
+class ExecutorchProgram(Plan):
+    """A program with the tables that ExecuTorch's runtime is run by."""
+
+    verb = "read"
+
+    def parts(self) -> Mapping[str, Value]:
+        return {**super().parts(), "executor": "executorch"}
+
+    @cached_property
+    def operators(self) -> tuple[str, ...]:
+        """Full names, each once."""
+        return tuple(dict.fromkeys(self.source.operators()))
+
+    def make(self, folder: Path) -> None:
+        from cmcompiler.emit.executorch import emit_executorch
+        from cmcompiler.plan.executorch import make_executorch_plan
+
+        graph, method = self.source.graph(), self.source.chosen()
+        plan = make_executorch_plan(method, graph, self.isa)
+        program = self.source.read()
+        if self.board is not None:
+            check_sizes(self.board, constants=len(program), arena=plan.arena_bytes)
+        emit_executorch(plan, self.isa, folder, program, self.source.name)
