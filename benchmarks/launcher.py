@@ -21,10 +21,10 @@ from cmbuild.image.checks import check_image
 from cmbuild.launchers.base import ProgramLauncher
 from cmbuild.launchers.execution import Interface, Request, execute
 from cmbuild.launchers.selection import choose
-from cmbuild.pipeline.pipeline import Road, build_folder
+from cmbuild.pipeline.pipeline import Pipeline, build_folder
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.runner import Runner
+from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.process import Processes
 from cmbuild.report.choice import reporter
 from cmbuild.tasks.run import run
@@ -40,11 +40,11 @@ class Pair:
     launched: float
 
 
-def built(program: str, board: str, folder: Path) -> Runner:
+def built(program: str, board: str, folder: Path) -> RunnerStage:
     """The image of a program for a board."""
     request = BuildRequest(model=program, board=board, build_dir=folder)
     session = Session(reporter(json=False), folder / "logs")
-    runner = Road(session).runner(request)
+    runner = Pipeline(session).runner(request)
     if run(session, [runner], [build_folder(request)]) != 0:
         raise SystemExit(1)
     return runner
@@ -56,7 +56,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(runner: Runner, launcher: ProgramLauncher, folder: Path) -> Pair:
+def measure(runner: RunnerStage, launcher: ProgramLauncher, folder: Path) -> Pair:
     """One run each way, in folders of their own."""
     plan = runner.plan.record
     interface = Interface.of(plan)

@@ -18,13 +18,14 @@ from cmbuild.launchers.base import Debuggable
 from cmbuild.launchers.console import records
 from cmbuild.launchers.execution import Interface, write_streams
 from cmbuild.launchers.selection import choose
-from cmbuild.report.text import LABEL
 from cmbuild.toolchain import tools
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.reference import Reference
-    from cmbuild.pipeline.stages.runner import Runner
+    from cmbuild.pipeline.stages.reference import ReferenceStage
+    from cmbuild.pipeline.stages.runner import RunnerStage
+
+_LABEL = 10  # columns of the labels of what people are told
 
 GDBS = ("arm-none-eabi-gdb", tools.GDB.name)
 """The debuggers that know the Arm cores, as they are named on PATH."""
@@ -90,7 +91,7 @@ def launcher_with_server(board: Board, name: str | None = None) -> Debuggable:
 
 
 def simulator(
-    launcher: Debuggable, runner: Runner, reference: Reference, folder: Path, port: int
+    launcher: Debuggable, runner: RunnerStage, reference: ReferenceStage, folder: Path, port: int
 ) -> Server:
     """A launcher that loads an image beside its samples; see `launcher_with_server`.
 
@@ -169,7 +170,7 @@ def debug(session: Session, server: Server, log: Path, gdb: Path | None = None) 
 
 
 def _line(label: str, text: str) -> str:
-    return f"{label:<{LABEL}}{text}"
+    return f"{label:<{_LABEL}}{text}"
 
 
 def free_port() -> int:

@@ -21,12 +21,12 @@ import pytest
 from cmbuild import paths
 from cmbuild.boards.registry import board_folders
 from cmbuild.conformance.harness import KernelHarness
-from cmbuild.conformance.harness_image import HarnessImage
+from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.program_check import Trials
 from cmbuild.errors import CmbuildError
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
-from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.session import Session, explain
 from cmbuild.report.lines import Lines, error_lines
 from cmcompiler.errors import CompilerError
@@ -41,7 +41,7 @@ class Setting:
     """Where the programs of this session run."""
 
     session: Session
-    image: HarnessImage
+    image: HarnessStage
     launcher: Launcher
 
     @property
@@ -158,7 +158,7 @@ def _setting(config: pytest.Config) -> Setting:
         raise pytest.UsageError(f"cmbuild.pytest_plugin needs --cmbuild-board, one of: {known}")
     session = Session(Lines(False, sys.stderr), paths.cache() / "logs")
     isa, toolchain = config.getoption("--cmbuild-isa"), config.getoption("--cmbuild-toolchain")
-    image = Road(session).kernel_harness(name, isa, toolchain)
+    image = Pipeline(session).kernel_harness(name, isa, toolchain)
     launcher = choose(image.board, config.getoption("--cmbuild-launcher"))
     return Setting(session, image, launcher)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class PortResult:
     """An input or output as the user of the firmware sees it.
 
     Attributes:
@@ -27,14 +27,14 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputResult:
     """An output of the run's first sample.
 
     Attributes:
         file: `.npy` of the port's logical shape and dtype.
     """
 
-    port: Port
+    port: PortResult
     file: Path
 
 
@@ -112,7 +112,7 @@ class Instructions:
 
 
 @dataclass(frozen=True, slots=True)
-class Flash:
+class FlashUse:
     """Bytes that are loaded: constants packed by the plan, and everything else.
 
     Attributes:
@@ -129,7 +129,7 @@ class Flash:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolUse:
     """Memory beside the arena that an executor allocates from; part of the static variables.
 
     Attributes:
@@ -143,7 +143,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ram:
+class RamUse:
     """Bytes of RAM in use.
 
     Attributes:
@@ -160,7 +160,7 @@ class Ram:
     stack: int | None
     capacity: int | None = None
     state: int = 0
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[PoolUse, ...] = ()
 
     @property
     def total(self) -> int:
@@ -168,7 +168,7 @@ class Ram:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class WeightsResult:
     """Where the model's weights come from.
 
     Attributes:
@@ -204,14 +204,14 @@ class RunResult:
     launcher: str
     machine: str
     verification: Verification
-    weights: Weights
-    inputs: tuple[Port, ...]
-    outputs: tuple[Output, ...]
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[OutputResult, ...]
     best: tuple[Score, ...]
     accuracy: Accuracy | None
     instructions: Instructions
     macs: int
-    flash: Flash
-    ram: Ram
+    flash: FlashUse
+    ram: RamUse
     folder: Path
     artifacts: Mapping[str, Path]

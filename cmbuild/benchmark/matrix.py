@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from cmbuild.boards.registry import board_folders, find_board
 from cmbuild.errors import Failed, UsageError
 from cmbuild.pipeline.request import EXECUTORS, RunRequest
-from cmbuild.report.bench import Cell
-from cmbuild.report.text import plural
+from cmbuild.report.bench import BenchCell
+from cmbuild.text import plural
 from cmbuild.toolchain.toolchains import CROSS, HOST
 from cmcompiler import zoo
 from cmcompiler.target import BEST_ISA
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.simulate import Simulate
+    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 
 UPSTREAMS = "gcc"
@@ -106,11 +106,11 @@ def _names(option: str, chosen: str | None, everything: Iterable[str]) -> list[s
     raise UsageError(message=f"--{option} names none", hint=hint)
 
 
-def cell(session: Session, run: Simulate) -> Cell:
+def cell(session: Session, run: SimulateStage) -> BenchCell:
     """What a run showed, or why it showed nothing."""
     runner, failure = run.runner, session.failure_of(run)
     isa, toolchain = runner.plan.isa, runner.library.toolchain_name
-    return Cell(
+    return BenchCell(
         model=runner.plan.source.name,
         board=runner.board.name,
         target=runner.board.cpu,
@@ -125,7 +125,7 @@ def cell(session: Session, run: Simulate) -> Cell:
     )
 
 
-def check(cells: Sequence[Cell]) -> None:
+def check(cells: Sequence[BenchCell]) -> None:
     """
     Raises:
         CellsFailed: saying how many.

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.report.choice import reporter
@@ -17,7 +17,7 @@ S = TypeVar("S", bound=Stage)
 
 
 def work(
-    stages: Callable[[Road], Sequence[S]],
+    stages: Callable[[Pipeline], Sequence[S]],
     folders: Sequence[Path],
     *,
     logs: Path,
@@ -42,7 +42,7 @@ def work(
         CmbuildError, CompilerError: what is wrong before any stage begins.
     """
     session = Session(reporter(json, verbose), logs, keep_going)
-    goals = stages(Road(session))
+    goals = stages(Pipeline(session))
     if conclude is not None:
         session.conclude = partial(conclude, session, goals)
     return run(session, goals, folders, jobs) if goals else session.finish()

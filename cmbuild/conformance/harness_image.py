@@ -10,21 +10,21 @@ from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
-from cmbuild.pipeline.stages.library import Library, toolchain_parts
-from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 SOURCES = ("cmake", "cortexm", "include", "kernels", "libc", "runner", "kernel_harness")
 """What of the runtime is compiled for the image, or says what is in it and how it is linked."""
 
 
-class HarnessImage(Stage):
+class HarnessStage(Stage):
     """One kernel harness for each library and board; in the cache of the user."""
 
-    kind = Kind.HARNESS
+    kind = StageKind.HARNESS
     verb = "linked"
     shared = True
 
-    def __init__(self, library: Library, board: Board, folder: Path) -> None:
+    def __init__(self, library: LibraryStage, board: Board, folder: Path) -> None:
         """
         Args:
             folder: of all kernel harnesses, in the cache.

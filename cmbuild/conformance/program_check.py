@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from cmbuild.conformance.harness import KernelHarness, Stopped
-from cmbuild.conformance.harness_image import HarnessImage
+from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.errors import Failed
 from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Execution, Interface, Request, Watch, execute, time_limit
@@ -56,7 +56,7 @@ class Trials:
         folder: for the files of each run; those of a failed one stay.
     """
 
-    image: HarnessImage
+    image: HarnessStage
     harness: KernelHarness
     folder: Path
 
@@ -127,7 +127,7 @@ class _OnHarness:
 class _OnRunner:
     """Implements _Device."""
 
-    def __init__(self, case: Case, image: HarnessImage, harness: KernelHarness, folder: Path):
+    def __init__(self, case: Case, image: HarnessStage, harness: KernelHarness, folder: Path):
         self._plan = case.plan
         self._inputs = case.inputs
         self._harness = harness

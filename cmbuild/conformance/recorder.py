@@ -14,7 +14,7 @@ from urllib.error import URLError
 
 import pytest
 
-from cmbuild.conformance.results import Collected, Event, Outcome, Result
+from cmbuild.conformance.results import CaseOutcome, CaseVerdict, Collected, Event
 
 _OWN = ("cmbuild", "cmcompiler", "executorch", "torch")
 """Packages whose absence, or whose lack of a module, is a failure."""
@@ -87,7 +87,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 class Recorder:
     """Puts the phases of each test together: preparation, call, and clean-up."""
 
-    running: dict[str, Result] = field(default_factory=dict)
+    running: dict[str, CaseVerdict] = field(default_factory=dict)
     collected: int = 0
 
     @pytest.hookimpl(tryfirst=True)
@@ -107,7 +107,7 @@ class Recorder:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.passed:
-            outcome = Outcome.SKIPPED if report.skipped else Outcome.FAILED
+            outcome = CaseOutcome.SKIPPED if report.skipped else CaseOutcome.FAILED
             _tell(_result(report, report.nodeid, outcome))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -116,31 +116,31 @@ class Recorder:
         phase = _result(report, report.nodeid, _outcome(report))
         before = self.running.get(report.nodeid)
         seconds = report.duration + (before.seconds if before else 0.0)
-        if before is not None and (phase.outcome is Outcome.PASSED or _is_bad(before)):
+        if before is not None and (phase.outcome is CaseOutcome.PASSED or _is_bad(before)):
             phase = before
         self.running[report.nodeid] = phase.model_copy(update={"seconds": seconds})
         if report.when not in ("setup", "call"):  # the last phase, or none: a worker that crashed
             _tell(self.running.pop(report.nodeid))
 
 
-def _is_bad(result: Result) -> bool:
-    return result.outcome is Outcome.FAILED
+def _is_bad(result: CaseVerdict) -> bool:
+    return result.outcome is CaseOutcome.FAILED
 
 
-def _outcome(report: pytest.TestReport) -> Outcome:
+def _outcome(report: pytest.TestReport) -> CaseOutcome:
     expected = hasattr(report, "wasxfail")
     if report.skipped:
-        return Outcome.XFAILED if expected else Outcome.SKIPPED
+        return CaseOutcome.XFAILED if expected else CaseOutcome.SKIPPED
     if report.passed:
-        return Outcome.XPASSED if expected else Outcome.PASSED
-    return Outcome.FAILED
+        return CaseOutcome.XPASSED if expected else CaseOutcome.PASSED
+    return CaseOutcome.FAILED
 
 
 def _result(
-    report: pytest.TestReport | pytest.CollectReport, test: str, outcome: Outcome
-) -> Result:
-    failed = outcome is Outcome.FAILED
-    return Result(
+    report: pytest.TestReport | pytest.CollectReport, test: str, outcome: CaseOutcome
+) -> CaseVerdict:
+    failed = outcome is CaseOutcome.FAILED
+    return CaseVerdict(
         test=test.replace("\\", "/"),
         outcome=outcome,
         reason=_one_line(_reason(report)),

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 
-class Outcome(Enum):
+class CaseOutcome(Enum):
     """How a test ended, in the order in which tables show it."""
 
     PASSED = "passed"
@@ -36,7 +36,7 @@ class Collected(Event):
     tests: int
 
 
-class Result(Event):
+class CaseVerdict(Event):
     """One test, or a file of them that could not be read or was skipped as a whole.
 
     Attributes:
@@ -49,7 +49,7 @@ class Result(Event):
 
     event: Literal["result"] = "result"
     test: str
-    outcome: Outcome
+    outcome: CaseOutcome
     reason: str = ""
     details: str = ""
     seconds: float = 0.0
@@ -61,9 +61,9 @@ class Result(Event):
         return "/".join(filter(None, (folder, name.removeprefix("test_"))))
 
 
-def read_event(line: str) -> Collected | Result | None:
+def read_event(line: str) -> Collected | CaseVerdict | None:
     """An event from a line, or None if the line is something else."""
-    for kind in (Result, Collected):
+    for kind in (CaseVerdict, Collected):
         try:
             return kind.model_validate_json(line)
         except ValidationError:
@@ -76,15 +76,15 @@ class Tally:
     """How many tests of an op came to what."""
 
     op: str
-    counts: Counter[Outcome]
+    counts: Counter[CaseOutcome]
 
-    def __getitem__(self, outcome: Outcome) -> int:
+    def __getitem__(self, outcome: CaseOutcome) -> int:
         return self.counts[outcome]
 
 
-def per_op(results: Iterable[Result]) -> list[Tally]:
+def per_op(results: Iterable[CaseVerdict]) -> list[Tally]:
     """The tallies of all ops, in alphabetical order."""
-    ops: dict[str, Counter[Outcome]] = {}
+    ops: dict[str, Counter[CaseOutcome]] = {}
     for result in results:
         ops.setdefault(result.op, Counter())[result.outcome] += 1
     return [Tally(op, ops[op]) for op in sorted(ops)]

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cmbuild.cache.store import Entry
-from cmbuild.conformance.harness_image import HarnessImage
-from cmbuild.conformance.results import Collected, Outcome, Result, read_event
+from cmbuild.conformance.harness_image import HarnessStage
+from cmbuild.conformance.results import CaseOutcome, CaseVerdict, Collected, read_event
 from cmbuild.conformance.suite import Suite
 from cmbuild.errors import Failed, UsageError
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.report.conformance import Conformance, ConformanceReport
-from cmbuild.report.text import plural
+from cmbuild.text import plural
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.request import ConformanceRequest
@@ -42,16 +42,16 @@ class NoSuchTests(UsageError):
     template = "no test matches -k {expression!r}"
 
 
-class Tests(RepeatedStage):
+class ConformanceStage(RepeatedStage):
     """A run of the tests, done each time."""
 
-    kind = Kind.TESTS
+    kind = StageKind.TESTS
     verb = "ran"
 
     def __init__(
         self,
         suite: Suite,
-        image: HarnessImage,
+        image: HarnessStage,
         request: ConformanceRequest,
         session: Session,
         folder: Path,
@@ -76,7 +76,7 @@ class Tests(RepeatedStage):
     def make(self, folder: Path) -> None:
         with (folder / RESULTS).open("w") as file:
             results = self._run(folder, file)
-        failures = [result for result in results if result.outcome is Outcome.FAILED]
+        failures = [result for result in results if result.outcome is CaseOutcome.FAILED]
         (folder / FAILURES).write_text(
             "\n".join(f"{result.test}\n\n{result.details}\n" for result in failures)
         )
@@ -100,8 +100,8 @@ class Tests(RepeatedStage):
                 )
             )
 
-    def _run(self, folder: Path, file: IO[str]) -> list[Result]:
-        results: list[Result] = []
+    def _run(self, folder: Path, file: IO[str]) -> list[CaseVerdict]:
+        results: list[CaseVerdict] = []
         total = 0
 
         def listen(line: str) -> None:
@@ -112,7 +112,7 @@ class Tests(RepeatedStage):
             elif event is not None:
                 results.append(event)
                 file.write(f"{line}\n")
-                failed = sum(result.outcome is Outcome.FAILED for result in results)
+                failed = sum(result.outcome is CaseOutcome.FAILED for result in results)
                 text = f"{len(results)} of {total}, {failed} failed"
                 self._session.reporter.progress(self.step, text)
 

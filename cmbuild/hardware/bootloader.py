@@ -15,7 +15,7 @@ from cmbuild.hardware.method import Method, Way, Work
 from cmbuild.hardware.volumes import volumes
 from cmbuild.image.products import Uf2Format, check_uf2
 from cmbuild.process import Processes
-from cmbuild.report.text import size
+from cmbuild.text import size
 
 INFO = "INFO_UF2.TXT"
 

@@ -15,7 +15,7 @@ from cmbuild.errors import Failed
 from cmbuild.launchers.base import Launcher, Run
 from cmbuild.launchers.console import Record
 from cmbuild.process import Processes
-from cmbuild.results import Pool
+from cmbuild.results import PoolUse
 
 if TYPE_CHECKING:
     from cmcompiler.plan.record import PlanRecord
@@ -127,7 +127,7 @@ class Execution:
     stack: int | None
     seconds: float
     log: Path
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[PoolUse, ...] = ()
 
 
 def time_limit(macs: int, samples: int) -> float:
@@ -201,7 +201,7 @@ def _execution(run: Run, interface: Interface, request: Request, folder: Path) -
         seconds=run.seconds,
         log=run.log,
         pools=tuple(
-            Pool(record.words[0], record.number(1), record.number(2))
+            PoolUse(record.words[0], record.number(1), record.number(2))
             for record in _of_kind(run.records, "pool")
         ),
     )

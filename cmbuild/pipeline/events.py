@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cmbuild.report.documents import Document
 
 
-class State(Enum):
+class StepState(Enum):
     """How a step ended."""
 
     CACHED = "cached"
@@ -25,7 +25,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkStep:
     """One step of the work, as shown on its line.
 
     Attributes:
@@ -40,7 +40,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepOutcome:
     """The end of a step.
 
     Attributes:
@@ -49,8 +49,8 @@ class Outcome:
         reason: why it failed, if others go on; else the command ends with that.
     """
 
-    step: Step
-    state: State
+    step: WorkStep
+    state: StepState
     text: str
     seconds: float = 0.0
     reason: str | None = None
@@ -58,7 +58,7 @@ class Outcome:
     @property
     def status(self) -> str:
         """`cached`, `linked 0.6 s`, `failed`."""
-        if self.state is State.DONE:
+        if self.state is StepState.DONE:
             return f"{self.step.verb} {self.seconds:.1f} s"
         return str(self.state.value)
 
@@ -69,22 +69,22 @@ class Report(Protocol):
     def screen(self) -> Text:
         """Lines of at most 80 columns that read well without colour."""
 
-    def document(self, steps: Sequence[Outcome]) -> Document:
+    def document(self, steps: Sequence[StepOutcome]) -> Document:
         """The JSON document; `steps` are those that led to it."""
 
 
 class Reporter(Protocol):
     """Gets all that a person or program is to see. Events may come from several threads."""
 
-    def begin(self, steps: Sequence[Step]) -> None:
+    def begin(self, steps: Sequence[WorkStep]) -> None:
         """The steps ahead, in order."""
 
-    def started(self, step: Step) -> None: ...
+    def started(self, step: WorkStep) -> None: ...
 
-    def progress(self, step: Step, text: str) -> None:
+    def progress(self, step: WorkStep, text: str) -> None:
         """What a step that takes long is doing now."""
 
-    def ended(self, outcome: Outcome) -> None: ...
+    def ended(self, outcome: StepOutcome) -> None: ...
 
     def note(self, text: str) -> None:
         """Something worth a line while it happens: another build is waited for."""

@@ -1,4 +1,4 @@
-"""The road from a request to its stages; what several requests need is one stage."""
+"""The pipeline from a request to its stages; what several requests need is one stage."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.boards.registry import board_folders, find_board
-from cmbuild.conformance.harness_image import HarnessImage
-from cmbuild.conformance.stages import Tests
+from cmbuild.conformance.harness_image import HarnessStage
+from cmbuild.conformance.stages import ConformanceStage
 from cmbuild.conformance.suite import find_suite
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.executorch.checkout import find_cmsis_nn, find_root
-from cmbuild.executorch.stages.checkout import CheckoutCheck
-from cmbuild.executorch.stages.libraries import ExecutorchLibraries, Operators
-from cmbuild.executorch.stages.plan import ExecutorchProgram
-from cmbuild.executorch.stages.runner import ExecutorchRunner, PoolSizes
+from cmbuild.executorch.stages.checkout import CheckoutStage
+from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, OperatorStage
+from cmbuild.executorch.stages.plan import ExecutorchPlanStage
+from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
 from cmbuild.pipeline.request import place_name
-from cmbuild.pipeline.stages.export import Batch, Export, slug
-from cmbuild.pipeline.stages.flash import Flash
-from cmbuild.pipeline.stages.library import Library
-from cmbuild.pipeline.stages.package import Package
-from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
+from cmbuild.pipeline.stages.flash import FlashStage
+from cmbuild.pipeline.stages.library import LibraryStage
+from cmbuild.pipeline.stages.package import PackageStage
+from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.program import ProgramSource
-from cmbuild.pipeline.stages.reference import Reference
-from cmbuild.pipeline.stages.runner import Runner
-from cmbuild.pipeline.stages.simulate import Simulate
+from cmbuild.pipeline.stages.reference import ReferenceStage
+from cmbuild.pipeline.stages.runner import RunnerStage
+from cmbuild.pipeline.stages.simulate import SimulateStage
 from cmbuild.project import find_project
 from cmbuild.toolchain.toolchains import CROSS, HOST
-from cmbuild.zephyr.stages import Application, WorkspaceStage
+from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
 from cmcompiler.frontend.job import Job
 from cmcompiler.frontend.source import find_source
 from cmcompiler.isa import Isa
@@ -80,7 +80,7 @@ def package_folder(request: PackageRequest) -> Path:
     return request.build_dir.absolute() / slug(request.model) / place
 
 
-class Road:
+class Pipeline:
     """Makes the stages for requests, and checks what can be checked before any work.
 
     Raises:
@@ -93,11 +93,11 @@ class Road:
         self._project = find_project()
         self._ops = self._project.ops
         self._batch = Batch(session)
-        self._exports: dict[Job, Export] = {}
-        self._libraries: dict[str, Library] = {}
+        self._exports: dict[Job, ExportStage] = {}
+        self._libraries: dict[str, LibraryStage] = {}
         self._boards: dict[str, Board] = {}
 
-    def export(self, request: ModelRequest, target: str) -> Export:
+    def export(self, request: ModelRequest, target: str) -> ExportStage:
         """
         Raises:
             UsageError, CompilerError: a model, file or target that is not there.
@@ -113,10 +113,10 @@ class Road:
         )
         if job not in self._exports:
             find_source(job.model)
-            self._exports[job] = Export(job, self._batch, self._cache / "exports")
+            self._exports[job] = ExportStage(job, self._batch, self._cache / "exports")
         return self._exports[job]
 
-    def runner(self, request: BuildRequest) -> Runner:
+    def runner(self, request: BuildRequest) -> RunnerStage:
         """
         Raises:
             UsageError, CompilerError: as `export`; or an unknown board, a broken descriptor, an
@@ -129,59 +129,59 @@ class Road:
         library = self._library(board, isa, request.toolchain)
         if request.uses_executorch:
             return self._executorch_runner(request, source, library, board)
-        return Runner(Plan(source, board, isa, folder), library, board, folder)
+        return RunnerStage(PlanStage(source, board, isa, folder), library, board, folder)
 
-    def simulate(self, request: RunRequest) -> Simulate:
+    def simulate(self, request: RunRequest) -> SimulateStage:
         """Raises as `runner`."""
         runner = self.runner(request)
-        reference = Reference(runner.plan, request, self._cache / "references")
+        reference = ReferenceStage(runner.plan, request, self._cache / "references")
         folder, flash = build_folder(request), None
         if request.on == "hardware":
-            flash = Flash(runner, request, self.session, folder, only_if_needed=True)
-        return Simulate(runner, reference, request, self.session, folder, flash=flash)
+            flash = FlashStage(runner, request, self.session, folder, only_if_needed=True)
+        return SimulateStage(runner, reference, request, self.session, folder, flash=flash)
 
-    def flash(self, runner: Runner, request: FlashRequest) -> Flash:
+    def flash(self, runner: RunnerStage, request: FlashRequest) -> FlashStage:
         """The way of a runner onto a real board."""
-        return Flash(runner, request, self.session, build_folder(request))
+        return FlashStage(runner, request, self.session, build_folder(request))
 
     def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
         """A new workspace for Zephyr, in a folder of the user's."""
         return WorkspaceStage(folder, self.session, build_dir.absolute() / "zephyr")
 
-    def application(self, request: ApplicationRequest) -> Application:
+    def application(self, request: ApplicationRequest) -> ApplicationStage:
         """An application of Zephyr's."""
-        return Application(request, self.session)
+        return ApplicationStage(request, self.session)
 
-    def package(self, request: PackageRequest) -> Package:
+    def package(self, request: PackageRequest) -> PackageStage:
         """Raises as `export`; or an unknown core or instruction set."""
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
-        plan = Plan(self._source(request, target.cpu), None, target.isa, folder)
-        reference = Reference(plan, request, self._cache / "references")
-        return Package(plan, reference, target, request.form, folder)
+        plan = PlanStage(self._source(request, target.cpu), None, target.isa, folder)
+        reference = ReferenceStage(plan, request, self._cache / "references")
+        return PackageStage(plan, reference, target, request.form, folder)
 
     def kernel_harness(
         self, board_name: str, isa: str | None = None, toolchain: str | None = None
-    ) -> HarnessImage:
+    ) -> HarnessStage:
         """Raises as `runner`, but for what has to do with a model."""
         board = self._board(board_name)
         library = self._library(board, _isa(board, isa), toolchain)
-        return HarnessImage(library, board, self._cache / "harnesses")
+        return HarnessStage(library, board, self._cache / "harnesses")
 
-    def tests(self, request: ConformanceRequest) -> Tests:
+    def tests(self, request: ConformanceRequest) -> ConformanceStage:
         """Raises as `kernel_harness`; and UsageError, Missing for what the tests need."""
         image = self.kernel_harness(request.board, request.isa, request.toolchain)
         suite = find_suite(parallel=request.jobs > 1)
-        return Tests(suite, image, request, self.session, request.folder)
+        return ConformanceStage(suite, image, request, self.session, request.folder)
 
-    def library(self, target: Target, toolchain: str) -> Library:
+    def library(self, target: Target, toolchain: str) -> LibraryStage:
         """The runtime library for a core."""
         folder = self._cache / "libraries"
-        library = Library(target, toolchain, self._ops, self.session, folder)
+        library = LibraryStage(target, toolchain, self._ops, self.session, folder)
         return self._libraries.setdefault(library.name, library)
 
     def _executorch_runner(
-        self, request: BuildRequest, source: ProgramSource, library: Library, board: Board
-    ) -> Runner:
+        self, request: BuildRequest, source: ProgramSource, library: LibraryStage, board: Board
+    ) -> RunnerStage:
         """The runner whose executor is ExecuTorch's own runtime."""
         if request.io != "program":
             raise NotForExecutorch(what=f"--io {request.io}")
@@ -189,13 +189,13 @@ class Road:
             raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
         folder, session, project = build_folder(request), self.session, self._project
         root = find_root(request.executorch_root, project.executorch)
-        plan = ExecutorchProgram(source, board, library.target.isa, folder)
-        check = CheckoutCheck(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
-        operators = Operators(plan, check, session, folder)
-        libraries = ExecutorchLibraries(operators, library, self._cache / "executorch")
-        dry = ExecutorchRunner(plan, library, board, folder, libraries=libraries)
-        pools = PoolSizes(dry, getattr(request, "launcher", None), session, folder)
-        return ExecutorchRunner(plan, library, board, folder, libraries=libraries, pools=pools)
+        plan = ExecutorchPlanStage(source, board, library.target.isa, folder)
+        check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
+        operators = OperatorStage(plan, check, session, folder)
+        libraries = ExecutorchLibraryStage(operators, library, self._cache / "executorch")
+        dry = ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries)
+        pools = PoolStage(dry, getattr(request, "launcher", None), session, folder)
+        return ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries, pools=pools)
 
     def _source(self, request: BuildRequest | PackageRequest, cpu: str) -> ProgramSource:
         name, method, io = slug(request.model), request.method, request.io
@@ -216,7 +216,7 @@ class Road:
     def _board_folders(self) -> Mapping[str, Path]:
         return board_folders()
 
-    def _library(self, board: Board, isa: Isa, toolchain: str | None) -> Library:
+    def _library(self, board: Board, isa: Isa, toolchain: str | None) -> LibraryStage:
         return self.library(Target(board.cpu, isa, board.fpu), _toolchain(board, toolchain))
 
 

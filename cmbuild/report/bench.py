@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.benchmark.upstream import Measurement, measured, measurements
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, MemoryDocument, StepDocument
 from cmbuild.report.screen import BAD, FAINT, GOOD
 from cmbuild.results import RunResult
+from cmbuild.text import count, size
 
 _NONE = "–"
 _HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "MAC/i", "flash", "RAM")
@@ -22,7 +23,7 @@ _WIDTHS = (-12, -7, -10, 8, 9, 7, 7, 9, 9)  # of columns; to the left where nega
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class BenchCell:
     """A model on a board.
 
     Attributes:
@@ -100,7 +101,7 @@ class CellDocument(Document):
     ratio: float | None
 
     @classmethod
-    def of(cls, cell: Cell) -> CellDocument:
+    def of(cls, cell: BenchCell) -> CellDocument:
         fields = dict.fromkeys(cls.model_fields) | {
             **{name: getattr(cell, name) for name in cls.model_fields if hasattr(cell, name)},
             "verified": cell.failure is None,
@@ -130,7 +131,7 @@ class BenchDocument(Document):
 class BenchReport:
     """Implements Report."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[BenchCell]
 
     def screen(self) -> Text:
         lines = [Text(_line(_COMPARING if self._compares else _HEADER), FAINT)]
@@ -141,7 +142,7 @@ class BenchReport:
                 lines += _rows(cell, self._base(cell), self._name(cell))
         return Text("\n").join([*lines, Text(), *map(Text, self._legend())])
 
-    def document(self, steps: Sequence[Outcome]) -> BenchDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> BenchDocument:
         return BenchDocument(
             cells=tuple(map(CellDocument.of, self.cells)),
             upstream=measurements().about,
@@ -155,13 +156,13 @@ class BenchReport:
             {(cell.board, cell.isa, cell.toolchain, cell.executor) for cell in self.cells}
         )
 
-    def _name(self, cell: Cell) -> str:
+    def _name(self, cell: BenchCell) -> str:
         """What tells it from the others of its model on its board."""
         if len({each.executor for each in self.cells}) == 1:
             return cell.toolchain
         return "static" if cell.executor == "static" else "upstream"
 
-    def _base(self, cell: Cell) -> Cell | None:
+    def _base(self, cell: BenchCell) -> BenchCell | None:
         """The first toolchain's or executor's cell, if there are several."""
         if not self._compares:
             return None
@@ -182,7 +183,7 @@ class BenchReport:
             yield text.entry("upstream", f"instructions of {told}; ratio: by ours")
 
 
-def provenance(cells: Sequence[Cell]) -> str:
+def provenance(cells: Sequence[BenchCell]) -> str:
     """How instructions were counted, where they were."""
     ways = (
         cell.result.instructions.provenance
@@ -192,12 +193,12 @@ def provenance(cells: Sequence[Cell]) -> str:
     return "; ".join(dict.fromkeys(ways))
 
 
-def _heading(model: str, cells: Sequence[Cell]) -> Text:
+def _heading(model: str, cells: Sequence[BenchCell]) -> Text:
     macs = next((cell.result.macs for cell in cells if cell.result is not None), None)
-    return Text(f"  {model}" if macs is None else f"  {model}, {text.count(macs)} MACs", "bold")
+    return Text(f"  {model}" if macs is None else f"  {model}, {count(macs)} MACs", "bold")
 
 
-def _rows(cell: Cell, base: Cell | None, name: str) -> Iterator[Text]:
+def _rows(cell: BenchCell, base: BenchCell | None, name: str) -> Iterator[Text]:
     """
     Args:
         base: to compare with; compares with upstream if None.
@@ -221,8 +222,8 @@ def _rows(cell: Cell, base: Cell | None, name: str) -> Iterator[Text]:
                 other,
                 _NONE if ratio is None else f"{ratio:.2f}×",
                 _NONE if cell.efficiency is None else f"{cell.efficiency:.2f}",
-                _NONE if run is None else text.size(run.flash.total),
-                _NONE if run is None else text.size(run.ram.total),
+                _NONE if run is None else size(run.flash.total),
+                _NONE if run is None else size(run.ram.total),
             )
         )
     )
@@ -249,9 +250,9 @@ def _count(number: int | None) -> str:
     """Three digits that matter at least: `4.81 M`, `166.5 M`."""
     if number is None:
         return _NONE
-    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if number >= size:
-            return f"{number / size:.{2 if number < 100 * size else 1}f} {unit}"
+    for unit, scale in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= scale:
+            return f"{number / scale:.{2 if number < 100 * scale else 1}f} {unit}"
     return str(number)
 
 

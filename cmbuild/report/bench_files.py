@@ -7,12 +7,12 @@ import io
 from collections.abc import Sequence
 
 from cmbuild.benchmark.upstream import measurements
-from cmbuild.report.bench import Cell, CellDocument, provenance
+from cmbuild.report.bench import BenchCell, CellDocument, provenance
 
 Plain = str | int | float | None
 
 
-def to_csv(cells: Sequence[Cell]) -> str:
+def to_csv(cells: Sequence[BenchCell]) -> str:
     """One line a cell, with a header; what is not known is empty."""
     rows = [_flat(CellDocument.of(cell)) for cell in cells]
     file = io.StringIO()
@@ -22,7 +22,7 @@ def to_csv(cells: Sequence[Cell]) -> str:
     return file.getvalue()
 
 
-def to_markdown(cells: Sequence[Cell], command: str) -> str:
+def to_markdown(cells: Sequence[BenchCell], command: str) -> str:
     """A document: a table, what made it, and where its figures come from."""
     header = (
         *("model", "board", "isa", "toolchain", "verified", "instructions", "upstream", "ratio"),
@@ -62,7 +62,7 @@ def _flat(cell: CellDocument) -> dict[str, Plain]:
     return fields
 
 
-def _shown(cell: Cell) -> list[str]:
+def _shown(cell: BenchCell) -> list[str]:
     run, upstream = cell.result, cell.upstream
     return [
         cell.model,

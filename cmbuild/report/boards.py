@@ -10,10 +10,10 @@ from rich.text import Text
 
 from cmbuild.boards.board import Board, Layout, Memory
 from cmbuild.doctor.availability import Means
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
-from cmbuild.report.table import table
-from cmbuild.report.text import LABEL, entry, indented, size
+from cmbuild.report.text import LABEL, entry, indented, table
+from cmbuild.text import size
 
 
 class RegionDocument(Document):
@@ -86,7 +86,7 @@ class BoardsReport:
         ]
         return Text(table(("board", "core", "isa", "flash", "RAM", "runs on"), rows))
 
-    def document(self, steps: Sequence[Outcome]) -> BoardsDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> BoardsDocument:
         return BoardsDocument(boards=tuple(map(_document, self.boards)))
 
 
@@ -118,7 +118,7 @@ class BoardReport:
         lines += _means("built by", self.builders)
         return Text("\n".join(lines))
 
-    def document(self, steps: Sequence[Outcome]) -> BoardDetailDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> BoardDetailDocument:
         board = self.board
         uses = {} if board.layout is None else asdict(board.layout)
         return BoardDetailDocument(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import (
     Document,
     MemoryDocument,
@@ -19,7 +19,7 @@ from cmbuild.report.documents import (
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import Flash, Port, Ram, Weights
+from cmbuild.results import FlashUse, PortResult, RamUse, WeightsResult
 
 
 class BuildDocument(Document):
@@ -46,12 +46,12 @@ class BuildReport:
     board: str
     target: str
     isa: str
-    weights: Weights
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[PortResult, ...]
     macs: int
-    flash: Flash
-    ram: Ram
+    flash: FlashUse
+    ram: RamUse
     artifacts: Mapping[str, Path]
 
     def screen(self) -> Text:
@@ -63,7 +63,7 @@ class BuildReport:
         ]
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[Outcome]) -> BuildDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> BuildDocument:
         named = ("model", "board", "target", "isa", "weights", "inputs", "outputs", "macs")
         return BuildDocument.model_validate(
             {

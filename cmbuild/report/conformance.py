@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.conformance.results import Outcome, Result, Tally, per_op
-from cmbuild.pipeline.events import Outcome as StepOutcome
+from cmbuild.conformance.results import CaseOutcome, CaseVerdict, Tally, per_op
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, StepDocument
 
@@ -32,10 +32,10 @@ class Conformance:
     isa: str
     machine: str
     suite: str
-    results: Sequence[Result]
+    results: Sequence[CaseVerdict]
     artifacts: Mapping[str, Path]
 
-    def of(self, outcome: Outcome) -> list[Result]:
+    def of(self, outcome: CaseOutcome) -> list[CaseVerdict]:
         return [result for result in self.results if result.outcome is outcome]
 
 
@@ -94,9 +94,9 @@ class ConformanceReport:
     def screen(self) -> Text:
         run = self.run
         lines = [_verdict(run), Text(), *_table(per_op(run.results))]
-        lines += _section("failed", BAD, run.of(Outcome.FAILED))
-        lines += _section("skipped", WARN, run.of(Outcome.SKIPPED))
-        lines += _section("passed, though expected to fail", WARN, run.of(Outcome.XPASSED))
+        lines += _section("failed", BAD, run.of(CaseOutcome.FAILED))
+        lines += _section("skipped", WARN, run.of(CaseOutcome.SKIPPED))
+        lines += _section("passed, though expected to fail", WARN, run.of(CaseOutcome.XPASSED))
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ConformanceDocument:
@@ -105,17 +105,17 @@ class ConformanceReport:
         return ConformanceDocument.model_validate(
             {
                 **{name: getattr(run, name) for name in named},
-                **{outcome.value: len(run.of(outcome)) for outcome in Outcome},
+                **{outcome.value: len(run.of(outcome)) for outcome in CaseOutcome},
                 "per_op": [
-                    {"op": tally.op, **{outcome.value: tally[outcome] for outcome in Outcome}}
+                    {"op": tally.op, **{outcome.value: tally[outcome] for outcome in CaseOutcome}}
                     for tally in per_op(run.results)
                 ],
                 "failures": [
                     {"test": result.test, "op": result.op, "error": result.reason}
-                    for result in run.of(Outcome.FAILED)
+                    for result in run.of(CaseOutcome.FAILED)
                 ],
-                "skips": _remarks(run.of(Outcome.SKIPPED)),
-                "unexpected_passes": _remarks(run.of(Outcome.XPASSED)),
+                "skips": _remarks(run.of(CaseOutcome.SKIPPED)),
+                "unexpected_passes": _remarks(run.of(CaseOutcome.XPASSED)),
                 "steps": [StepDocument.of(step) for step in steps],
                 "artifacts": run.artifacts,
             }
@@ -123,7 +123,7 @@ class ConformanceReport:
 
 
 def _verdict(run: Conformance) -> Text:
-    failed, passed = run.of(Outcome.FAILED), len(run.of(Outcome.PASSED))
+    failed, passed = run.of(CaseOutcome.FAILED), len(run.of(CaseOutcome.PASSED))
     mark = ("  ✗ does NOT conform", BAD) if failed else ("  ✓ conforms", GOOD)
     return Text.assemble(
         mark, f": {passed} passed, {len(failed)} failed of {run.suite}'s tests on {run.board}"
@@ -131,11 +131,11 @@ def _verdict(run: Conformance) -> Text:
 
 
 def _table(tallies: Sequence[Tally]) -> Iterator[Text]:
-    yield Text(_row("", [outcome.value for outcome in Outcome]), FAINT)
+    yield Text(_row("", [outcome.value for outcome in CaseOutcome]), FAINT)
     for tally in tallies:
-        counts = [str(tally[outcome] or "·") for outcome in Outcome]
-        yield Text(_row(tally.op, counts), BAD if tally[Outcome.FAILED] else "")
-    totals = [str(sum(tally[outcome] for tally in tallies)) for outcome in Outcome]
+        counts = [str(tally[outcome] or "·") for outcome in CaseOutcome]
+        yield Text(_row(tally.op, counts), BAD if tally[CaseOutcome.FAILED] else "")
+    totals = [str(sum(tally[outcome] for tally in tallies)) for outcome in CaseOutcome]
     yield Text(_row("all", totals))
 
 
@@ -143,13 +143,13 @@ def _row(op: str, cells: Sequence[str]) -> str:
     return f"  {text.fit(op, _OP):<{_OP}}" + "".join(f"{cell:>{_COUNT}}" for cell in cells)
 
 
-def _section(title: str, style: str, results: Sequence[Result]) -> Iterator[Text]:
+def _section(title: str, style: str, results: Sequence[CaseVerdict]) -> Iterator[Text]:
     """Each test with its reason; those of a file that share one are one entry."""
     if not results:
         return
     yield Text()
     yield Text(f"  {title}", style)
-    together: dict[tuple[str, str], list[Result]] = {}
+    together: dict[tuple[str, str], list[CaseVerdict]] = {}
     for result in results:
         together.setdefault((result.op, result.reason), []).append(result)
     for (op, reason), same in together.items():
@@ -158,9 +158,9 @@ def _section(title: str, style: str, results: Sequence[Result]) -> Iterator[Text
         yield Text(text.indented(reason, 6), FAINT)
 
 
-def _name(result: Result) -> str:
+def _name(result: CaseVerdict) -> str:
     return result.test.partition("::")[2] or "the whole file"
 
 
-def _remarks(results: Sequence[Result]) -> list[RemarkDocument]:
+def _remarks(results: Sequence[CaseVerdict]) -> list[RemarkDocument]:
     return [RemarkDocument(test=result.test, reason=result.reason) for result in results]

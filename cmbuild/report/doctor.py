@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.doctor.components import Component, Status
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
-from cmbuild.report.text import WIDTH, fit, plural
+from cmbuild.report.text import WIDTH, fit
+from cmbuild.text import plural
 
 _MARKS = {
     Status.PRESENT: ("✓", "green"),
@@ -59,7 +60,7 @@ class DoctorReport:
         lines.append(Text(f"  {plural(lacking, 'thing')} missing" if lacking else "  all there"))
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[Outcome]) -> DoctorDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> DoctorDocument:
         return DoctorDocument.model_validate(self)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from cmbuild.errors import CmbuildError
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.results import RunResult
 
 
@@ -39,7 +39,7 @@ class StepDocument(Document):
     seconds: float
 
     @classmethod
-    def of(cls, outcome: Outcome) -> StepDocument:
+    def of(cls, outcome: StepOutcome) -> StepDocument:
         return cls(
             name=outcome.step.kind,
             subject=outcome.text,
@@ -165,7 +165,7 @@ class RunDocument(Document):
     artifacts: dict[str, Path]
 
     @classmethod
-    def of(cls, run: RunResult, steps: Sequence[Outcome]) -> RunDocument:
+    def of(cls, run: RunResult, steps: Sequence[StepOutcome]) -> RunDocument:
         check = run.verification
         outputs = [
             {**PortDocument.model_validate(output.port).model_dump(), "file": str(output.file)}

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, StepDocument, WeightsDocument
-from cmbuild.report.text import entry, plural, shape, size
+from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import Weights
+from cmbuild.results import WeightsResult
+from cmbuild.text import plural, shape, size
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.job import Record
@@ -56,7 +57,7 @@ class ExportReport:
         record = self.record
         lines = [
             Text(entry("model", f"{record.model} for {record.target}")),
-            *weights_lines(Weights(record.weights.source.value, record.weights.detail)),
+            *weights_lines(WeightsResult(record.weights.source.value, record.weights.detail)),
             *(Text(entry("input", f"{i.name} {i.dtype} {shape(i.shape)}")) for i in record.inputs),
             Text(
                 entry(
@@ -73,7 +74,7 @@ class ExportReport:
         lines.append(Text(entry("program", f"{self.program}, {size(self.program.stat().st_size)}")))
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[Outcome]) -> ExportDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ExportDocument:
         record = self.record
         return ExportDocument(
             model=record.model,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.boards.board import Memory
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.pipeline.stages.export import slug
 from cmbuild.report.documents import Document
-from cmbuild.report.table import table
-from cmbuild.report.text import indented, size
+from cmbuild.report.text import indented, table
 from cmbuild.sizing.estimate import Basis, Need
 from cmbuild.sizing.fits import Cell
+from cmbuild.text import size
 
 _BASIS = {
     Basis.RELATED: (
@@ -76,7 +76,7 @@ class FitReport:
             text.append(f"\n{indented(f'try: cmbuild fit {names} --export', 4)}")
         return text
 
-    def document(self, steps: Sequence[Outcome]) -> FitsDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> FitsDocument:
         return FitsDocument(fits=tuple(map(_document, self.cells)))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, StepDocument
 from cmbuild.report.text import LABEL, entry
 
@@ -69,7 +69,7 @@ class FlashReport:
                 lines.append(entry("! unheard", f"not confirmed by a greeting: {self.doubt}"))
         return Text("\n".join([*lines, entry("identity", self.identity)]))
 
-    def document(self, steps: Sequence[Outcome]) -> FlashDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> FlashDocument:
         named = ("model", "board", "method", "actions", "place", "confirmed", "doubt", "identity")
         return FlashDocument.model_validate(
             {

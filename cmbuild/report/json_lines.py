@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cmbuild.pipeline.events import Outcome, Report
+from cmbuild.pipeline.events import Report, StepOutcome
 from cmbuild.report.documents import ErrorDocument
 from cmbuild.report.lines import Lines, error_lines
 from cmbuild.report.stream import write
@@ -20,9 +20,9 @@ class Json(Lines):
 
     def __init__(self, verbose: bool) -> None:
         super().__init__(verbose, sys.stderr)
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[StepOutcome] = []
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: StepOutcome) -> None:
         super().ended(outcome)
         self._outcomes.append(outcome)
 

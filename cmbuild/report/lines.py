@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
-from cmbuild.pipeline.events import Outcome, Report, Step
+from cmbuild.pipeline.events import Report, StepOutcome, WorkStep
 from cmbuild.report import text
 from cmbuild.report.stream import write
 
@@ -42,16 +42,16 @@ class Lines:
         self._output = output
         self._space = ""
 
-    def begin(self, steps: Sequence[Step]) -> None:
+    def begin(self, steps: Sequence[WorkStep]) -> None:
         self._space = "\n"
 
-    def started(self, step: Step) -> None:
+    def started(self, step: WorkStep) -> None:
         pass
 
-    def progress(self, step: Step, text: str) -> None:
+    def progress(self, step: WorkStep, text: str) -> None:
         pass
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: StepOutcome) -> None:
         self._write(line(outcome.step.kind, outcome.text, outcome.status))
         if outcome.reason is not None:
             self._write(text.indented(outcome.reason, REASON))

@@ -12,14 +12,19 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from cmbuild.pipeline.events import Outcome, Report, State, Step
+from cmbuild.pipeline.events import Report, StepOutcome, StepState, WorkStep
 from cmbuild.report.lines import REASON, error_lines, line
 from cmbuild.report.text import fit
 
 if TYPE_CHECKING:
     from cmbuild.errors import CmbuildError
 
-_STYLES = {State.CACHED: "dim", State.DONE: "green", State.FAILED: "red", State.SKIPPED: "dim"}
+_STYLES = {
+    StepState.CACHED: "dim",
+    StepState.DONE: "green",
+    StepState.FAILED: "red",
+    StepState.SKIPPED: "dim",
+}
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -29,27 +34,27 @@ class LiveSteps:
     def __init__(self, verbose: bool, console: Console | None = None) -> None:
         self._verbose = verbose
         self._console = console or Console(highlight=False)
-        self._steps: tuple[Step, ...] = ()
-        self._since: dict[Step, float] = {}
-        self._doing: dict[Step, str] = {}
-        self._outcomes: dict[Step, Outcome] = {}
+        self._steps: tuple[WorkStep, ...] = ()
+        self._since: dict[WorkStep, float] = {}
+        self._doing: dict[WorkStep, str] = {}
+        self._outcomes: dict[WorkStep, StepOutcome] = {}
         self._lock = threading.Lock()
         self._live: Live | None = None
 
-    def begin(self, steps: Sequence[Step]) -> None:
+    def begin(self, steps: Sequence[WorkStep]) -> None:
         self._steps = tuple(steps)
         self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=10)
         self._live.start()
 
-    def started(self, step: Step) -> None:
+    def started(self, step: WorkStep) -> None:
         with self._lock:
             self._since[step] = time.monotonic()
 
-    def progress(self, step: Step, text: str) -> None:
+    def progress(self, step: WorkStep, text: str) -> None:
         with self._lock:
             self._doing[step] = text
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: StepOutcome) -> None:
         with self._lock:
             self._outcomes[outcome.step] = outcome
 
@@ -81,14 +86,14 @@ class LiveSteps:
                 lines = [Text(ended), *self._lines(self._news())[2 - self._console.height :]]
             return Text("\n").join(lines)
 
-    def _news(self) -> list[Step]:
+    def _news(self) -> list[WorkStep]:
         """Of more steps than the terminal has lines: those at work, and those that failed."""
         outcomes = self._outcomes
-        failed = [step for step in outcomes if outcomes[step].state is State.FAILED]
+        failed = [step for step in outcomes if outcomes[step].state is StepState.FAILED]
         working = [step for step in self._since if step not in outcomes]
         return [*failed, *working]
 
-    def _lines(self, steps: Sequence[Step]) -> list[Text]:
+    def _lines(self, steps: Sequence[WorkStep]) -> list[Text]:
         """One for each, and one below it with the reason for a failure."""
         lines = []
         for step in steps:
@@ -98,7 +103,7 @@ class LiveSteps:
                 lines.append(Text(" " * REASON + reason, _STYLES[outcome.state]))
         return lines
 
-    def _line(self, step: Step) -> Text:
+    def _line(self, step: WorkStep) -> Text:
         outcome = self._outcomes.get(step)
         if outcome is not None:
             text = Text(line(step.kind, outcome.text, outcome.status))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
-from cmbuild.report.table import table
-from cmbuild.report.text import shape
+from cmbuild.report.text import table
+from cmbuild.text import shape
 from cmcompiler.frontend.model import Task
 
 if TYPE_CHECKING:
@@ -40,5 +40,5 @@ class ModelsReport:
         rows = [(model.name, shape(model.input_shape), model.summary) for model in self.models]
         return Text(table(("model", "input", ""), rows))
 
-    def document(self, steps: Sequence[Outcome]) -> ModelsDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ModelsDocument:
         return ModelsDocument.model_validate(self)

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from cmbuild.files import copy
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, PortDocument, StepDocument, WeightsDocument
 from cmbuild.report.screen import port_lines, shown
-from cmbuild.report.text import entry, plural, size
+from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import Port, Weights
+from cmbuild.results import PortResult, WeightsResult
+from cmbuild.text import plural, size
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.stages.package import Manifest, Package
+    from cmbuild.pipeline.stages.package import Manifest, PackageStage
 
 
 class PackageDocument(Document):
@@ -45,9 +46,9 @@ class PackageReport:
     """
 
     manifest: Manifest
-    weights: Weights
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[PortResult, ...]
     constant_bytes: int
     arena_bytes: int
     folder: Path
@@ -64,7 +65,7 @@ class PackageReport:
         ]
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[Outcome]) -> PackageDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> PackageDocument:
         found = self.manifest
         named = ("model", "target", "isa", "identity", "samples")
         own = ("weights", "inputs", "outputs", "constant_bytes", "arena_bytes")
@@ -78,7 +79,7 @@ class PackageReport:
         )
 
 
-def package_report(package: Package, output_dir: Path | None) -> PackageReport:
+def package_report(package: PackageStage, output_dir: Path | None) -> PackageReport:
     """What a package holds; copies it into a folder of the user's, if there is one.
 
     Raises:

@@ -11,7 +11,7 @@ from cmbuild.results import RunResult
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from cmbuild.pipeline.events import Outcome
+    from cmbuild.pipeline.events import StepOutcome
     from cmbuild.report.documents import RunDocument
 
 
@@ -34,7 +34,7 @@ class RunReport:
         title = f"  {self.result.model} on {self.result.board}\n" if self.is_one_of_several else ""
         return Text(title) + screen(self.result)
 
-    def document(self, steps: Sequence[Outcome]) -> RunDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> RunDocument:
         from cmbuild.report.documents import RunDocument
 
         return RunDocument.of(self.result, steps)

@@ -11,7 +11,16 @@ from rich.text import Text
 
 from cmbuild.report import text
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import Flash, Instructions, OpCount, Port, Ram, RunResult, Verification
+from cmbuild.results import (
+    FlashUse,
+    Instructions,
+    OpCount,
+    PortResult,
+    RamUse,
+    RunResult,
+    Verification,
+)
+from cmbuild.text import count, plural, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops
@@ -43,11 +52,11 @@ def _verdict(check: Verification) -> Text:
     if check.verified:
         return Text.assemble(
             ("  ✓ verified", GOOD),
-            f": {good} of {text.plural(check.samples, 'sample')} equal to the reference, {measure}",
+            f": {good} of {plural(check.samples, 'sample')} equal to the reference, {measure}",
         )
     lines = [
-        f": {check.failed} of {text.plural(check.samples, 'sample')}"
-        f" ({text.plural(check.mismatches, 'element')}) differ from the reference"
+        f": {check.failed} of {plural(check.samples, 'sample')}"
+        f" ({plural(check.mismatches, 'element')}) differ from the reference"
     ]
     if check.first is not None:
         lines.append(f"    the first op that differs: {check.first}")
@@ -67,7 +76,7 @@ def _facts(run: RunResult) -> Iterator[str]:
     yield from memory_lines(run.flash, run.ram)
 
 
-def port_lines(inputs: Sequence[Port], outputs: Sequence[Port]) -> Iterator[str]:
+def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> Iterator[str]:
     """The I/O contract."""
     for port in inputs:
         yield text.entry("input", _port(port))
@@ -75,22 +84,22 @@ def port_lines(inputs: Sequence[Port], outputs: Sequence[Port]) -> Iterator[str]
         yield text.entry("output", _port(port))
 
 
-def memory_lines(flash: Flash, ram: Ram) -> Iterator[str]:
+def memory_lines(flash: FlashUse, ram: RamUse) -> Iterator[str]:
     """What is used of a board's memory."""
-    parts = f"{text.size(flash.weights)} weights + {text.size(flash.code)} code"
+    parts = f"{size(flash.weights)} weights + {size(flash.code)} code"
     yield text.entry("flash", parts + _of(flash.capacity))
-    state = f" ({text.size(ram.state)} of it state)" if ram.state else ""
-    parts = f"{text.size(ram.arena)} arena{state} + {text.size(ram.static)} static"
+    state = f" ({size(ram.state)} of it state)" if ram.state else ""
+    parts = f"{size(ram.arena)} arena{state} + {size(ram.static)} static"
     if ram.stack is not None:
-        parts += f" + {text.size(ram.stack)} stack"
+        parts += f" + {size(ram.stack)} stack"
     yield text.entry("RAM", parts + _of(ram.capacity))
     if ram.pools:
         uses = (f"{pool.name} {pool.used:,} of {pool.size:,} B" for pool in ram.pools)
         yield text.entry("pools", ", ".join(uses))
 
 
-def _port(port: Port) -> str:
-    words = [port.name, port.dtype, text.shape(port.shape)]
+def _port(port: PortResult) -> str:
+    words = [port.name, port.dtype, shape(port.shape)]
     if port.layout != "contiguous":
         words.append(port.layout)
     if port.scale is not None and port.zero_point is not None:
@@ -101,20 +110,20 @@ def _port(port: Port) -> str:
 
 def _work(run: RunResult) -> str:
     total = run.instructions.total
-    macs = f"{text.count(run.macs)} MACs"
+    macs = f"{count(run.macs)} MACs"
     if not total:
         return f"{macs}; {run.instructions.provenance}"
     unit, source = run.instructions.unit, run.instructions.provenance
     if unit == "instructions":
         source += ", not cycles"
     if not run.macs:
-        return f"{text.count(total)} {unit} ({source})"
+        return f"{count(total)} {unit} ({source})"
     ratio = f"{run.macs / total:.2f} MAC/{unit.removesuffix('s')}"
-    return f"{macs} in {text.count(total)} {unit}, {ratio} ({source})"
+    return f"{macs} in {count(total)} {unit}, {ratio} ({source})"
 
 
 def _of(capacity: int | None) -> str:
-    return "" if capacity is None else f", of {text.size(capacity)}"
+    return "" if capacity is None else f", of {size(capacity)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +164,10 @@ def _table(instructions: Instructions) -> Iterator[Text]:
         ratio = f"{group.macs / group.instructions:.1f}" if is_rated else ""
         row = (
             f"  {text.fit(group.title, 26):<26}{group.calls:>4}"
-            f"{text.count(group.instructions):>15}{share:>7.0%}{ratio:>12}   "
+            f"{count(group.instructions):>15}{share:>7.0%}{ratio:>12}   "
         )
         yield Text(row + text.bar(share, text.WIDTH - len(row)))
     if rest := groups[_OPS:]:
         counted = sum(group.instructions for group in rest)
         calls = sum(group.calls for group in rest)
-        yield Text(f"  {'others':<26}{calls:>4}{text.count(counted):>15}{counted / whole:>7.0%}")
+        yield Text(f"  {'others':<26}{calls:>4}{count(counted):>15}{counted / whole:>7.0%}")

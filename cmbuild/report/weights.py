@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cmbuild.report.text import entry
-from cmbuild.results import Weights
+from cmbuild.results import WeightsResult
 
 
-def weights_lines(weights: Weights) -> Iterator[Text]:
+def weights_lines(weights: WeightsResult) -> Iterator[Text]:
     """`weights   trained: …`; for random ones what that means, and what to do."""
     if weights.is_random:
         yield Text("  ! WEIGHTS ARE RANDOM: the outputs are right, and mean nothing", "yellow")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.pipeline.events import Outcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, StepDocument
 from cmbuild.report.screen import shown
 from cmbuild.report.text import entry
@@ -48,7 +48,7 @@ class WestReport:
         lines.append(Text(entry("image", str(shown(self.image)))))
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[Outcome]) -> WestDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> WestDocument:
         artifacts = {"image": str(self.image)}
         if self.log is not None:
             artifacts["log"] = str(self.log)

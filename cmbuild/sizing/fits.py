@@ -15,11 +15,11 @@ from cmbuild.boards.registry import board_folders, find_board
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
-from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
-from cmbuild.pipeline.stages.export import Export, slug
-from cmbuild.pipeline.stages.library import Library
-from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.export import ExportStage, slug
+from cmbuild.pipeline.stages.library import LibraryStage
+from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.sizing.archive import Archive
 from cmbuild.sizing.estimate import ASSUMED, Basis, CodeSize, Need, ProgramSize, code_size, need
 from cmbuild.toolchain import tools
@@ -103,13 +103,13 @@ def boards_with_memory(names: Sequence[str]) -> list[Board]:
 class Fits:
     """Answers for models and boards; remembers what several have in common."""
 
-    def __init__(self, road: Road) -> None:
-        self._road = road
-        self._session = road.session
-        # Exports of a road that are due are made together; these are to be looked at only.
-        self._looking = Road(road.session)
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._session = pipeline.session
+        # Exports of a pipeline that are due are made together; these are to be looked at only.
+        self._looking = Pipeline(pipeline.session)
         self._programs: dict[tuple[str, Isa], ProgramSize | None] = {}
-        self._libraries: dict[tuple[Isa, str], list[Library]] = {}
+        self._libraries: dict[tuple[Isa, str], list[LibraryStage]] = {}
         self._archives: dict[Path, Archive] = {}
 
     def cell(self, request: BuildRequest) -> Cell:
@@ -128,18 +128,18 @@ class Fits:
         code = self._code(runner.board, runner.library, program)
         return Cell(request.model, runner.board, need(runner.board, program, code))
 
-    def missing(self, requests: Iterable[BuildRequest]) -> list[Export]:
+    def missing(self, requests: Iterable[BuildRequest]) -> list[ExportStage]:
         """Exports that would give a program to each model without one."""
-        found: dict[str, Export] = {}
+        found: dict[str, ExportStage] = {}
         for request in requests:
             if request.model in found:
                 continue
             runner = self._looking.runner(request)
             if self._with_program(runner.plan, request) is None:
-                found[request.model] = self._road.export(request, runner.board.cpu)
+                found[request.model] = self._pipeline.export(request, runner.board.cpu)
         return list(found.values())
 
-    def _with_program(self, plan: Plan, request: BuildRequest) -> Plan | None:
+    def _with_program(self, plan: PlanStage, request: BuildRequest) -> PlanStage | None:
         """The plan, perhaps of a program that was exported for another core: what of a program
         depends on its target is not in a plan.
         """
@@ -149,10 +149,10 @@ class Fits:
         for export in (plan.source.export, *others):
             if self._session.is_made(export):
                 folder, source = plan.entry.folder.parent, replace(plan.source, export=export)
-                return Plan(source, plan.board, plan.isa, folder)
+                return PlanStage(source, plan.board, plan.isa, folder)
         return None
 
-    def _size(self, plan: Plan) -> ProgramSize:
+    def _size(self, plan: PlanStage) -> ProgramSize:
         file = self._cached(program=plan.fingerprint)
         size = _read(_SIZE, file)
         if size is None:
@@ -164,7 +164,7 @@ class Fits:
             write(file, _SIZE.dump_json(size).decode())
         return size
 
-    def _code(self, board: Board, library: Library, program: ProgramSize) -> CodeSize:
+    def _code(self, board: Board, library: LibraryStage, program: ProgramSize) -> CodeSize:
         if self._session.is_made(library):
             return code_size(board, program, self._linked(library), Basis.LIBRARY)
         for other in self._others(library):
@@ -172,7 +172,7 @@ class Fits:
                 return code_size(board, program, self._linked(other), Basis.RELATED)
         return ASSUMED
 
-    def _others(self, library: Library) -> list[Library]:
+    def _others(self, library: LibraryStage) -> list[LibraryStage]:
         """Libraries for other cores with the same instruction set."""
         isa, toolchain = library.target.isa, library.toolchain_name
         if (isa, toolchain) not in self._libraries:
@@ -181,7 +181,7 @@ class Fits:
             self._libraries[isa, toolchain] = found
         return self._libraries[isa, toolchain]
 
-    def _linked(self, library: Library) -> list[Archive]:
+    def _linked(self, library: LibraryStage) -> list[Archive]:
         """The archives that an image is linked from."""
         files = (library.archive, *self._system_libraries(library))
         for file in files:
@@ -189,7 +189,7 @@ class Fits:
                 self._archives[file] = Archive(file)
         return [self._archives[file] for file in files]
 
-    def _system_libraries(self, library: Library) -> tuple[Path, ...]:
+    def _system_libraries(self, library: LibraryStage) -> tuple[Path, ...]:
         """The C library's and the compiler's own; a toolchain without them has all in ours."""
         toolchain, target = library.toolchain, library.target
         if toolchain.name != "gcc":

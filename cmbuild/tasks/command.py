@@ -18,7 +18,7 @@ from doit.cmdparse import CmdParseError
 from doit.exceptions import InvalidCommand
 
 from cmbuild.errors import ExitCode, UnknownName, UsageError
-from cmbuild.pipeline.stages.stage import Kind
+from cmbuild.pipeline.stages.stage import StageKind
 from cmbuild.report.choice import reporter
 
 _REFUSED = 3
@@ -49,7 +49,7 @@ class _Refusing:
 
 
 def _unknown(task: str) -> UnknownName:
-    return UnknownName(kind="task", name=task, known=[kind.label for kind in Kind])
+    return UnknownName(kind="task", name=task, known=[kind.label for kind in StageKind])
 
 
 class Run(_Refusing, DoitRun):  # type: ignore[misc]

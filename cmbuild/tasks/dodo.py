@@ -10,7 +10,7 @@ from doit import doit_cmd
 
 from cmbuild import paths
 from cmbuild.errors import CmbuildError
-from cmbuild.pipeline.pipeline import Road, build_folder
+from cmbuild.pipeline.pipeline import Pipeline, build_folder
 from cmbuild.pipeline.session import Session, explain
 from cmbuild.report.choice import reporter
 from cmbuild.tasks.graph import refusals, tasks
@@ -19,7 +19,7 @@ from cmcompiler.errors import CompilerError
 
 
 def task_cmbuild() -> Iterator[dict[str, Any]]:
-    """The road of every model=… on every board=…; what fails at once ends the process."""
+    """The pipeline of every model=… on every board=…; what fails at once ends the process."""
     variables: Mapping[str, str] = doit_cmd._CMDLINE_VARS or {}
     session = Session(reporter(flag(variables, "json"), flag(variables, "verbose")), _logs())
     try:
@@ -30,10 +30,10 @@ def task_cmbuild() -> Iterator[dict[str, Any]]:
         return _end(session, error)
     session.logs = build_folder(asked[0]) / "logs" if len(asked) == 1 else _logs()
     try:
-        road = Road(session)
-        runs = [road.simulate(request) for request in asked]
+        pipeline = Pipeline(session)
+        runs = [pipeline.simulate(request) for request in asked]
         flashes = [
-            run.flash or road.flash(run.runner, request)
+            run.flash or pipeline.flash(run.runner, request)
             for run, request in zip(runs, asked, strict=True)
         ]
         return tasks(session, [*runs, *flashes], list(map(build_folder, asked)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from doit.exceptions import UnmetDependency
 
-from cmbuild.pipeline.events import Outcome, State
+from cmbuild.pipeline.events import StepOutcome, StepState
 from cmbuild.tasks.graph import closure, name_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doit.task import Task
 
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.stage import Kind, Stage
+    from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 
 class TaskEvents:
@@ -30,7 +30,7 @@ class TaskEvents:
     def __init__(self, outstream: object, options: Mapping[str, object]) -> None:
         self._session: Session | None = None
         self._started: dict[str, float] = {}
-        self._kinds: Counter[Kind] = Counter()
+        self._kinds: Counter[StageKind] = Counter()
 
     def initialize(self, tasks: Mapping[str, Task], selected_tasks: Iterable[str]) -> None:
         stages = []
@@ -57,19 +57,19 @@ class TaskEvents:
             self._session.reporter.started(stage.step)
 
     def add_success(self, task: Task) -> None:
-        self._ended(task, State.DONE)
+        self._ended(task, StepState.DONE)
 
     def add_failure(self, task: Task, fail: BaseFail) -> None:
         if isinstance(fail, UnmetDependency):
-            self._ended(task, State.SKIPPED)
+            self._ended(task, StepState.SKIPPED)
             return
         stage, session = _stage(task), self._session
         if session is not None and session.failure is None and stage not in session.failures:
             session.attempt(lambda: _raise(fail), stage)
-        self._ended(task, State.FAILED)
+        self._ended(task, StepState.FAILED)
 
     def skip_uptodate(self, task: Task) -> None:
-        self._ended(task, State.CACHED)
+        self._ended(task, StepState.CACHED)
 
     def skip_ignore(self, task: Task) -> None:
         pass
@@ -92,7 +92,7 @@ class TaskEvents:
                 self._session.attempt(partial(_reraise, unforeseen))
             raise SystemExit(int(self._session.finish()))
 
-    def _ended(self, task: Task, state: State) -> None:
+    def _ended(self, task: Task, state: StepState) -> None:
         stage = _stage(task)
         if stage is None or self._session is None:
             return
@@ -105,11 +105,11 @@ class TaskEvents:
             text = stage.summary()
 
         # Among several of its kind, a stage is known by its subject.
-        if state in (State.DONE, State.CACHED) and self._kinds[stage.kind] == 1:
+        if state in (StepState.DONE, StepState.CACHED) and self._kinds[stage.kind] == 1:
             self._session.attempt(summarize, stage)
-        failure = self._session.failures.get(stage) if state is State.FAILED else None
+        failure = self._session.failures.get(stage) if state is StepState.FAILED else None
         reason = None if failure is None else failure.message
-        self._session.reporter.ended(Outcome(stage.step, state, text, seconds, reason))
+        self._session.reporter.ended(StepOutcome(stage.step, state, text, seconds, reason))
 
 
 def _stage(task: Task) -> Stage | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from doit.exceptions import TaskFailed
 
 from cmbuild.errors import UsageError
-from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +33,11 @@ class NotInRuns(UsageError):
 
 
 _VERBS = {
-    Kind.HARNESS: "cmbuild conformance",
-    Kind.PACKAGE: "cmbuild package",
-    Kind.WORKSPACE: "cmbuild zephyr init",
-    Kind.APP: "cmbuild zephyr build",
-    Kind.TESTS: "cmbuild conformance",
+    StageKind.HARNESS: "cmbuild conformance",
+    StageKind.PACKAGE: "cmbuild package",
+    StageKind.WORKSPACE: "cmbuild zephyr init",
+    StageKind.APP: "cmbuild zephyr build",
+    StageKind.TESTS: "cmbuild conformance",
 }
 """What performs the kinds of stages that no run has."""
 
@@ -62,7 +62,7 @@ def _tasks(
 ) -> Iterator[dict[str, Any]]:
     yield _task(session, partial(session.begin, build_folders)) | {"basename": BEGIN}
     there = {stage.kind for stage in stages}
-    for kind in Kind:
+    for kind in StageKind:
         if kind in _VERBS and kind not in there:
             yield _refusal(session, kind, _not_in_runs(kind))
         else:
@@ -81,7 +81,7 @@ def _tasks(
 
 def refusals(session: Session, error: CmbuildError) -> Iterator[dict[str, Any]]:
     """A task of each kind that can be listed, and fails when it is run."""
-    for kind in Kind:
+    for kind in StageKind:
         yield _refusal(session, kind, _not_in_runs(kind) if kind in _VERBS else error)
 
 
@@ -101,15 +101,15 @@ def closure(stages: Sequence[Stage]) -> list[Stage]:
             ahead += stage.after
         elif known is not stage:
             raise SameName(name=stage.name)
-    order = list(Kind)
+    order = list(StageKind)
     return sorted(found.values(), key=lambda stage: (order.index(stage.kind), stage.name))
 
 
-def _not_in_runs(kind: Kind) -> CmbuildError:
+def _not_in_runs(kind: StageKind) -> CmbuildError:
     return NotInRuns(task=kind.label, verb=_VERBS[kind])
 
 
-def _refusal(session: Session, kind: Kind, error: CmbuildError) -> dict[str, Any]:
+def _refusal(session: Session, kind: StageKind, error: CmbuildError) -> dict[str, Any]:
     return _task(session, partial(_refuse, error)) | {
         "basename": kind.label,
         "doc": kind.value,

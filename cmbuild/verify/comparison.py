@@ -15,7 +15,7 @@ from cmcompiler.frontend.weights import Origin
 from cmcompiler.plan.abi import REF_CONSTANT
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.stages.reference import Reference
+    from cmbuild.pipeline.stages.reference import ReferenceStage
     from cmcompiler.plan.record import PlaceRecord, PortRecord, TensorRecord
 
 Array = npt.NDArray[Any]
@@ -27,7 +27,7 @@ BEST = 5
 class Comparison:
     """The outputs of an image on the samples of a reference, output by output, bit by bit."""
 
-    def __init__(self, reference: Reference) -> None:
+    def __init__(self, reference: ReferenceStage) -> None:
         self._reference = reference
         self._plan = reference.plan.record
         self._source = reference.plan.source

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmbuild.errors import UsageError
-from cmbuild.report.text import plural, shape
+from cmbuild.text import plural, shape
 from cmbuild.verify.torch_file import read_tensor
 from cmcompiler.arrays import read_arrays
 from cmcompiler.frontend.vectors import Samples

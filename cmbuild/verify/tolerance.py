@@ -61,7 +61,7 @@ def count(found: Sequence[Array], reference: Sequence[Array], exact: Sequence[bo
     return sum(map(mismatches, found, reference, exact))
 
 
-class Step(Protocol):
+class Located(Protocol):
     """A kernel call, as a plan or its record has it."""
 
     @property
@@ -71,6 +71,6 @@ class Step(Protocol):
     def source(self) -> str: ...
 
 
-def describe(index: int, step: Step, wrong: int, size: int) -> str:
+def describe(index: int, step: Located, wrong: int, size: int) -> str:
     """Where a result differs: `op 3, conv2d 3×3 (…conv2d.out #3): 5 of 100 elements`."""
     return f"op {index}, {step.title} ({step.source}): {wrong:,} of {size:,} elements"

@@ -15,7 +15,7 @@ from cmbuild.files import copy
 from cmbuild.launchers.console import records
 from cmbuild.pipeline.request import ApplicationRequest
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.report.zephyr import WestReport
 from cmbuild.zephyr.workspace import (
     MANIFEST,
@@ -62,7 +62,7 @@ class WrongEnd(Failed):
 class WorkspaceStage(RepeatedStage):
     """A new workspace, in a folder of the user's; the entry holds what west has printed."""
 
-    kind = Kind.WORKSPACE
+    kind = StageKind.WORKSPACE
     verb = "made"
 
     def __init__(self, folder: Path, session: Session, build: Path) -> None:
@@ -106,12 +106,12 @@ class WorkspaceStage(RepeatedStage):
         )
 
 
-class Application(RepeatedStage):
+class ApplicationStage(RepeatedStage):
     """A sample or any other application, built by Zephyr's build system, which knows itself what is
     up to date.
     """
 
-    kind = Kind.APP
+    kind = StageKind.APP
     verb = "built"
 
     def __init__(self, request: ApplicationRequest, session: Session) -> None:
@@ -188,7 +188,7 @@ class Application(RepeatedStage):
 class _Later(RepeatedStage):
     """What is done with an application once it is built."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: ApplicationStage) -> None:
         self.name = application.name
         self.subject = application.subject
         self.after = (application,)
@@ -199,10 +199,10 @@ class _Later(RepeatedStage):
         return Entry(self._application.request.folder / self.kind.label)
 
 
-class Emulate(_Later):
+class EmulateStage(_Later):
     """A run in the simulator that Zephyr knows for the board, until the image says how it ended."""
 
-    kind = Kind.SIMULATE
+    kind = StageKind.SIMULATE
     verb = "ran"
 
     def check(self) -> None:
@@ -256,10 +256,10 @@ class Emulate(_Later):
             raise WrongEnd(subject=self.subject, status=ends[-1], log=log)
 
 
-class Program(_Later):
+class WestFlashStage(_Later):
     """An application put onto a real board, by the board's runner in Zephyr."""
 
-    kind = Kind.FLASH
+    kind = StageKind.FLASH
     verb = "flashed"
 
     def make(self, folder: Path) -> None:

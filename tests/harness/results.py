@@ -6,16 +6,16 @@ from pathlib import Path
 
 from cmbuild.results import (
     Accuracy,
-    Flash,
+    FlashUse,
     Instructions,
     OpCount,
-    Output,
-    Port,
-    Ram,
+    OutputResult,
+    PortResult,
+    RamUse,
     RunResult,
     Score,
     Verification,
-    Weights,
+    WeightsResult,
 )
 
 MV2 = RunResult(
@@ -27,10 +27,12 @@ MV2 = RunResult(
     launcher="qemu",
     machine="QEMU mps3-an547",
     verification=Verification("exact", samples=2, failed=0, mismatches=0),
-    weights=Weights("random", "pretrained ones could not be had: no network"),
-    inputs=(Port("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3),),
+    weights=WeightsResult("random", "pretrained ones could not be had: no network"),
+    inputs=(PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3),),
     outputs=(
-        Output(Port("y", "float32", (1, 1000), "contiguous", None, None), Path("y/output_0.npy")),
+        OutputResult(
+            PortResult("y", "float32", (1, 1000), "contiguous", None, None), Path("y/output_0.npy")
+        ),
     ),
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
     accuracy=Accuracy(98, 100),
@@ -45,8 +47,8 @@ MV2 = RunResult(
         ),
     ),
     macs=300_774_272,
-    flash=Flash(weights=3_659_104, code=28_570, capacity=8 << 20),
-    ram=Ram(arena=1_509_744, static=612, stack=1_944, capacity=4 << 20),
+    flash=FlashUse(weights=3_659_104, code=28_570, capacity=8 << 20),
+    ram=RamUse(arena=1_509_744, static=612, stack=1_944, capacity=4 << 20),
     folder=Path("build/mv2/corstone300"),
     artifacts={"image": Path("build/mv2/corstone300/runner/runner.elf")},
 )

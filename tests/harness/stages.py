@@ -8,33 +8,33 @@ from pathlib import Path
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError
-from cmbuild.pipeline.events import Outcome, Report, Step
-from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.pipeline.events import Report, StepOutcome, WorkStep
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 
 class Memory:
     """A reporter that keeps every event."""
 
     def __init__(self) -> None:
-        self.begun: tuple[Step, ...] = ()
+        self.begun: tuple[WorkStep, ...] = ()
         self.running: list[str] = []
         self.progressed: list[tuple[str, str]] = []
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[StepOutcome] = []
         self.notes: list[str] = []
         self.commands: list[str] = []
         self.reports: list[Report] = []
         self.errors: list[CmbuildError] = []
 
-    def begin(self, steps: Sequence[Step]) -> None:
+    def begin(self, steps: Sequence[WorkStep]) -> None:
         self.begun = tuple(steps)
 
-    def started(self, step: Step) -> None:
+    def started(self, step: WorkStep) -> None:
         self.running.append(step.kind)
 
-    def progress(self, step: Step, text: str) -> None:
+    def progress(self, step: WorkStep, text: str) -> None:
         self.progressed.append((step.subject, text))
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: StepOutcome) -> None:
         self.outcomes.append(outcome)
 
     def note(self, text: str) -> None:
@@ -59,7 +59,7 @@ class CountingStage(Stage):
     verb = "made"
 
     def __init__(
-        self, kind: Kind, folder: Path, source: Path, after: tuple[CountingStage, ...] = ()
+        self, kind: StageKind, folder: Path, source: Path, after: tuple[CountingStage, ...] = ()
     ) -> None:
         self.kind = kind  # type: ignore[misc]
         self.name = folder.name

@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.simulate import Simulate
+    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 EPILOG = """\b
 Examples:
@@ -74,10 +74,10 @@ def command(
     chosen += [f"--executor {executor}"] if executor != "static" else []
     told = " ".join(["cmbuild bench", *chosen])
 
-    def stages(road: Road) -> list[Simulate]:
-        return [road.simulate(request) for request in requests]
+    def stages(pipeline: Pipeline) -> list[SimulateStage]:
+        return [pipeline.simulate(request) for request in requests]
 
-    def conclude(session: Session, runs: Sequence[Simulate]) -> None:
+    def conclude(session: Session, runs: Sequence[SimulateStage]) -> None:
         cells = [matrix.cell(session, run) for run in runs]
         session.reports = [BenchReport(cells)]
         if csv_file is not None:

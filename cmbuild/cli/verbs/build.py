@@ -10,9 +10,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.runner import Runner
+    from cmbuild.pipeline.stages.runner import RunnerStage
 
 EPILOG = """\b
 Examples:
@@ -35,10 +35,10 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     request = BuildRequest(**chosen)
     folder = build_folder(request)
 
-    def stages(road: Road) -> list[Runner]:
-        return [road.runner(request)]
+    def stages(pipeline: Pipeline) -> list[RunnerStage]:
+        return [pipeline.runner(request)]
 
-    def conclude(session: Session, runners: Sequence[Runner]) -> None:
+    def conclude(session: Session, runners: Sequence[RunnerStage]) -> None:
         session.reports += [runner.report() for runner in runners]
 
     return work(

@@ -11,8 +11,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.conformance.stages import Tests
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.conformance.stages import ConformanceStage
+    from cmbuild.pipeline.pipeline import Pipeline
 
 EPILOG = """\b
 Examples:
@@ -88,8 +88,8 @@ def command(
         build_dir=build_dir,
     )
 
-    def stages(road: Road) -> list[Tests]:
-        return [road.tests(request)]
+    def stages(pipeline: Pipeline) -> list[ConformanceStage]:
+        return [pipeline.tests(request)]
 
     folder = request.folder
     return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=1)

@@ -10,8 +10,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
-    from cmbuild.pipeline.stages.simulate import Simulate
+    from cmbuild.pipeline.pipeline import Pipeline
+    from cmbuild.pipeline.stages.simulate import SimulateStage
     from cmbuild.pipeline.stages.stage import Stage
 
 EPILOG = """\b
@@ -82,10 +82,10 @@ def command(
         probe(board, folder, request.flash_method, way, port)  # if there is none, tell at once
     else:
         place = launcher_with_server(board, launcher)
-    runs: list[Simulate] = []
+    runs: list[SimulateStage] = []
 
-    def stages(road: Road) -> Sequence[Stage]:
-        runs.append(road.simulate(request))
+    def stages(pipeline: Pipeline) -> Sequence[Stage]:
+        runs.append(pipeline.simulate(request))
         return [runs[0].runner, runs[0].reference]
 
     def start() -> None:

@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.export import Export
+    from cmbuild.pipeline.stages.export import ExportStage
 
 EPILOG = """\b
 Examples:
@@ -52,10 +52,10 @@ def command(
 
     requests = [ModelRequest(model=model, **chosen) for model in models]
 
-    def stages(road: Road) -> list[Export]:
-        return [road.export(request, target) for request in requests]
+    def stages(pipeline: Pipeline) -> list[ExportStage]:
+        return [pipeline.export(request, target) for request in requests]
 
-    def conclude(session: Session, exports: Sequence[Export]) -> None:
+    def conclude(session: Session, exports: Sequence[ExportStage]) -> None:
         session.reports += [export.report(output_dir) for export in exports]
 
     logs = paths.cache() / "logs"

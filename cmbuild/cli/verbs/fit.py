@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.export import Export
+    from cmbuild.pipeline.stages.export import ExportStage
 
 EPILOG = """\b
 Examples:
@@ -64,11 +64,11 @@ def command(
     ]
     fits: list[Fits] = []
 
-    def exports(road: Road) -> Sequence[Export]:
-        fits.append(Fits(road))
+    def exports(pipeline: Pipeline) -> Sequence[ExportStage]:
+        fits.append(Fits(pipeline))
         return fits[0].missing(requests) if export else ()
 
-    def conclude(session: Session, _: Sequence[Export]) -> None:
+    def conclude(session: Session, _: Sequence[ExportStage]) -> None:
         cells = [fits[0].cell(request) for request in requests]
         if any(cell.need is not None for cell in cells):
             session.reports.append(FitReport(cells))

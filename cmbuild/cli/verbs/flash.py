@@ -9,8 +9,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
-    from cmbuild.pipeline.stages.flash import Flash
+    from cmbuild.pipeline.pipeline import Pipeline
+    from cmbuild.pipeline.stages.flash import FlashStage
 
 EPILOG = """\b
 Examples:
@@ -50,7 +50,7 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     request = FlashRequest(**chosen)
     folder = build_folder(request)
 
-    def stages(road: Road) -> list[Flash]:
-        return [road.flash(road.runner(request), request)]
+    def stages(pipeline: Pipeline) -> list[FlashStage]:
+        return [pipeline.flash(pipeline.runner(request), request)]
 
     return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=jobs)

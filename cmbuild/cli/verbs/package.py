@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.package import Package
+    from cmbuild.pipeline.stages.package import PackageStage
 
 EPILOG = """\b
 Examples:
@@ -74,10 +74,10 @@ def command(as_json: bool, verbose: bool, inputs: tuple[Path, ...], **chosen: An
     request = PackageRequest(inputs=inputs, **chosen)
     folder = package_folder(request)
 
-    def stages(road: Road) -> list[Package]:
-        return [road.package(request)]
+    def stages(pipeline: Pipeline) -> list[PackageStage]:
+        return [pipeline.package(request)]
 
-    def conclude(session: Session, packages: Sequence[Package]) -> None:
+    def conclude(session: Session, packages: Sequence[PackageStage]) -> None:
         session.reports += [package_report(each, request.output_dir) for each in packages]
 
     return work(

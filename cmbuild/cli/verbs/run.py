@@ -10,8 +10,8 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
-    from cmbuild.pipeline.stages.simulate import Simulate
+    from cmbuild.pipeline.pipeline import Pipeline
+    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 EPILOG = """\b
 Examples:
@@ -74,7 +74,7 @@ def command(
     request = RunRequest(inputs=inputs, **chosen)
     folder = build_folder(request)
 
-    def stages(road: Road) -> list[Simulate]:
-        return [road.simulate(request)]
+    def stages(pipeline: Pipeline) -> list[SimulateStage]:
+        return [pipeline.simulate(request)]
 
     return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=jobs)

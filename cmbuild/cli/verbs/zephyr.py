@@ -11,9 +11,9 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Road
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.stages.stage import Stage
-    from cmbuild.zephyr.stages import Application
+    from cmbuild.zephyr.stages import ApplicationStage
 
 EPILOG = """\b
 Examples:
@@ -61,8 +61,8 @@ def init(workspace: Path, build_dir: Path, as_json: bool, verbose: bool) -> int:
     """Make WORKSPACE with the release of Zephyr that the samples are for; takes some gigabytes."""
     from cmbuild.cli.work import work
 
-    def stages(road: Road) -> list[Stage]:
-        return [road.workspace(workspace, build_dir)]
+    def stages(pipeline: Pipeline) -> list[Stage]:
+        return [pipeline.workspace(workspace, build_dir)]
 
     logs = build_dir.absolute() / "zephyr" / "logs"
     return work(stages, [], logs=logs, json=as_json, verbose=verbose, jobs=1)
@@ -79,30 +79,30 @@ def build(as_json: bool, verbose: bool, **chosen: Any) -> int:
 @_application
 def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Build SAMPLE and run it in the simulator that Zephyr knows for the board, until it ends."""
-    from cmbuild.zephyr.stages import Emulate
+    from cmbuild.zephyr.stages import EmulateStage
 
-    return _west(Emulate, as_json, verbose, chosen)
+    return _west(EmulateStage, as_json, verbose, chosen)
 
 
 @command.command("flash", short_help="Build and put onto a real board.")
 @_application
 def flash(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Build SAMPLE and put it onto a real board, by Zephyr's runner for it."""
-    from cmbuild.zephyr.stages import Program
+    from cmbuild.zephyr.stages import WestFlashStage
 
-    return _west(Program, as_json, verbose, chosen)
+    return _west(WestFlashStage, as_json, verbose, chosen)
 
 
 def _west(
-    goal: Callable[[Application], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
+    goal: Callable[[ApplicationStage], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
 ) -> int:
     from cmbuild.cli.work import work
     from cmbuild.pipeline.request import ApplicationRequest
 
     request = ApplicationRequest(**chosen)
 
-    def stages(road: Road) -> Sequence[Stage]:
-        return [goal(road.application(request))]
+    def stages(pipeline: Pipeline) -> Sequence[Stage]:
+        return [goal(pipeline.application(request))]
 
     return work(
         stages,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from cmbuild.cache.store import Entry
 from cmbuild.executorch.checkout import Checkout, inspect, installed
-from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 
 
-class CheckoutCheck(RepeatedStage):
+class CheckoutStage(RepeatedStage):
     """Done each time: people change their checkouts."""
 
-    kind = Kind.CHECKOUT
+    kind = StageKind.CHECKOUT
     verb = "checked"
 
     def __init__(self, root: Path, cmsis_nn: Path | None, name: str, folder: Path) -> None:

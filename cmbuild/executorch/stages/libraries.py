@@ -14,12 +14,12 @@ from cmbuild.executorch.building import Parts
 from cmbuild.executorch.checkout import Checkout
 from cmbuild.executorch.families import PRIMITIVE, Family, assign
 from cmbuild.executorch.runtime import Runtime
-from cmbuild.executorch.stages.checkout import CheckoutCheck
-from cmbuild.executorch.stages.plan import ExecutorchProgram
+from cmbuild.executorch.stages.checkout import CheckoutStage
+from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.library import Library, toolchain_parts
-from cmbuild.pipeline.stages.stage import Kind, Stage
-from cmbuild.report.text import plural
+from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
+from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.text import plural
 
 # What of a checkout is compiled, or says how.
 _SOURCES = (
@@ -37,14 +37,14 @@ _SOURCES = (
 )
 
 
-class Operators(Stage):
+class OperatorStage(Stage):
     """The registration, in the build folder of model and board."""
 
-    kind = Kind.OPERATORS
+    kind = StageKind.OPERATORS
     verb = "generated"
 
     def __init__(
-        self, plan: ExecutorchProgram, check: CheckoutCheck, session: Session, folder: Path
+        self, plan: ExecutorchPlanStage, check: CheckoutStage, session: Session, folder: Path
     ) -> None:
         self.name = plan.name
         self.subject = f"registration for {plan.source.name}"
@@ -105,14 +105,14 @@ class Operators(Stage):
         return f"{plural(len(self.names), 'operator')} of {self._plan.source.name}"
 
 
-class ExecutorchLibraries(Stage):
+class ExecutorchLibraryStage(Stage):
     """The libraries for a core, for all programs with the same needs; in the cache of the user."""
 
-    kind = Kind.UPSTREAM
+    kind = StageKind.UPSTREAM
     verb = "built"
     shared = True
 
-    def __init__(self, operators: Operators, library: Library, folder: Path) -> None:
+    def __init__(self, operators: OperatorStage, library: LibraryStage, folder: Path) -> None:
         """
         Args:
             library: our own, with the same core and toolchain.

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 
 from cmbuild.cache.fingerprint import Value
-from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.toolchain.cmake import check_sizes
 
 
-class ExecutorchProgram(Plan):
+class ExecutorchPlanStage(PlanStage):
     """A program with the tables that ExecuTorch's runtime is run by."""
 
     verb = "read"

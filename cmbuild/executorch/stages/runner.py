@@ -13,16 +13,16 @@ from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.executorch.runtime import Pools
-from cmbuild.executorch.stages.libraries import ExecutorchLibraries
-from cmbuild.executorch.stages.plan import ExecutorchProgram
+from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage
+from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Interface, Request, execute, time_limit
 from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.library import Library
-from cmbuild.pipeline.stages.runner import SOURCES, Runner
-from cmbuild.pipeline.stages.stage import Kind, Stage
-from cmbuild.report.text import size
+from cmbuild.pipeline.stages.library import LibraryStage
+from cmbuild.pipeline.stages.runner import SOURCES, RunnerStage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.text import size
 
 _RECORD = "pools.json"
 
@@ -36,18 +36,18 @@ class PoolsRecord(BaseModel):
     temporary: int
 
 
-class ExecutorchRunner(Runner):
+class ExecutorchRunnerStage(RunnerStage):
     """The image that loads a program; or, without pools, the one of the dry run."""
 
     def __init__(
         self,
-        plan: ExecutorchProgram,
-        library: Library,
+        plan: ExecutorchPlanStage,
+        library: LibraryStage,
         board: Board,
         folder: Path,
         *,
-        libraries: ExecutorchLibraries,
-        pools: PoolSizes | None = None,
+        libraries: ExecutorchLibraryStage,
+        pools: PoolStage | None = None,
     ) -> None:
         super().__init__(plan, library, board, folder)
         self.executor = "executorch"
@@ -74,14 +74,14 @@ class ExecutorchRunner(Runner):
         return self._libraries.runtime.cmake(self._libraries.operators.sources, pools)
 
 
-class PoolSizes(Stage):
+class PoolStage(Stage):
     """How large the pools must be: found by one inference in all the memory that there is."""
 
-    kind = Kind.POOLS
+    kind = StageKind.POOLS
     verb = "measured"
 
     def __init__(
-        self, dry: ExecutorchRunner, launcher: str | None, session: Session, folder: Path
+        self, dry: ExecutorchRunnerStage, launcher: str | None, session: Session, folder: Path
     ) -> None:
         """
         Args:

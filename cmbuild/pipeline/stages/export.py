@@ -17,7 +17,7 @@ from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError, compiler_failure
 from cmbuild.files import copy
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.report.export import ExportReport
 from cmcompiler.errors import Kind as ErrorKind
 from cmcompiler.frontend.job import (
@@ -42,10 +42,10 @@ def slug(model: str) -> str:
     return re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem)
 
 
-class Export(Stage):
+class ExportStage(Stage):
     """One export, shared by all boards with its target; in the cache of the user."""
 
-    kind = Kind.EXPORT
+    kind = StageKind.EXPORT
     verb = "exported"
     shared = True
 
@@ -116,15 +116,15 @@ class Batch:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._stages: list[Export] = []
+        self._stages: list[ExportStage] = []
         self._outcomes: dict[str, Path | CmbuildError] = {}
         self._lock = threading.Lock()
         self._staging: TemporaryDirectory[str] | None = None
 
-    def add(self, stage: Export) -> None:
+    def add(self, stage: ExportStage) -> None:
         self._stages.append(stage)
 
-    def export(self, stage: Export, folder: Path) -> None:
+    def export(self, stage: ExportStage, folder: Path) -> None:
         """Fills a folder with the export of a stage; on the first call exports all that are due.
 
         Raises:
@@ -140,10 +140,10 @@ class Batch:
         for file in outcome.iterdir():
             shutil.move(file, folder)
 
-    def _is_due(self, stage: Export) -> bool:
+    def _is_due(self, stage: ExportStage) -> bool:
         return stage.name not in self._outcomes and not self._session.is_made(stage)
 
-    def _run(self, due: list[Export], folder: Path) -> dict[str, Path | CmbuildError]:
+    def _run(self, due: list[ExportStage], folder: Path) -> dict[str, Path | CmbuildError]:
         self._staging = TemporaryDirectory(prefix=".export-", dir=folder.parent)
         staging = Path(self._staging.name)
         jobs = []

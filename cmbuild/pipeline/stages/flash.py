@@ -14,15 +14,15 @@ from cmbuild.hardware.port import CannotOpen, NoPort, Port, PortLost, SeveralPor
 from cmbuild.launchers.selection import hardware
 from cmbuild.pipeline.request import FlashRequest
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.runner import Runner
-from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.pipeline.stages.runner import RunnerStage
+from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.report.flash import FlashReport
 
 # A board that runs an image says so at once, unless it is busy with another run.
 _LOOK_SECONDS = 3.0
 
 
-class Flash(RepeatedStage):
+class FlashStage(RepeatedStage):
     """Looks each time.
 
     Args:
@@ -32,11 +32,11 @@ class Flash(RepeatedStage):
         report: what was done, once it is done.
     """
 
-    kind = Kind.FLASH
+    kind = StageKind.FLASH
 
     def __init__(
         self,
-        runner: Runner,
+        runner: RunnerStage,
         request: FlashRequest,
         session: Session,
         folder: Path,

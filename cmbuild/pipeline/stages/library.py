@@ -11,7 +11,7 @@ from cmbuild import paths
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.toolchain.cmake import LIBRARY, Builder
 from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.toolchain.toolchains import HOST, Toolchain, find_toolchain
@@ -22,10 +22,10 @@ SOURCES = ("CMakeLists.txt", "cmake", "include", "isa", "kernels", "libc", "runn
 """What of the runtime is in the library, or says how it is built."""
 
 
-class Library(Stage):
+class LibraryStage(Stage):
     """One library for all models and boards with the same CPU; in the cache of the user."""
 
-    kind = Kind.LIBS
+    kind = StageKind.LIBS
     verb = "built"
     shared = True
 

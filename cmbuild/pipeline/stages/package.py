@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from cmbuild import paths
+from cmbuild import paths, text
 from cmbuild.cache.fingerprint import Value, files
 from cmbuild.cache.store import STAMP, Entry
-from cmbuild.pipeline.stages.plan import Plan
-from cmbuild.pipeline.stages.reference import Reference
-from cmbuild.pipeline.stages.stage import Kind, Stage
-from cmbuild.report import text
+from cmbuild.pipeline.stages.plan import PlanStage
+from cmbuild.pipeline.stages.reference import ReferenceStage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.verify.comparison import to_memory
@@ -75,14 +74,14 @@ class Manifest(BaseModel):
     files: dict[str, str]
 
 
-class Package(Stage):
+class PackageStage(Stage):
     """The package, in the build folder of model and core."""
 
-    kind = Kind.PACKAGE
+    kind = StageKind.PACKAGE
     verb = "packed"
 
     def __init__(
-        self, plan: Plan, reference: Reference, target: Target, form: str, folder: Path
+        self, plan: PlanStage, reference: ReferenceStage, target: Target, form: str, folder: Path
     ) -> None:
         """
         Args:

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
+from cmbuild import text
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.pipeline.stages.program import ProgramSource
-from cmbuild.pipeline.stages.stage import Kind, Stage
-from cmbuild.report import text
-from cmbuild.results import Port
+from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.results import PortResult
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord, PortRecord
 
 
-class Plan(Stage):
+class PlanStage(Stage):
     """The plan of a program for an instruction set, in the build folder of model and board."""
 
-    kind = Kind.PLAN
+    kind = StageKind.PLAN
     verb = "planned"
 
     def __init__(self, source: ProgramSource, board: Board | None, isa: Isa, folder: Path) -> None:
@@ -55,11 +55,11 @@ class Plan(Stage):
         return read_record(self.entry.folder)
 
     @property
-    def inputs(self) -> tuple[Port, ...]:
+    def inputs(self) -> tuple[PortResult, ...]:
         return tuple(map(_port, self.record.inputs))
 
     @property
-    def outputs(self) -> tuple[Port, ...]:
+    def outputs(self) -> tuple[PortResult, ...]:
         return tuple(map(_port, self.record.outputs))
 
     def make(self, folder: Path) -> None:
@@ -84,9 +84,9 @@ class Plan(Stage):
         )
 
 
-def _port(port: PortRecord) -> Port:
+def _port(port: PortRecord) -> PortResult:
     scheme = port.quantization
-    return Port(
+    return PortResult(
         port.name,
         port.dtype,
         port.shape,

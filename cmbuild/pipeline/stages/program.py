@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import cmcompiler
 from cmbuild.cache.fingerprint import Value
 from cmbuild.errors import UsageError
-from cmbuild.results import Weights
+from cmbuild.results import WeightsResult
 from cmcompiler.errors import InvalidProgram
 from cmcompiler.extension import Extension
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.stages.export import Export
+    from cmbuild.pipeline.stages.export import ExportStage
     from cmbuild.pipeline.stages.stage import Stage
     from cmcompiler.frontend.job import Record
     from cmcompiler.ir.graph import Graph
@@ -42,7 +42,7 @@ class ProgramSource:
     method: str
     io: str
     file: Path | None = None
-    export: Export | None = None
+    export: ExportStage | None = None
     ops: Extension = field(default_factory=Extension)
 
     @property
@@ -63,10 +63,10 @@ class ProgramSource:
         return None if self.export is None else self.export.record
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> WeightsResult:
         if self.record is None:
-            return Weights("program", f"those in {self.path.name}")
-        return Weights(self.record.weights.source.value, self.record.weights.detail)
+            return WeightsResult("program", f"those in {self.path.name}")
+        return WeightsResult(self.record.weights.source.value, self.record.weights.detail)
 
     def parts(self, *compiler: str) -> dict[str, Value]:
         """What the graph depends on, and what a result of modules of cmcompiler does."""

@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cmbuild import text
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import UsageError
-from cmbuild.pipeline.stages.plan import Plan
-from cmbuild.pipeline.stages.stage import Kind, Stage
-from cmbuild.report import text
+from cmbuild.pipeline.stages.plan import PlanStage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.vectors import Samples
@@ -42,14 +42,14 @@ class Wanted(Protocol):
     def reset(self) -> bool: ...
 
 
-class Reference(Stage):
+class ReferenceStage(Stage):
     """Outputs by the references of all ops; in the cache of the user, as no board changes them."""
 
-    kind = Kind.REFERENCE
+    kind = StageKind.REFERENCE
     verb = "computed"
     shared = True
 
-    def __init__(self, plan: Plan, request: Wanted, folder: Path) -> None:
+    def __init__(self, plan: PlanStage, request: Wanted, folder: Path) -> None:
         """
         Args:
             plan: says what the inputs are like.

@@ -12,11 +12,11 @@ from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.image.elf import Sizes, sizes
 from cmbuild.image.products import PRODUCTS
-from cmbuild.pipeline.stages.library import Library, toolchain_parts
-from cmbuild.pipeline.stages.plan import Plan
-from cmbuild.pipeline.stages.stage import Kind, Stage
+from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
+from cmbuild.pipeline.stages.plan import PlanStage
+from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.report.build import BuildReport
-from cmbuild.results import Flash, Pool, Ram
+from cmbuild.results import FlashUse, PoolUse, RamUse
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
@@ -24,17 +24,17 @@ SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
 """What of the runtime is compiled for each image, or says how it is linked."""
 
 
-class Runner(Stage):
+class RunnerStage(Stage):
     """The image, in the build folder of model and board.
 
     Attributes:
         executor: what runs the program: `static`, `executorch`.
     """
 
-    kind = Kind.RUNNER
+    kind = StageKind.RUNNER
     verb = "linked"
 
-    def __init__(self, plan: Plan, library: Library, board: Board, folder: Path) -> None:
+    def __init__(self, plan: PlanStage, library: LibraryStage, board: Board, folder: Path) -> None:
         self.executor = "static"
         self.name = plan.name
         self.subject = f"{plan.source.name} on {folder.name}"
@@ -74,10 +74,10 @@ class Runner(Stage):
         return sizes(self.image)
 
     @property
-    def flash(self) -> Flash:
-        return Flash(self.sizes.weights, self.sizes.code, self.board.capacity(Memory.FLASH))
+    def flash(self) -> FlashUse:
+        return FlashUse(self.sizes.weights, self.sizes.code, self.board.capacity(Memory.FLASH))
 
-    def ram(self, stack: int | None, pools: tuple[Pool, ...] = ()) -> Ram:
+    def ram(self, stack: int | None, pools: tuple[PoolUse, ...] = ()) -> RamUse:
         """
         Args:
             stack: bytes used, if that is known.
@@ -85,7 +85,7 @@ class Runner(Stage):
         """
         capacity = self.board.capacity(Memory.RAM)
         state = self.plan.record.state_bytes
-        return Ram(self.sizes.arena, self.sizes.static, stack, capacity, state, pools)
+        return RamUse(self.sizes.arena, self.sizes.static, stack, capacity, state, pools)
 
     @property
     def artifacts(self) -> dict[str, Path]:

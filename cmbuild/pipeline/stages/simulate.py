@@ -16,12 +16,12 @@ from cmbuild.launchers.execution import Execution, Interface, Request, execute, 
 from cmbuild.launchers.selection import choose, hardware
 from cmbuild.pipeline.request import RunRequest
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.flash import Flash
-from cmbuild.pipeline.stages.reference import Reference
-from cmbuild.pipeline.stages.runner import Runner
-from cmbuild.pipeline.stages.stage import Kind, RepeatedStage
+from cmbuild.pipeline.stages.flash import FlashStage
+from cmbuild.pipeline.stages.reference import ReferenceStage
+from cmbuild.pipeline.stages.runner import RunnerStage
+from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.report.run import RunReport
-from cmbuild.results import Instructions, OpCount, Output, RunResult
+from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
 
 if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
@@ -42,25 +42,25 @@ class ExecutorchMismatch(Mismatch):
     )
 
 
-class Simulate(RepeatedStage):
+class SimulateStage(RepeatedStage):
     """A run, done each time.
 
     Attributes:
         result: what it showed, once it is done.
     """
 
-    kind = Kind.SIMULATE
+    kind = StageKind.SIMULATE
     verb = "ran"
 
     def __init__(
         self,
-        runner: Runner,
-        reference: Reference,
+        runner: RunnerStage,
+        reference: ReferenceStage,
         request: RunRequest,
         session: Session,
         folder: Path,
         *,
-        flash: Flash | None = None,
+        flash: FlashStage | None = None,
     ) -> None:
         """
         Args:
@@ -214,7 +214,7 @@ class Simulate(RepeatedStage):
             verification=comparison.verification(),
             weights=source.weights,
             inputs=runner.plan.inputs,
-            outputs=tuple(map(Output, runner.plan.outputs, outputs)),
+            outputs=tuple(map(OutputResult, runner.plan.outputs, outputs)),
             best=comparison.best(),
             accuracy=comparison.accuracy(),
             instructions=self._instructions(execution),

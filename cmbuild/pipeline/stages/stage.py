@@ -1,4 +1,4 @@
-"""A stage of the road from a model to a verified run: what its result is made from, and how."""
+"""A stage of the pipeline from a model to a verified run: what its result is made from, and how."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.cache.store import Condition, Entry
-from cmbuild.pipeline.events import Step
+from cmbuild.pipeline.events import WorkStep
 
 
-class Kind(Enum):
+class StageKind(Enum):
     """The stages, in their order; the value is what `doit list` says."""
 
     EXPORT = "model → .pte with the Cortex-M quantizer and passes"
@@ -49,7 +49,7 @@ class Stage(ABC):
         after: the stages whose results it needs.
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[StageKind]
     verb: ClassVar[str]
     """What it has done when it is done, for people: `linked`."""
 
@@ -94,8 +94,8 @@ class Stage(ABC):
         return fingerprint(kind=self.kind, **self.parts())
 
     @property
-    def step(self) -> Step:
-        return Step(self.kind.label, self.subject, self.verb)
+    def step(self) -> WorkStep:
+        return WorkStep(self.kind.label, self.subject, self.verb)
 
 
 class RepeatedStage(Stage):

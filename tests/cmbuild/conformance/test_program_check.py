@@ -17,7 +17,7 @@ from cmbuild.conformance.harness import KernelHarness
 from cmbuild.conformance.program_check import Array, Differs, Trials
 from cmbuild.errors import CmbuildError
 from cmbuild.launchers.selection import choose
-from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.session import Session
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.ir.reference import evaluate
@@ -47,7 +47,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
                 patch.setenv("CMBUILD_CACHE", str(folder / "cache"))
                 patch.setenv("CMBUILD_BOARD_PATH", str(folder / "boards"))
                 session = Session(Memory(), folder / "logs")
-                image = Road(session).kernel_harness(name)
+                image = Pipeline(session).kernel_harness(name)
             session.perform(image.library)
             session.perform(image)
             runs = folder / name

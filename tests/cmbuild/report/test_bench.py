@@ -7,11 +7,11 @@ from dataclasses import replace
 from harness.results import MV2
 
 from cmbuild.benchmark.upstream import measured, measurements
-from cmbuild.report.bench import BenchReport, Cell
+from cmbuild.report.bench import BenchCell, BenchReport
 from cmbuild.report.bench_files import COLUMNS, to_csv, to_markdown
 from cmbuild.results import Instructions, Verification
 
-GOOD = Cell("mv2", "corstone300", "cortex-m55", "mve", "gcc", True, MV2, None)
+GOOD = BenchCell("mv2", "corstone300", "cortex-m55", "mve", "gcc", True, MV2, None)
 LOWER = replace(GOOD, isa="scalar", best=False)
 BEFORE = replace(
     GOOD,

@@ -10,14 +10,14 @@ from harness.results import MV2
 from rich.console import Console
 
 from cmbuild.errors import UnknownName, UsageError
-from cmbuild.pipeline.events import Outcome, Reporter, State, Step
+from cmbuild.pipeline.events import Reporter, StepOutcome, StepState, WorkStep
 from cmbuild.report.json_lines import Json
 from cmbuild.report.lines import Lines
 from cmbuild.report.live import LiveSteps
 from cmbuild.report.run import RunReport
 
-EXPORT = Step("export", "mv2 for cortex-m55", "exported")
-RUNNER = Step("runner", "mv2 on corstone300", "linked")
+EXPORT = WorkStep("export", "mv2 for cortex-m55", "exported")
+RUNNER = WorkStep("runner", "mv2 on corstone300", "linked")
 ERROR = UnknownName(kind="board", name="corstone30", known=["corstone300"])
 ERROR_LINES = "error: unknown board 'corstone30'\n  try: did you mean corstone300?\n"
 
@@ -34,10 +34,10 @@ def play(reporter: Reporter) -> None:
     reporter.started(EXPORT)
     reporter.progress(EXPORT, "quantize")
     reporter.command("python -m cmcompiler")
-    reporter.ended(Outcome(EXPORT, State.CACHED, EXPORT.subject))
+    reporter.ended(StepOutcome(EXPORT, StepState.CACHED, EXPORT.subject))
     reporter.started(RUNNER)
     reporter.note("another build is at work; waiting for it")
-    reporter.ended(Outcome(RUNNER, State.DONE, RUNNER.subject, 0.62))
+    reporter.ended(StepOutcome(RUNNER, StepState.DONE, RUNNER.subject, 0.62))
 
 
 STEPS = """\
@@ -60,7 +60,9 @@ def test_a_failure_that_others_go_on_after_has_its_reason_below(
 ) -> None:
     reporter = Lines(verbose=False)
     reporter.begin((EXPORT, RUNNER))
-    reporter.ended(Outcome(RUNNER, State.FAILED, RUNNER.subject, 0.6, "because of " + "x" * 70))
+    reporter.ended(
+        StepOutcome(RUNNER, StepState.FAILED, RUNNER.subject, 0.6, "because of " + "x" * 70)
+    )
     assert capsys.readouterr().out.splitlines() == [
         "  runner    mv2 on corstone300                  failed",
         "      because of",
@@ -97,13 +99,15 @@ def test_live_shows_what_matters_of_more_steps_than_lines() -> None:
     output = io.StringIO()
     console = Console(file=output, force_terminal=True, width=80, height=8, no_color=True)
     reporter = LiveSteps(False, console)
-    steps = [Step("simulate", f"model {number}", "ran") for number in range(20)]
+    steps = [WorkStep("simulate", f"model {number}", "ran") for number in range(20)]
     reporter.begin(steps)
     for number, step in enumerate(steps[:15]):
         reporter.started(step)
         if number < 14:
-            state, reason = (State.FAILED, "why " * 30) if number == 3 else (State.DONE, None)
-            reporter.ended(Outcome(step, state, step.subject, reason=reason))
+            state, reason = (
+                (StepState.FAILED, "why " * 30) if number == 3 else (StepState.DONE, None)
+            )
+            reporter.ended(StepOutcome(step, state, step.subject, reason=reason))
     reporter.close([], None)
     *_, ended, failed, why, working, _ = output.getvalue().splitlines()
     assert "14 of 20 steps have ended" in ended

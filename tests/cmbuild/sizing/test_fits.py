@@ -8,10 +8,10 @@ import pytest
 
 from cmbuild.boards.registry import find_board
 from cmbuild.errors import CmbuildError, ExitCode
-from cmbuild.pipeline.pipeline import Road
+from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.export import Export
+from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.report.lines import Lines
 from cmbuild.sizing.estimate import ASSUMED, Need, ProgramSize
@@ -76,9 +76,9 @@ def test_a_program_of_any_core_will_do(
     made_for: str | None, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def is_made(self: Session, stage: Stage) -> bool:
-        return isinstance(stage, Export) and stage.job.target == made_for
+        return isinstance(stage, ExportStage) and stage.job.target == made_for
 
     monkeypatch.setattr(Session, "is_made", is_made)
-    fits = Fits(Road(Session(Lines(verbose=False), tmp_path)))
+    fits = Fits(Pipeline(Session(Lines(verbose=False), tmp_path)))
     request = BuildRequest(model="mlp", board="rp2350", build_dir=tmp_path)
     assert [export.job.target for export in fits.missing([request])] == wanted

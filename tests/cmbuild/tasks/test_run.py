@@ -18,14 +18,14 @@ from harness.stages import CountingStage, Memory
 
 from cmbuild.errors import CmbuildError, ExitCode, UsageError
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.stage import Kind
+from cmbuild.pipeline.stages.stage import StageKind
 from cmbuild.report.lines import Lines
 from cmbuild.tasks.graph import SameName, closure
 from cmbuild.tasks.run import run
 
 
 @dataclass
-class Road:
+class Chain:
     """export → plan ┐
     libs ────────────┴ runner → simulate, each with a source of its own."""
 
@@ -33,88 +33,88 @@ class Road:
     reporter: Memory
 
     def __post_init__(self) -> None:
-        for kind in Kind:
+        for kind in StageKind:
             self.source(kind).parent.mkdir(parents=True, exist_ok=True)
             self.source(kind).write_text(kind.label)
 
-    def source(self, kind: Kind) -> Path:
+    def source(self, kind: StageKind) -> Path:
         return self.root / "src" / kind.label
 
-    def stages(self) -> dict[Kind, CountingStage]:
+    def stages(self) -> dict[StageKind, CountingStage]:
         """Fresh stages, as in a fresh process."""
 
-        def stage(kind: Kind, *after: CountingStage) -> CountingStage:
+        def stage(kind: StageKind, *after: CountingStage) -> CountingStage:
             return CountingStage(
                 kind, self.root / "build" / f"{kind.label}-result", self.source(kind), after
             )
 
-        export, libs = stage(Kind.EXPORT), stage(Kind.LIBS)
-        plan = stage(Kind.PLAN, export)
-        runner = stage(Kind.RUNNER, plan, libs)
-        simulate = stage(Kind.SIMULATE, runner)
+        export, libs = stage(StageKind.EXPORT), stage(StageKind.LIBS)
+        plan = stage(StageKind.PLAN, export)
+        runner = stage(StageKind.RUNNER, plan, libs)
+        simulate = stage(StageKind.SIMULATE, runner)
         return {item.kind: item for item in (export, libs, plan, runner, simulate)}
 
     def run(
-        self, stages: dict[Kind, CountingStage] | None = None, jobs: int = 1
+        self, stages: dict[StageKind, CountingStage] | None = None, jobs: int = 1
     ) -> tuple[int, list[str]]:
         """The exit code and which stages did work."""
         stages = stages or self.stages()
         session = Session(self.reporter, self.root / "logs")
-        status = run(session, [stages[Kind.SIMULATE]], [self.root / "build"], jobs)
+        status = run(session, [stages[StageKind.SIMULATE]], [self.root / "build"], jobs)
         return status, [kind.label for kind, item in stages.items() if item.made]
 
 
 @pytest.fixture
-def road(tmp_path: Path) -> Road:
-    return Road(tmp_path, Memory())
+def chain(tmp_path: Path) -> Chain:
+    return Chain(tmp_path, Memory())
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_everything_runs_once_and_then_never(road: Road, jobs: int) -> None:
-    assert road.run(jobs=jobs) == (0, ["export", "libs", "plan", "runner", "simulate"])
-    result = road.root / "build" / "simulate-result" / "result"
+def test_everything_runs_once_and_then_never(chain: Chain, jobs: int) -> None:
+    assert chain.run(jobs=jobs) == (0, ["export", "libs", "plan", "runner", "simulate"])
+    result = chain.root / "build" / "simulate-result" / "result"
     assert result.read_text() == "simulate(runner(plan(export()),libs()))"
-    assert set(road.reporter.ended_as.values()) == {"done"}
-    assert road.run(jobs=jobs) == (0, [])
-    assert road.reporter.ended_as == dict.fromkeys(road.reporter.ended_as, "cached")
+    assert set(chain.reporter.ended_as.values()) == {"done"}
+    assert chain.run(jobs=jobs) == (0, [])
+    assert chain.reporter.ended_as == dict.fromkeys(chain.reporter.ended_as, "cached")
 
 
 @pytest.mark.parametrize(
     ("touched", "redone"),
     [
-        (Kind.EXPORT, ["export", "plan", "runner", "simulate"]),
-        (Kind.LIBS, ["libs", "runner", "simulate"]),
-        (Kind.PLAN, ["plan", "runner", "simulate"]),
-        (Kind.SIMULATE, ["simulate"]),
+        (StageKind.EXPORT, ["export", "plan", "runner", "simulate"]),
+        (StageKind.LIBS, ["libs", "runner", "simulate"]),
+        (StageKind.PLAN, ["plan", "runner", "simulate"]),
+        (StageKind.SIMULATE, ["simulate"]),
     ],
 )
 def test_change_redoes_exactly_what_depends_on_it(
-    road: Road, touched: Kind, redone: list[str]
+    chain: Chain, touched: StageKind, redone: list[str]
 ) -> None:
-    road.run()
-    road.source(touched).write_text("changed")
-    assert road.run() == (0, redone)
+    chain.run()
+    chain.source(touched).write_text("changed")
+    assert chain.run() == (0, redone)
 
 
-def test_same_result_again_redoes_nothing_after_it(road: Road) -> None:
-    road.run()
-    stages = road.stages()
-    (stages[Kind.EXPORT].folder / "stamp").write_text("something else")
-    assert road.run(stages) == (0, ["export"])
+def test_same_result_again_redoes_nothing_after_it(chain: Chain) -> None:
+    chain.run()
+    stages = chain.stages()
+    (stages[StageKind.EXPORT].folder / "stamp").write_text("something else")
+    assert chain.run(stages) == (0, ["export"])
 
 
-def test_steps_are_announced_in_order(road: Road) -> None:
-    road.run()
-    kinds = [step.kind for step in road.reporter.begun]
+def test_steps_are_announced_in_order(chain: Chain) -> None:
+    chain.run()
+    kinds = [step.kind for step in chain.reporter.begun]
     assert kinds == ["export", "plan", "libs", "runner", "simulate"]
 
 
-def test_stages_that_cannot_be_told_apart_are_refused(road: Road) -> None:
-    first, second = road.stages(), road.stages()
+def test_stages_that_cannot_be_told_apart_are_refused(chain: Chain) -> None:
+    first, second = chain.stages(), chain.stages()
     with pytest.raises(SameName, match="two models would both be called simulate-result"):
-        closure([first[Kind.SIMULATE], second[Kind.SIMULATE]])
-    shared = [first[Kind.SIMULATE], first[Kind.SIMULATE], first[Kind.PLAN]]
-    assert closure(shared) == closure([first[Kind.SIMULATE]])
+        closure([first[StageKind.SIMULATE], second[StageKind.SIMULATE]])
+    shared = [first[StageKind.SIMULATE], first[StageKind.SIMULATE], first[StageKind.PLAN]]
+    assert closure(shared) == closure([first[StageKind.SIMULATE]])
 
 
 @dataclass
@@ -139,27 +139,29 @@ class Fails(CmbuildError):
     ],
 )
 def test_failure_keeps_its_exit_code_and_can_be_repeated(
-    road: Road, error: BaseException, status: ExitCode, jobs: int
+    chain: Chain, error: BaseException, status: ExitCode, jobs: int
 ) -> None:
-    stages = road.stages()
-    stages[Kind.PLAN].work = Raise(error)
-    assert road.run(stages, jobs)[0] == status
-    assert stages[Kind.RUNNER].made == 0
-    assert road.reporter.ended_as["plan"] == "failed"
-    assert len(road.reporter.errors) == 1
-    assert road.run()[0] == 0
+    stages = chain.stages()
+    stages[StageKind.PLAN].work = Raise(error)
+    assert chain.run(stages, jobs)[0] == status
+    assert stages[StageKind.RUNNER].made == 0
+    assert chain.reporter.ended_as["plan"] == "failed"
+    assert len(chain.reporter.errors) == 1
+    assert chain.run()[0] == 0
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_session_that_keeps_going_does_what_needs_no_failed_stage(road: Road, jobs: int) -> None:
-    stages = road.stages()
-    stages[Kind.PLAN].work = Raise(Fails())
+def test_a_session_that_keeps_going_does_what_needs_no_failed_stage(
+    chain: Chain, jobs: int
+) -> None:
+    stages = chain.stages()
+    stages[StageKind.PLAN].work = Raise(Fails())
     concluded: list[CmbuildError | None] = []
-    session = Session(road.reporter, road.root / "logs", keep_going=True)
-    session.conclude = lambda: concluded.append(session.failure_of(stages[Kind.SIMULATE]))
-    goals = [stages[Kind.SIMULATE], stages[Kind.LIBS]]
-    assert run(session, goals, [road.root / "build"], jobs) == 0
-    assert road.reporter.ended_as == {
+    session = Session(chain.reporter, chain.root / "logs", keep_going=True)
+    session.conclude = lambda: concluded.append(session.failure_of(stages[StageKind.SIMULATE]))
+    goals = [stages[StageKind.SIMULATE], stages[StageKind.LIBS]]
+    assert run(session, goals, [chain.root / "build"], jobs) == 0
+    assert chain.reporter.ended_as == {
         "export": "done",
         "libs": "done",
         "plan": "failed",
@@ -167,26 +169,26 @@ def test_a_session_that_keeps_going_does_what_needs_no_failed_stage(road: Road, 
         "simulate": "skipped",
     }
     assert [type(error) for error in concluded] == [Fails]
-    assert session.failure_of(stages[Kind.LIBS]) is None
-    assert road.reporter.errors == []
+    assert session.failure_of(stages[StageKind.LIBS]) is None
+    assert chain.reporter.errors == []
 
 
-def test_a_session_that_keeps_going_ends_when_it_is_interrupted(road: Road) -> None:
-    stages = road.stages()
-    stages[Kind.EXPORT].work = Raise(KeyboardInterrupt())
-    session = Session(road.reporter, road.root / "logs", keep_going=True)
-    status = run(session, [stages[Kind.SIMULATE]], [road.root / "build"])
+def test_a_session_that_keeps_going_ends_when_it_is_interrupted(chain: Chain) -> None:
+    stages = chain.stages()
+    stages[StageKind.EXPORT].work = Raise(KeyboardInterrupt())
+    session = Session(chain.reporter, chain.root / "logs", keep_going=True)
+    status = run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"])
     assert status == ExitCode.INTERRUPTED
 
 
 def test_unforeseen_exception_is_one_line_and_a_log(
-    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
-    stages = road.stages()
-    stages[Kind.PLAN].work = Raise(ZeroDivisionError("one\ntwo"))
-    assert road.run(stages)[0] == 1
-    (error,) = road.reporter.errors
+    stages = chain.stages()
+    stages[StageKind.PLAN].work = Raise(ZeroDivisionError("one\ntwo"))
+    assert chain.run(stages)[0] == 1
+    (error,) = chain.reporter.errors
     assert error.message == "internal error: ZeroDivisionError: one two"
     (log,) = (tmp_path / "cache" / "logs").iterdir()
     assert str(log) in str(error.hint)
@@ -194,13 +196,16 @@ def test_unforeseen_exception_is_one_line_and_a_log(
 
 
 def test_unforeseen_exception_of_a_report_is_one_line(
-    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    chain: Chain,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
     session = Session(Lines(verbose=False), tmp_path)
     session.reports.append(SimpleNamespace(screen=Raise(ZeroDivisionError("one"))))  # type: ignore[arg-type]
-    stages = road.stages()
-    status = run(session, [stages[Kind.SIMULATE]], [road.root / "build"])
+    stages = chain.stages()
+    status = run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"])
     assert status == ExitCode.FAILED
     first, hint = capsys.readouterr().err.splitlines()
     assert first == "error: internal error: ZeroDivisionError: one"
@@ -208,58 +213,58 @@ def test_unforeseen_exception_of_a_report_is_one_line(
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_unforeseen_exception_in_looking_for_a_result_is_a_failure(road: Road, jobs: int) -> None:
-    stages = road.stages()
-    stages[Kind.PLAN].parts = Raise(ZeroDivisionError("never foreseen"))  # type: ignore[method-assign,assignment]
-    status, made = road.run(stages, jobs)
+def test_unforeseen_exception_in_looking_for_a_result_is_a_failure(chain: Chain, jobs: int) -> None:
+    stages = chain.stages()
+    stages[StageKind.PLAN].parts = Raise(ZeroDivisionError("never foreseen"))  # type: ignore[method-assign,assignment]
+    status, made = chain.run(stages, jobs)
     assert status == ExitCode.FAILED
     assert "simulate" not in made
-    assert road.reporter.ended_as["plan"] == "failed"
-    (error,) = road.reporter.errors
+    assert chain.reporter.ended_as["plan"] == "failed"
+    (error,) = chain.reporter.errors
     assert error.message == "internal error: ZeroDivisionError: never foreseen"
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_unforeseen_exception_between_tasks_is_a_failure(
-    road: Road, jobs: int, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Session, "is_made", Raise(ZeroDivisionError("never foreseen")))
-    assert road.run(jobs=jobs) == (ExitCode.FAILED, [])
-    (error,) = road.reporter.errors
+    assert chain.run(jobs=jobs) == (ExitCode.FAILED, [])
+    (error,) = chain.reporter.errors
     assert error.message == "internal error: ZeroDivisionError: never foreseen"
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_signal_ends_children_and_leaves_state_whole(road: Road, jobs: int) -> None:
-    road.run()
-    pid, stages = road.root / "pid", road.stages()
-    session = Session(road.reporter, road.root / "logs")
-    road.source(Kind.PLAN).write_text("changed")
+def test_signal_ends_children_and_leaves_state_whole(chain: Chain, jobs: int) -> None:
+    chain.run()
+    pid, stages = chain.root / "pid", chain.stages()
+    session = Session(chain.reporter, chain.root / "logs")
+    chain.source(StageKind.PLAN).write_text("changed")
 
     def work() -> None:
         code = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-        session.processes.run([sys.executable, "-c", code], log=road.root / "log", timeout=None)
+        session.processes.run([sys.executable, "-c", code], log=chain.root / "log", timeout=None)
 
     def interrupt() -> None:
         while not pid.exists() or not pid.read_text():
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
-    stages[Kind.PLAN].work = work
+    stages[StageKind.PLAN].work = work
     thread = threading.Thread(target=interrupt)
     thread.start()
-    status = run(session, [stages[Kind.SIMULATE]], [road.root / "build"], jobs)
+    status = run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"], jobs)
     thread.join()
     assert status == ExitCode.INTERRUPTED
-    assert [error.message for error in road.reporter.errors] == ["interrupted"]
+    assert [error.message for error in chain.reporter.errors] == ["interrupted"]
     assert not is_running(int(pid.read_text()))
-    assert (stages[Kind.PLAN].folder / "result").read_text() == "plan(export())"
-    assert road.run() == (0, ["plan", "runner", "simulate"])
+    assert (stages[StageKind.PLAN].folder / "result").read_text() == "plan(export())"
+    assert chain.run() == (0, ["plan", "runner", "simulate"])
 
 
-def test_second_build_in_the_folder_waits_and_says_so(road: Road) -> None:
-    first, inside, go_on = road.stages(), threading.Event(), threading.Event()
-    folder = road.root / "build"
+def test_second_build_in_the_folder_waits_and_says_so(chain: Chain) -> None:
+    first, inside, go_on = chain.stages(), threading.Event(), threading.Event()
+    folder = chain.root / "build"
 
     def work() -> None:
         inside.set()
@@ -270,18 +275,18 @@ def test_second_build_in_the_folder_waits_and_says_so(road: Road) -> None:
             super().note(text)
             go_on.set()
 
-    second, reporter = road.stages(), Waiting()
+    second, reporter = chain.stages(), Waiting()
 
     def later() -> None:
         inside.wait()
-        session = Session(reporter, road.root / "logs")
+        session = Session(reporter, chain.root / "logs")
         session.start = lambda: None  # type: ignore[method-assign]  # signals: main thread only
-        run(session, [second[Kind.SIMULATE]], [folder])
+        run(session, [second[StageKind.SIMULATE]], [folder])
 
-    first[Kind.PLAN].work = work
+    first[StageKind.PLAN].work = work
     thread = threading.Thread(target=later)
     thread.start()
-    assert road.run(first)[0] == 0
+    assert chain.run(first)[0] == 0
     thread.join()
     assert reporter.notes == [f"another build is at work in {folder}; waiting for it"]
     assert [stage.made for stage in second.values()] == [0] * 5

@@ -10,9 +10,9 @@ import pytest
 from cmbuild.boards.registry import find_board
 from cmbuild.launchers.execution import Execution
 from cmbuild.pipeline.request import RunRequest
-from cmbuild.pipeline.stages.plan import Plan
+from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.program import ProgramSource
-from cmbuild.pipeline.stages.reference import Reference
+from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.verify.comparison import Comparison, to_logical, to_memory
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.isa import Isa
@@ -26,8 +26,8 @@ class Device:
     def __init__(self, folder: Path, samples: int) -> None:
         request = RunRequest(model=str(NETWORK), board="native", samples=samples)
         source = ProgramSource("network", "forward", "program", file=NETWORK)
-        self.plan = Plan(source, find_board("native"), Isa.SCALAR, folder)
-        self.reference = Reference(self.plan, request, folder)
+        self.plan = PlanStage(source, find_board("native"), Isa.SCALAR, folder)
+        self.reference = ReferenceStage(self.plan, request, folder)
         for stage in (self.plan, self.reference):
             with stage.entry.replace(stage.fingerprint) as made:
                 stage.make(made)

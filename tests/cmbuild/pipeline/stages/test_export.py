@@ -12,7 +12,7 @@ from harness.stages import Memory
 
 from cmbuild.errors import CmbuildError, ExitCode, ProcessFailed
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.export import Batch, Export, slug
+from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
 from cmbuild.process import Completed
 from cmbuild.tasks.run import run
 from cmcompiler.frontend.job import Job
@@ -85,12 +85,12 @@ class Models:
     def path(self, name: str) -> Path:
         return self.root / f"{name}.py"
 
-    def export(self, *names: str, jobs: int = 1, **options: Any) -> tuple[int, list[Export]]:
+    def export(self, *names: str, jobs: int = 1, **options: Any) -> tuple[int, list[ExportStage]]:
         session = Session(self.reporter, self.root / "logs")
         session.processes = self.exporter  # type: ignore[assignment]
         batch = Batch(session)
         stages = [
-            Export(
+            ExportStage(
                 Job(model=str(self.path(name)), output=Path(), **options),
                 batch,
                 self.root / "cache",

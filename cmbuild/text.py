@@ -1,0 +1,31 @@
+"""Numbers and sizes as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def count(number: int) -> str:
+    """`141.2 M`, `88.1 k`, `640`: three or four significant digits."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return str(number)
+
+
+def size(number: int) -> str:
+    """Bytes in binary units: `1.44 MB`, `27.9 KB`, `612 B`, `8 MB`."""
+    for unit, step, digits in (("MB", 1 << 20, 2), ("KB", 1 << 10, 1)):
+        if number >= step:
+            return f"{number / step:.{digits}f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{number} B"
+
+
+def shape(sizes: Sequence[int]) -> str:
+    """`1×3×224×224`, or `scalar`."""
+    return "×".join(map(str, sizes)) or "scalar"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 sample`, `2 samples`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
