@@ -11,6 +11,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +38,18 @@ _DIAGNOSTIC = re.compile(
     r"|\bld(\.\w+)?: ?(?!.*(warning: |in function ))"
 )
 _LOG_LIMIT = 64 * 1024 * 1024
+
+
+# `python -m` would import from the working folder first, where anyone may have put a numpy.py.
+_RUN_MODULE = (
+    "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
+
+
+def python_module(name: str) -> list[str]:
+    """The command that runs an installed Python module, with nothing of the working folder."""
+    return [sys.executable, "-c", _RUN_MODULE, name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
+from cmbuild.process import python_module
 from cmbuild.report.conformance import Conformance, ConformanceReport
 from cmbuild.text import plural
 
@@ -119,7 +119,7 @@ class ConformanceStage(RepeatedStage):
         settings = folder / "pytest.ini"
         settings.write_text("[pytest]\n")
         completed = self._session.processes.run(
-            [sys.executable, "-m", "pytest", *self._arguments(settings)],
+            [*python_module("pytest"), *self._arguments(settings)],
             log=self._session.logs / "tests.txt",
             timeout=_SECONDS,
             cwd=folder,

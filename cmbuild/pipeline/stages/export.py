@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 import threading
 from collections.abc import Mapping
 from functools import cache, cached_property
@@ -18,6 +17,7 @@ from cmbuild.errors import CmbuildError, compiler_failure
 from cmbuild.files import copy
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.process import python_module
 from cmbuild.report.export import ExportReport
 from cmcompiler.errors import Kind as ErrorKind
 from cmcompiler.frontend.job import (
@@ -165,7 +165,7 @@ class Batch:
                 outcomes[stage.name] = compiler_failure(kind, event["error"], event["hint"])
 
         completed = self._session.processes.run(
-            [sys.executable, "-m", "cmcompiler", "export", *jobs],
+            [*python_module("cmcompiler"), "export", *jobs],
             log=self._session.logs / "export.txt",
             timeout=_SECONDS,
             check=False,

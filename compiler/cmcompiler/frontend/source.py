@@ -106,10 +106,13 @@ class PythonFile:
 
     @contextmanager
     def _neighbours(self) -> Iterator[None]:
-        """Lets the file import modules beside it, and the next file ones of the same names."""
+        """Lets the file import modules beside it, and the next file ones of the same names.
+
+        They come last: a neighbour called like an installed module must not replace that one.
+        """
         folder = str(self.path.parent.resolve())
         before = set(sys.modules)
-        sys.path.insert(0, folder)
+        sys.path.append(folder)
         try:
             yield
         finally:
