@@ -1,90 +1,17 @@
-"""The command line: a face on the task graph, with one module per verb."""
+"""The command line: a face on the task graph. One module a verb, imported when it is used."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
-import click
-
-from cmbuild.cli.group import Verbs
-from cmbuild.errors import CmbuildError, ExitCode, UsageError
-from cmbuild.report.stream import open_closed_streams
-from cmcompiler.suggest import did_you_mean
-
-EXAMPLES = """\b
-Examples:
-  cmbuild run mv2 --board corstone300
-  cmbuild run net.py:make --board corstone300 --input photo.npy --json
-  cmbuild run model.pte --board native -n 100
-  cmbuild bench --models ds_cnn,resnet8 --boards corstone300,microbit
-  cmbuild boards
-  cmbuild models
-"""
-
-
-def _options(command: click.Command) -> list[str]:
-    return [name for option in command.params for name in option.opts if name.startswith("--")]
-
-
-def _print_versions(context: click.Context, option: click.Parameter, asked: bool) -> None:
-    if not asked:
-        return
-    from cmbuild.toolchain.versions import all_versions
-
-    for name, version in all_versions().items():
-        click.echo(f"{name} {version}")
-    context.exit()
-
-
-@click.group(
-    cls=Verbs,
-    epilog=EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-)
-@click.option(
-    "--version",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_print_versions,
-    help="Show the versions of cmbuild and of all that it uses.",
-)
-def cli() -> None:
-    """From a PyTorch model to verified Cortex-M firmware."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; every way that it can end is an exit code of cmbuild.errors."""
-    open_closed_streams()
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    """Runs a command; returns its exit code, 130 also for Ctrl-C while modules are imported."""
     try:
-        status = cli.main(words, prog_name="cmbuild", standalone_mode=False)
-    except SystemExit as end:
-        return int(end.code or 0)
-    except (Exception, KeyboardInterrupt) as error:
-        return _report(error, json="--json" in words)
-    return status if isinstance(status, int) else ExitCode.FINE
+        from cmbuild.cli.root import run
 
-
-def _report(error: BaseException, json: bool) -> int:
-    from cmbuild.pipeline.session import explain
-    from cmbuild.report.choice import reporter
-
-    failure = _usage(error) if isinstance(error, click.ClickException) else explain(error)
-    reporter(json).close([], failure)
-    return failure.exit_code
-
-
-def _usage(error: click.ClickException) -> CmbuildError:
-    """What click found wrong, in our form."""
-    context = getattr(error, "ctx", None)
-    hint = f"`{context.command_path if context else 'cmbuild'} --help`"
-    if isinstance(error, click.NoSuchOption):
-        message = f"no such option: {error.option_name}"
-        if context is not None and error.possibilities:
-            hint = did_you_mean(error.option_name, _options(context.command))
-    else:
-        message = error.format_message().rstrip(".")
-        message = message[:1].lower() + message[1:]
-    return UsageError(message=message, hint=hint)
+        return run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130

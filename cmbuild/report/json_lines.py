@@ -37,5 +37,6 @@ class Json(Lines):
             documents = documents or [{}]
             documents[-1] |= ErrorDocument.of(failure).model_dump()
         indent = 2 if len(documents) == 1 else None
+        is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
         for document in documents:
-            write(json.dumps(document, ensure_ascii=False, indent=indent), sys.stdout)
+            write(json.dumps(document, ensure_ascii=not is_utf8, indent=indent), sys.stdout)

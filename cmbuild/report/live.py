@@ -14,6 +14,7 @@ from rich.text import Text
 
 from cmbuild.pipeline.events import Report, StepOutcome, StepState, WorkStep
 from cmbuild.report.lines import REASON, error_lines, line
+from cmbuild.report.stream import printable
 from cmbuild.report.text import fit
 
 if TYPE_CHECKING:
@@ -59,20 +60,22 @@ class LiveSteps:
             self._outcomes[outcome.step] = outcome
 
     def note(self, text: str) -> None:
-        self._console.print(Text(f"  {text}", "yellow"))
+        self._console.print(Text(printable(f"  {text}"), "yellow"))
 
     def command(self, line: str) -> None:
         if self._verbose:
-            self._console.print(Text(f"$ {line}", "dim"), soft_wrap=True)
+            self._console.print(Text(printable(f"$ {line}"), "dim"), soft_wrap=True)
 
     def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
         if self._live is not None:
             self._live.stop()
         space = Text("\n" if self._live is not None else "")
         for report in reports:
-            self._console.print(space + report.screen() + space, soft_wrap=True)
+            screen = report.screen()
+            screen.plain = printable(screen.plain)
+            self._console.print(space + screen + space, soft_wrap=True)
         if failure is not None:
-            message, _, hint = error_lines(failure).partition("\n")
+            message, _, hint = printable(error_lines(failure)).partition("\n")
             lines = Text.assemble(
                 (message[:6], "bold red"), message[6:], "\n" if hint else "", hint
             )
@@ -84,7 +87,9 @@ class LiveSteps:
             if len(lines) >= self._console.height:
                 ended = f"  {len(self._outcomes)} of {len(self._steps)} steps have ended"
                 lines = [Text(ended), *self._lines(self._news())[2 - self._console.height :]]
-            return Text("\n").join(lines)
+            joined = Text("\n").join(lines)
+            joined.plain = printable(joined.plain)
+            return joined
 
     def _news(self) -> list[WorkStep]:
         """Of more steps than the terminal has lines: those at work, and those that failed."""

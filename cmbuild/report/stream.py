@@ -1,22 +1,49 @@
-"""Lines to a reader who may have seen enough, or never was there."""
+"""Lines for readers of every kind: gone, without UTF-8, or on a terminal that obeys escapes."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
 
+_ASCII = str.maketrans(
+    {"✓": "+", "✗": "x", "×": "x", "–": "-", "−": "-", "…": "...", "→": "->", "≈": "~", "█": "#"}
+)
+"""What stands for the marks of a report where they cannot be printed."""
 
-def open_closed_streams() -> None:
-    """Standard streams that this process began without (`>&-`) go nowhere.
+# C0 and C1 controls but for tab and newline, and what turns the direction of text around.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-    Otherwise the next file to be opened would be what children take for theirs.
+
+def prepare_streams() -> None:
+    """Makes standard streams take all that reports have.
+
+    Those that this process began without (`>&-`) go nowhere: otherwise the next file to be opened
+    would be what children take for theirs. Characters that their encoding lacks get stand-ins.
     """
+    codecs.register_error("cmbuild.ascii", _stand_in)
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115
             setattr(sys, name, nowhere)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="cmbuild.ascii")
+
+
+def printable(text: str) -> str:
+    """The text with each character that commands a terminal replaced; of the same length."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    wanted = error.object[error.start : error.end].translate(_ASCII)
+    return wanted.encode("ascii", "replace").decode(), error.end
 
 
 def write(text: str, stream: IO[str]) -> None:
@@ -26,7 +53,7 @@ def write(text: str, stream: IO[str]) -> None:
         NoSpace, NotWritable: the file behind the stream cannot be written.
     """
     try:
-        print(text, file=stream, flush=True)
+        print(printable(text), file=stream, flush=True)
     except BrokenPipeError:
         _close(stream)
     except OSError as error:

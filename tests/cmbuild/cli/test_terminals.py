@@ -1,0 +1,78 @@
+"""Readers that cannot take every character, and characters that a terminal must not get."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from harness.commands import NETWORK, Commands
+from harness.terminal import in_terminal
+
+from cmbuild.cli.root import cli
+
+ROOT = Path(__file__).parents[3]
+ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("words", [("run", NETWORK, "--board", "native"), ("boards",), ("doctor",)])
+def test_output_that_is_not_utf8(cmbuild: Commands, words) -> None:
+    done = replace(cmbuild, environment=ASCII)(*words)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.isascii()
+    if words[0] == "run" and words[1] is NETWORK:
+        assert "  + verified: 1 of 1 sample" in done.stdout
+
+
+@pytest.mark.parametrize("verb", cli.list_commands(click.Context(cli)))
+def test_help_needs_no_stand_ins(verb: str) -> None:
+    """click writes UTF-8 where it believes that a locale is wrong."""
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    assert command.get_help(click.Context(command)).isascii()
+
+
+def test_json_that_is_not_utf8(cmbuild: Commands) -> None:
+    words = ("boards", "--json")
+    there = replace(cmbuild, environment=ASCII)(*words)
+    assert there.stdout.isascii()
+    assert there.document == cmbuild(*words).document
+
+
+@pytest.fixture
+def painted(cmbuild: Commands) -> Commands:
+    """A project whose board's title and model's name command the terminal."""
+    board = cmbuild.folder / "boards" / "painted"
+    shutil.copytree(ROOT / "boards" / "native", board)
+    descriptor = board / "board.toml"
+    lines = descriptor.read_text().splitlines()
+    lines = [
+        r'title = "\u001b[31mred\u0007"' if each.startswith("title") else each for each in lines
+    ]
+    descriptor.write_text("\n".join(lines))
+    shutil.copy(NETWORK, cmbuild.folder / "\x1b[2Jnet.pte")
+    return cmbuild
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("boards",),
+        ("boards", "painted"),
+        ("run", "\x1b[2Jnet.pte", "--board", "painted"),
+        ("run", "\x1b[2Jno.pte", "--board", "painted"),
+        ("run", "\x1b[2Jnet.pte", "--board", "\x1b]0;x\x07"),
+        ("\x1b[2J",),
+    ],
+)
+def test_escapes_do_not_reach_a_pipe(painted: Commands, words) -> None:
+    done = painted(*words)
+    assert not {"\x1b", "\x07"} & set(done.stdout + done.stderr)
+
+
+def test_escapes_do_not_reach_a_terminal(painted: Commands) -> None:
+    output = in_terminal(painted, "run", "\x1b[2Jnet.pte", "--board", "painted", "--verbose")
+    assert "net.pte" in output
+    assert "\x1b[2Jnet" not in output
