@@ -28,11 +28,13 @@ class In:
     Attributes:
         order: physical order of its dimensions; None for contiguous.
         constant: part of the program, or an input of it.
+        written: the call changes it, so that it is an output as well.
     """
 
     array: Array
     order: tuple[int, ...] | None = None
     constant: bool = False
+    written: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,18 @@ Given = Value | In | Out | list[In] | list[In | None] | list[Out]
 
 def calling(operator: str, *arguments: Given) -> Example:
     """A program that calls an operator once, and its inputs."""
-    program, inputs = _Builder(), []
-    indices = [program.add(argument) for argument in arguments]
+    inputs = []
     for argument in arguments:
         for item in argument if isinstance(argument, list) else [argument]:
             if isinstance(item, In) and not item.constant:
                 inputs.append(item.array)
+    return Example(build_graph(program_calling(operator, *arguments)), tuple(inputs))
+
+
+def program_calling(operator: str, *arguments: Given) -> Program:
+    """A program that calls an operator once."""
+    program = _Builder()
+    indices = [program.add(argument) for argument in arguments]
     call = KernelCall(operator, tuple(indices))
     method = Method(
         "forward",
@@ -64,7 +72,7 @@ def calling(operator: str, *arguments: Given) -> Example:
         (call,),
         (0, program.size),
     )
-    return Example(build_graph(Program(0, (method,))), tuple(inputs))
+    return Program(0, (method,))
 
 
 class _Builder:
@@ -88,6 +96,7 @@ class _Builder:
         if isinstance(argument, In):
             array = argument.array
             self.inputs.append(self._tensor(array.dtype, array.shape, argument.order))
+            self.outputs += [self.inputs[-1]] * argument.written
             return self.inputs[-1]
         if isinstance(argument, Out):
             self.outputs.append(self._tensor(argument.dtype, argument.shape, argument.order))

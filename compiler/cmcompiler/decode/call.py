@@ -78,8 +78,7 @@ class Call:
         if self._scope.values[index] is None:
             return None
         operand = self._read(name, index)
-        if dtype is not None and operand.dtype != np.dtype(dtype):
-            self.unsupported(f"{name} is {operand.dtype.name}, not {np.dtype(dtype).name}")
+        self._check_dtype(name, operand, dtype)
         if rank is not None and operand.rank != rank:
             self.unsupported(f"{name} has {operand.rank} dimensions, not {rank}")
         return operand
@@ -161,16 +160,19 @@ class Call:
 
     # Results
 
-    def output(self, name: str = "out") -> Operand:
+    def output(self, name: str = "out", *, dtype: DTypeLike = None) -> Operand:
         """A tensor that the operator writes; some emitted node must have its tensor as output.
 
         An operator without it writes its `self` in place.
 
         Raises:
-            InvalidProgram: it is no tensor, or a constant.
+            Unsupported: it has another dtype than is asked for.
+            InvalidProgram: it is not a tensor, or a constant.
         """
         name = name if name in self._arguments else "self"
-        return self._write(name, self._arguments[name])
+        operand = self._write(name, self._arguments[name])
+        self._check_dtype(name, operand, dtype)
+        return operand
 
     def outputs(self, name: str = "out") -> tuple[Operand, ...]:
         """The tensors of an output that is a `Tensor[]`."""
@@ -213,11 +215,18 @@ class Call:
 
     def literal(self, array: npt.NDArray[Any]) -> Operand:
         """A constant of this logical shape that the program does not have."""
-        tensor = self._scope.new("literal", array.dtype, array.shape, np.ascontiguousarray(array))
+        tensor = self._scope.new("literal", array.dtype, array.shape, np.asarray(array, order="C"))
         return Operand(tensor, array.shape, tuple(range(array.ndim)))
 
     def emit(self, op: Op, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
-        """Appends a node."""
+        """Appends a node.
+
+        Raises:
+            Unsupported: an output has another element type than the op gives.
+        """
+        for tensor in outputs:
+            if op.element not in (None, tensor.dtype):
+                self.unsupported(f"the output is {tensor.dtype.name}, not {op.element}")
         self.nodes.append(Node(op, tuple(inputs), tuple(outputs), self.source))
 
     # Numbers
@@ -349,6 +358,10 @@ class Call:
         if not isinstance(value, TensorList):
             self.invalid(f"{name} is no list of tensors")
         return value.items
+
+    def _check_dtype(self, name: str, operand: Operand, dtype: DTypeLike) -> None:
+        if dtype is not None and operand.dtype != np.dtype(dtype):
+            self.unsupported(f"{name} is {operand.dtype.name}, not {np.dtype(dtype).name}")
 
     def _check_range(self, name: str, value: int, low: int | None, high: int | None) -> None:
         if (low is not None and value < low) or (high is not None and value > high):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.tensor import Tensor
@@ -102,6 +103,9 @@ class Op(ABC):
 
     label: ClassVar[str]
     """Short name for people: `conv2d`, `add`. A subclass may refine it with a property `title`."""
+
+    element: ClassVar[np.dtype[Any] | None] = None
+    """Element type of the outputs, if it is always the same."""
 
     exact: ClassVar[bool] = True
     """Kernels equal the reference to the bit; False for transcendental float arithmetic."""

@@ -71,7 +71,7 @@ class Activation(Op):
 
 @program_op("cortex_m::quantized_activation.out(Tensor input, Tensor lut, *, Tensor(a!) out)")
 def read(call: Call) -> None:
-    output = call.output("out")
+    output = call.output("out", dtype=np.int8)
     source = call.tensor("input", dtype=np.int8)
     table = call.constant("lut", dtype=np.int8)
     if table.size != 256:

@@ -37,6 +37,7 @@ class BatchMatmul(Op):
     requantize: Requantize
 
     label: ClassVar[str] = "batch_matmul"
+    element = np.dtype(np.int8)
 
     @property
     def macs(self) -> int:

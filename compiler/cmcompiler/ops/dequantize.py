@@ -22,6 +22,7 @@ class Dequantize(Op):
     """float32(x - zero_point) · float32(scale) of int8, uint8 or int16 x."""
 
     label: ClassVar[str] = "dequantize"
+    element = np.dtype(np.float32)
 
     scale: float
     zero_point: int

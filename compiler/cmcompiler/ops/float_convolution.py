@@ -85,6 +85,7 @@ class FloatConvolution(Op):
     """
 
     label: ClassVar[str] = "conv_f32"
+    element = np.dtype(np.float32)
 
     axes: tuple[Axis, Axis, Axis]
     images: Strided

@@ -154,6 +154,7 @@ class FloatAvgPool(PortablePool):
     """
 
     label: ClassVar[str] = "avg_pool2d"
+    element = np.dtype(np.float32)
 
     divisor: int = 0
 

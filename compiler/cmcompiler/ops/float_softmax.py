@@ -26,6 +26,7 @@ class FloatSoftmax(Op):
     """
 
     label: ClassVar[str] = "softmax"
+    element = np.dtype(np.float32)
 
     is_log: bool = False
 

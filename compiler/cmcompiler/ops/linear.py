@@ -39,6 +39,7 @@ class Linear(Op):
     """
 
     label: ClassVar[str] = "linear"
+    element = np.dtype(np.int8)
     weights: Int8Array
     bias: Int32Array
     requantize: Requantize

@@ -35,6 +35,7 @@ class Matmul(Op):
     """
 
     label: ClassVar[str] = "matmul"
+    element = np.dtype(np.float32)
 
     lhs: Strided
     rhs: Strided

@@ -48,6 +48,7 @@ class Normalization(Op):
     """
 
     label: ClassVar[str] = "norm"
+    element = np.dtype(np.float32)
 
     shape: tuple[int, ...]
     channels: int

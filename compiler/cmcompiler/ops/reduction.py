@@ -147,6 +147,9 @@ def emit_reduction(
     divisor: float = 1.0,
 ) -> None:
     """Emits a reduction of logical dimensions; those of the output may be kept as 1 or left out."""
+    check_element(call, output.dtype)
+    if source.dtype == FLOAT and output.dtype != (INTEGER if function.is_place else FLOAT):
+        call.unsupported(f"{TITLES[function]} of float32 to {output.dtype.name}")
     kept = [dim for dim in range(source.rank) if dim not in dims]
     if members_of(source, dims) == 0 and not function.is_accumulation:
         call.unsupported(f"{TITLES[function]} of nothing")
@@ -203,7 +206,6 @@ def _accumulation(function: Function, dims: Dims, divide: bool = False) -> Calla
         if FLOAT in (source.dtype, output.dtype):
             source = cast(call, source, output.dtype)
         check_element(call, source.dtype)
-        check_element(call, output.dtype)
         chosen = dims(call, source.rank)
         divisor = float(members_of(source, chosen)) if divide else 1.0
         emit_reduction(call, function, source, chosen, output, divisor=divisor)

@@ -42,6 +42,7 @@ class Softmax(Op):
     """
 
     label: ClassVar[str] = "softmax"
+    element = np.dtype(np.int8)
 
     multiplier: int
     shift: int

@@ -14,7 +14,7 @@ from cmcompiler.ir.op import Address, KernelCall, Op
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.cast import Cast, cast
+from cmcompiler.ops.cast import Cast, cast, check_castable
 from cmcompiler.ops.support import functions
 from cmcompiler.ops.support.element import FLOAT
 
@@ -112,6 +112,7 @@ class Unary(Op):
     """
 
     label: ClassVar[str] = "unary"
+    element = np.dtype(np.float32)
 
     name: str
     parameters: tuple[float, float] = (0.0, 0.0)
@@ -167,6 +168,7 @@ def emit_unary(
     """Emits a function of a tensor's elements, as floats."""
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    check_castable(call, output.dtype)
     tensor = call.arrange(cast(call, source, FLOAT), output.dim_order)
     op = Unary(name, parameters)
     if output.dtype == FLOAT:

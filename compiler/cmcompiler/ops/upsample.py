@@ -59,6 +59,7 @@ class Bilinear(Op):
     """
 
     label: ClassVar[str] = "upsample_bilinear"
+    element = np.dtype(np.float32)
 
     rows: Blend
     columns: Blend

@@ -35,6 +35,8 @@ class Convolution(Op):
         output_shape: [N, H, W, C_out].
     """
 
+    element = np.dtype(np.int8)
+
     weights: Int8Array
     bias: Int32Array
     window: Window
@@ -107,8 +109,8 @@ def read_operands(call: Call) -> Operands:
         zero_point,
         read_requantize(
             call,
-            call.constant("requantize_multipliers").ravel().tolist(),
-            call.constant("requantize_shifts").ravel().tolist(),
+            call.constant("requantize_multipliers", dtype=np.int32).ravel().tolist(),
+            call.constant("requantize_shifts", dtype=np.int32).ravel().tolist(),
             channels,
         ),
     )

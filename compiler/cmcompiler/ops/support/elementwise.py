@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, Op, Word
@@ -43,6 +45,8 @@ class Pair(Op):
         loops: over both operands and the output; the first operand moves in the innermost one.
         shape: of the output, physical.
     """
+
+    element = np.dtype(np.int8)
 
     loops: Loops
     shape: tuple[int, ...]

@@ -29,6 +29,8 @@ class Pool(Op):
         output_shape: [N, H, W, C].
     """
 
+    element = np.dtype(np.int8)
+
     kernel: ClassVar[str]
     """Of the runtime, without the prefix cm_."""
 
