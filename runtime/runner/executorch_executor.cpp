@@ -304,9 +304,9 @@ struct cm_const_buffer cm_executor_output(uint32_t index)
     return {tensor.const_data_ptr(), static_cast<uint32_t>(tensor.nbytes())};
 }
 
-const void *cm_executor_peek(uint32_t place)
+const void *cm_executor_peek(uint32_t place, uint32_t bytes)
 {
-    return arena + place;
+    return place <= sizeof arena && bytes <= sizeof arena - place ? arena + place : nullptr;
 }
 
 /* The host hands over no program with mutable buffers. */

@@ -63,7 +63,12 @@ static bool show_watched(struct run *run, uint32_t step)
         }
         if (watch.step != step)
             return true;
-        if (!cm_host_append("trace", cm_executor_peek(watch.place), watch.bytes)) {
+        const void *seen = cm_executor_peek(watch.place, watch.bytes);
+        if (seen == NULL) {
+            run->error = "a watch leaves arena and constants";
+            return false;
+        }
+        if (!cm_host_append("trace", seen, watch.bytes)) {
             run->error = "cannot write trace";
             return false;
         }

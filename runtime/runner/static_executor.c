@@ -49,16 +49,19 @@ struct cm_buffer cm_executor_input(uint32_t index)
     return (struct cm_buffer){cm_write(&memory, port->data), port->bytes};
 }
 
-const void *cm_executor_peek(uint32_t place)
+const void *cm_executor_peek(uint32_t place, uint32_t bytes)
 {
     struct cm_context memory = context();
-    return cm_read(&memory, place);
+    uint32_t size = (place & CM_REF_CONSTANT) != 0 ? program->constant_bytes : program->arena_bytes;
+    uint32_t offset = place & ~CM_REF_CONSTANT;
+    return offset <= size && bytes <= size - offset ? cm_read(&memory, place) : NULL;
 }
 
 struct cm_const_buffer cm_executor_output(uint32_t index)
 {
+    struct cm_context memory = context();
     const struct cm_port *port = &program->outputs[index];
-    return (struct cm_const_buffer){cm_executor_peek(port->data), port->bytes};
+    return (struct cm_const_buffer){cm_read(&memory, port->data), port->bytes};
 }
 
 void cm_executor_reset(void)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
+from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import (
     Incomplete,
     Request,
@@ -108,3 +109,20 @@ def test_more_samples_than_an_image_can_count(image, tmp_path):
 def test_another_image_is_noticed(image, tmp_path, other):
     with pytest.raises((WrongImage, Incomplete)):
         run(image, tmp_path, interface=other)
+
+
+@pytest.mark.parametrize(
+    "watch",
+    [
+        Watch(0, 0x7FFFFFF0, 4),
+        Watch(0, 0, 1 << 20),
+        Watch(0, 4, 0x7FFFFFFF),
+        Watch(0, 0x80000000, 69),
+        Watch(1, 0x80000045, 0),
+        Watch(1, 0xFFFFFFFF, 1),
+    ],
+    ids=lambda watch: f"{watch.place:x}+{watch.size:x}",
+)
+def test_memory_outside_of_arena_and_constants_is_not_shown(image, tmp_path, watch):
+    with pytest.raises(Refused, match="a watch leaves arena and constants"):
+        run(image, tmp_path, Request([[SAMPLES[0]]], watches=[watch]))

@@ -175,4 +175,4 @@ def table(kind: str, name: str, rows: Iterable[str]) -> str:
 def comment(text: str) -> str:
     """Text that may stand in a comment, whatever it is."""
     printable = "".join(c if c.isprintable() else "?" for c in text)
-    return printable.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+    return printable.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *")

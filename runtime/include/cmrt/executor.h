@@ -38,8 +38,9 @@ struct cm_buffer cm_executor_input(uint32_t index);
 /* Where output `index` is after a run. */
 struct cm_const_buffer cm_executor_output(uint32_t index);
 
-/* What lies at a place that the host knows of, such as an intermediate result. */
-const void *cm_executor_peek(uint32_t place);
+/* The bytes at a place that the host names, such as an intermediate result; NULL if not all of them lie
+   in the executor's arena or constants. */
+const void *cm_executor_peek(uint32_t place, uint32_t bytes);
 
 /* Called after each step with the time it took on the board's clock, 0 for one that a branch left out;
    false stops the run. */

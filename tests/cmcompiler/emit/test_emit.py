@@ -208,7 +208,9 @@ def test_plan_json_tells_what_a_cached_run_needs(tmp_path: Path) -> None:
 def test_comments_cannot_be_broken_out_of(tmp_path: Path) -> None:
     x, y = tensor("x", 32), tensor("y", 32)
     hostile = node(Sum(), [x], [y])
-    hostile = type(hostile)(hostile.op, hostile.inputs, hostile.outputs, "*/ #error /* \n \\")
+    hostile = type(hostile)(
+        hostile.op, hostile.inputs, hostile.outputs, "*/ #error /* \n *\\ #error \\"
+    )
     emit(make_plan(graph([hostile], [x], [y]), Isa.SCALAR), tmp_path, name="a */ b\n")
     compile_library([tmp_path], tmp_path / "hostile.so")
 
