@@ -9,19 +9,20 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
+from cobs import cobs
+
 LONGEST = 1088
 """Bytes of the longest message."""
 
 _CHECKSUM = 4
-_BLOCK = 254
-_MOST = LONGEST + _CHECKSUM + (LONGEST + _CHECKSUM) // _BLOCK + 1
+_MOST = LONGEST + _CHECKSUM + (LONGEST + _CHECKSUM) // 254 + 1
 
 
 def encode(message: bytes) -> bytes:
     """A message as it goes over the line; the zero in front ends what noise may have begun."""
     if len(message) > LONGEST:
         raise ValueError(f"a message of {len(message)} bytes")
-    return b"\0" + _stuff(message + zlib.crc32(message).to_bytes(_CHECKSUM, "little")) + b"\0"
+    return b"\0" + cobs.encode(message + zlib.crc32(message).to_bytes(_CHECKSUM, "little")) + b"\0"
 
 
 class Decoder:
@@ -54,39 +55,12 @@ class Decoder:
 
 
 def _message(frame: bytes) -> bytes | None:
-    data = _unstuff(frame) if len(frame) <= _MOST else None
-    if data is None or len(data) < _CHECKSUM:
+    try:
+        data = cobs.decode(frame) if len(frame) <= _MOST else b""
+    except cobs.DecodeError:
+        return None
+    if len(data) < _CHECKSUM:
         return None
     message, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     is_whole = zlib.crc32(message).to_bytes(_CHECKSUM, "little") == checksum
     return message if is_whole else None
-
-
-def _stuff(data: bytes) -> bytes:
-    stuffed = bytearray()
-    for block in data.split(b"\0"):
-        start = 0
-        while len(block) - start >= _BLOCK:
-            stuffed.append(_BLOCK + 1)
-            stuffed += block[start : start + _BLOCK]
-            start += _BLOCK
-        stuffed.append(len(block) - start + 1)
-        stuffed += block[start:]
-    return bytes(stuffed)
-
-
-def _unstuff(frame: bytes) -> bytes | None:
-    """None if it is no COBS."""
-    data = bytearray()
-    position, zero_is_due = 0, False
-    while position < len(frame):
-        if zero_is_due:
-            data.append(0)
-        length = frame[position] - 1
-        position += 1
-        if position + length > len(frame):
-            return None
-        data += frame[position : position + length]
-        position += length
-        zero_is_due = length < _BLOCK
-    return bytes(data)

@@ -27,15 +27,18 @@ void cm_frame_send(struct cm_frame *frame, void (*put)(uint8_t byte))
     put_checksum(frame->data + frame->length, cm_checksum(frame->data, frame->length));
     uint32_t end = frame->length + CHECKSUM_BYTES;
     put(0); /* ends what noise may have begun */
-    /* A block is a count and the bytes up to a zero, which is left out, or 254 without one. */
-    for (uint32_t start = 0; start <= end;) {
+    /* A block is a count and the bytes up to a zero, which is left out, or 254 without one. The end counts as
+     * a zero. */
+    uint32_t zero = 1;
+    for (uint32_t start = 0; start < end + zero;) {
         uint32_t length = 0;
         while (start + length < end && length < LONGEST_BLOCK && frame->data[start + length] != 0)
             ++length;
         put((uint8_t)(length + 1));
         for (uint32_t i = 0; i < length; ++i)
             put(frame->data[start + i]);
-        start += length + (length < LONGEST_BLOCK);
+        zero = length < LONGEST_BLOCK;
+        start += length + zero;
     }
     put(0);
 }
