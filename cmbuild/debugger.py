@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from cmbuild.boards.board import Board
 from cmbuild.errors import MissingTool, UsageError
-from cmbuild.hardware.method import Flashing, Method, NotFlashed, Way
-from cmbuild.hardware.probes import ToolMethod
+from cmbuild.hardware.method import FlashMethod, Selection
+from cmbuild.hardware.program_method import ProgramMethod
+from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.launchers.base import Debuggable
 from cmbuild.launchers.console import records
 from cmbuild.launchers.execution import Interface, write_streams
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose
 from cmbuild.toolchain import tools
 
@@ -82,7 +84,7 @@ def launcher_with_server(board: Board, name: str | None = None) -> Debuggable:
         NoServer: none can.
         UnknownName, LauncherMissing: see `choose`.
     """
-    known = board.launchers if name is None else [choose(board, name)]
+    known = launchers_of(board) if name is None else [choose(board, name)]
     for launcher in known:
         if isinstance(launcher, Debuggable):
             launcher.find()
@@ -106,7 +108,7 @@ def simulator(
     return Server(launcher.title, command, folder, runner.image, port)
 
 
-def probe(board: Board, image: Path, method: str | None, way: Way, port: int) -> Server:
+def probe(board: Board, image: Path, method: str | None, selection: Selection, port: int) -> Server:
     """A debug probe at a real board, onto which gdb loads the image.
 
     Args:
@@ -115,19 +117,22 @@ def probe(board: Board, image: Path, method: str | None, way: Way, port: int) ->
     Raises:
         NotFlashed, UnknownName, NoMethod, MissingTool.
     """
-    able = {} if board.flash is None else dict(_with_servers(board.flash, port, way))
+    flash = flashing(board)
+    able = {} if flash is None else dict(_with_servers(flash, port, selection))
     if not able:
         raise NotFlashed(board=board.name)
-    chosen = Flashing(able).choose(board.name, method, way)
-    assert isinstance(chosen, ToolMethod)
-    command = [str(chosen.find(way)), *(chosen.gdb_server(port, way) or ())]
+    chosen = Flashing(able).choose(board.name, method, selection)
+    assert isinstance(chosen, ProgramMethod)
+    command = [str(chosen.find(selection)), *(chosen.gdb_server(port, selection) or ())]
     machine = f"{board.name} through {chosen.name}"
     return Server(machine, command, image.parent, image, port, setup=("load",))
 
 
-def _with_servers(flash: Flashing, port: int, way: Way) -> Iterator[tuple[str, Method]]:
+def _with_servers(
+    flash: Flashing, port: int, selection: Selection
+) -> Iterator[tuple[str, FlashMethod]]:
     for name, method in flash.methods.items():
-        if isinstance(method, ToolMethod) and method.gdb_server(port, way) is not None:
+        if isinstance(method, ProgramMethod) and method.gdb_server(port, selection) is not None:
             yield name, method
 
 

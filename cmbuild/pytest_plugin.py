@@ -23,7 +23,9 @@ from cmbuild.boards.registry import board_folders
 from cmbuild.conformance.harness import KernelHarness
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.program_check import Trials
+from cmbuild.discovery import listed, names
 from cmbuild.errors import CmbuildError
+from cmbuild.launchers import simulators
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.pipeline import Pipeline
@@ -61,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--cmbuild-board", metavar="NAME", help="run them on this board")
     group.addoption("--cmbuild-isa", metavar="ISA", help="use less than the board's best one")
     group.addoption("--cmbuild-toolchain", metavar="NAME", help="gcc, clang or zig")
-    group.addoption("--cmbuild-launcher", metavar="NAME", help="fvp, qemu or native")
+    group.addoption("--cmbuild-launcher", metavar="NAME", help=listed(names(simulators)))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from cmbuild.errors import UsageError
@@ -28,6 +36,32 @@ class Table(BaseModel):
     """A table of such a file: takes the keys that it names, and values of just their types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+C = TypeVar("C", bound="Choices")
+
+
+class Choices(Table):
+    """Tables by name, of which a file has some; it remembers their order in the file."""
+
+    _order: tuple[str, ...] = PrivateAttr(())
+
+    @classmethod
+    def of(cls: type[C], tables: Mapping[str, type[Table]]) -> type[C]:
+        """The table whose keys are these names."""
+        fields: dict[str, Any] = {name: (table | None, None) for name, table in tables.items()}
+        return create_model(cls.__name__, __base__=cls, **fields)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _remember(cls: type[C], document: Any, handler: ModelWrapValidatorHandler[C]) -> C:
+        made = handler(document)
+        made._order = tuple(document)
+        return made
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._order}
 
 
 class Inconsistent(Exception):

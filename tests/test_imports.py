@@ -66,16 +66,6 @@ COMPILER_LAYERS = (
 """Those of the compiler, likewise: torch comes in at the second, a program's bytes at the ninth."""
 
 CIRCLES: dict[frozenset[str], str] = {
-    frozenset(
-        {
-            "cmbuild.boards.board",
-            "cmbuild.hardware.conversation",
-            "cmbuild.hardware.method",
-            "cmbuild.image.products",
-            "cmbuild.launchers.base",
-            "cmbuild.launchers.serial",
-        }
-    ): "a board lists what launches and flashes its images",
     frozenset({"cmbuild.pipeline.events", "cmbuild.report.documents"}): "documents of events",
 }
 """The circles that are left, each with its reason; the list only shrinks."""

@@ -8,8 +8,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.boards.registry import board_folders
+from cmbuild.catalog import find_board
 from cmbuild.errors import Failed, UsageError
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.request import EXECUTORS, RunRequest
 from cmbuild.report.bench import BenchCell
 from cmbuild.text import plural
@@ -95,7 +97,7 @@ def _all_boards(cross: bool) -> list[str]:
     """
     folders = board_folders()
     boards = [find_board(name, folders) for name in folders]
-    return [b.name for b in boards if b.launchers and not (cross and b.toolchain == HOST)]
+    return [b.name for b in boards if launchers_of(b) and not (cross and b.toolchain == HOST)]
 
 
 def _names(option: str, chosen: str | None, everything: Iterable[str]) -> list[str]:

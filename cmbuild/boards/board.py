@@ -1,74 +1,48 @@
-"""A board, as the rest of cmbuild sees it: core, memory, and where an image's sections go."""
+"""A board as its folder describes it: core, memory, and tables that other packages read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar, TypeVar
 
+from cmbuild.boards.memory import Layout, Memory, Region
+from cmbuild.strictfile import Table
 from cmcompiler.isa import Isa
 
-if TYPE_CHECKING:
-    from cmbuild.hardware.method import Flashing
-    from cmbuild.launchers.base import Launcher
-    from cmbuild.launchers.serial import SerialLine
-
-
-class Memory(Enum):
-    """What a region is for."""
-
-    FLASH = "flash"
-    """Loaded before the image runs, then only read."""
-    RAM = "ram"
-
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """A block of a board's address space.
+class Uart:
+    """The serial port that the runner of a real board talks over.
 
     Attributes:
-        origin: first address.
-        size: bytes.
+        baud: bits a second.
+        usb: vendor and product of adapters that the board is likely to be at: `2e8a:000c`.
     """
 
-    name: str
-    kind: Memory
-    origin: int
-    size: int
-
-    @property
-    def end(self) -> int:
-        """First address after the region."""
-        return self.origin + self.size
-
-    def overlaps(self, other: Region) -> bool:
-        return self.origin < other.end and other.origin < self.end
-
-    def holds(self, start: int, size: int) -> bool:
-        return self.origin <= start and start + size <= self.end
+    baud: int
+    usb: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Names of the regions that the parts of an image go to.
+class BoardTable(Table):
+    """A table of a descriptor that another package declares and reads.
 
     Attributes:
-        code: instructions, and the tables they use.
-        constants: the packed constants of a model.
-        data: stack and variables.
-        arena: all activations.
-        workspace: what the kernel harness may use; the rest of the arena's region if None.
-        hot: RAM that microkernels are copied to and run from; with the code if None.
+        key: its name.
     """
 
-    code: str
-    constants: str
-    data: str
-    arena: str
-    workspace: str | None = None
-    hot: str | None = None
+    key: ClassVar[str]
+
+    def check(self, board: Board) -> None:
+        """Whether it makes sense with the rest of the descriptor.
+
+        Raises:
+            Inconsistent: naming the key below this table.
+        """
+
+
+T = TypeVar("T", bound=BoardTable)
 
 
 @dataclass(frozen=True)
@@ -86,9 +60,8 @@ class Board:
         stack: bytes reserved for the stack; 0 where the operating system does it.
         regions: by name; empty for this computer.
         layout: where an image's parts go; None for this computer.
-        launchers: ways to execute an image, the preferred one first.
-        serial: the line to a real one; None if it is only simulated.
-        flash: how firmware gets onto a real one; None if it is only simulated.
+        uart: how a real one is talked to; None if it is only simulated.
+        tables: what other packages read of the descriptor, by key.
     """
 
     name: str
@@ -101,9 +74,8 @@ class Board:
     stack: int
     regions: Mapping[str, Region]
     layout: Layout | None
-    launchers: tuple[Launcher, ...]
-    serial: SerialLine | None = None
-    flash: Flashing | None = None
+    uart: Uart | None = None
+    tables: Mapping[str, BoardTable] = field(default_factory=dict)
 
     def capacity(self, kind: Memory) -> int | None:
         """Bytes of all regions of a kind that images use; None for this computer."""
@@ -112,6 +84,11 @@ class Board:
         layout = self.layout
         used = {layout.code, layout.constants, layout.data, layout.arena}
         return sum(self.regions[name].size for name in used if self.regions[name].kind is kind)
+
+    def table(self, kind: type[T]) -> T | None:
+        """What the descriptor says in another package's table."""
+        found = self.tables.get(kind.key)
+        return found if isinstance(found, kind) else None
 
     def region_at(self, start: int, size: int) -> Region | None:
         """The region that holds these bytes."""

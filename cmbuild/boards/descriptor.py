@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model
 
-from cmbuild.boards.board import Board, Layout, Memory, Region
+from cmbuild.boards.board import Board, BoardTable, Uart
 from cmbuild.boards.link_script import FILE as LINK_SCRIPT
 from cmbuild.boards.link_script import disagreement
-from cmbuild.hardware.bootloader import Bootloader
-from cmbuild.hardware.method import Flashing, Method
-from cmbuild.hardware.probes import OpenOcd, Picotool, ProbeRs, PyOcd
-from cmbuild.image.products import Uf2Format
-from cmbuild.launchers.base import Launcher
-from cmbuild.launchers.emulator import CORES
-from cmbuild.launchers.fvp import Fvp
-from cmbuild.launchers.native import Native
-from cmbuild.launchers.qemu import Qemu
-from cmbuild.launchers.serial import SerialLine
-from cmbuild.launchers.unicorn import Unicorn
+from cmbuild.boards.memory import Layout, Memory, Region
+from cmbuild.boards.registry import FILE
 from cmbuild.strictfile import Inconsistent, Table, read
 from cmbuild.toolchain.toolchains import TOOLCHAINS, fpus
 from cmcompiler.isa import Isa
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import BEST_ISA
-
-FILE = "board.toml"
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _ADDRESSES = 1 << 32
@@ -79,61 +68,6 @@ class SectionsFile(Table):
     hot: str | None = None
 
 
-class FvpFile(Table):
-    """[launchers.fvp]: one of Arm's Fixed Virtual Platforms.
-
-    Attributes:
-        executable: its file name.
-        cpu: prefix of the core's parameters.
-        board: prefix of the board's parameters.
-        parameters: others that it needs, by their whole names.
-    """
-
-    executable: str
-    cpu: str
-    board: str
-    parameters: dict[str, int] = Field(default_factory=dict)
-
-
-class QemuFile(Table):
-    """[launchers.qemu]
-
-    Attributes:
-        machine: QEMU's name of the board.
-        ticks_per_second: frequency of the clock that the board's cm_board_ticks reads.
-        properties: of QEMU's devices, by `device.property`.
-        boots: how the image is started.
-        caveat: how the machine differs from the board.
-    """
-
-    machine: str
-    ticks_per_second: Annotated[int, Field(gt=0)]
-    properties: dict[str, int] = Field(default_factory=dict)
-    boots: Literal["vectors", "entry"] = "vectors"
-    caveat: str | None = None
-
-
-class UnicornFile(Table):
-    """[launchers.unicorn]
-
-    Attributes:
-        peripherals: addresses of registers that the board's code uses, as plain memory.
-    """
-
-    peripherals: list[Address] = Field(default_factory=list)
-
-
-class NativeFile(Table):
-    """[launchers.native]: the image is a program for this computer."""
-
-
-class LaunchersFile(Table):
-    fvp: FvpFile | None = None
-    qemu: QemuFile | None = None
-    unicorn: UnicornFile | None = None
-    native: NativeFile | None = None
-
-
 class SerialFile(Table):
     """[serial]: the line that the runner of a real board talks over.
 
@@ -148,66 +82,6 @@ class SerialFile(Table):
     )
 
 
-class Uf2File(Table):
-    """[flash.uf2]: a boot loader that takes UF2 files.
-
-    Attributes:
-        family: that the blocks are marked with.
-        volume: label of the boot loader's volume.
-        board_id: that INFO_UF2.TXT on the volume gives.
-        ignored_block: address of a first block that the board ignores.
-    """
-
-    family: Address
-    volume: str
-    board_id: str
-    ignored_block: Address | None = None
-
-
-class PicotoolFile(Table):
-    """[flash.picotool]"""
-
-
-class ProbeRsFile(Table):
-    """[flash.probe-rs]
-
-    Attributes:
-        chip: its name of the device.
-    """
-
-    chip: str
-
-
-class PyOcdFile(Table):
-    """[flash.pyocd]
-
-    Attributes:
-        target: its name of the device.
-    """
-
-    target: str
-
-
-class OpenOcdFile(Table):
-    """[flash.openocd]
-
-    Attributes:
-        configurations: files of its own that describe probe and device.
-    """
-
-    configurations: Annotated[list[str], Field(min_length=1)]
-
-
-class FlashFile(Table):
-    """[flash]: ways to get firmware onto a real board, the preferred one first."""
-
-    uf2: Uf2File | None = None
-    picotool: PicotoolFile | None = None
-    probe_rs: Annotated[ProbeRsFile | None, Field(alias="probe-rs")] = None
-    pyocd: PyOcdFile | None = None
-    openocd: OpenOcdFile | None = None
-
-
 class BoardFile(Table):
     """The whole file."""
 
@@ -219,21 +93,24 @@ class BoardFile(Table):
     stack: Size | None = None
     memory: dict[str, RegionFile] = Field(default_factory=dict)
     sections: SectionsFile | None = None
-    launchers: LaunchersFile = LaunchersFile()
     serial: SerialFile | None = None
-    flash: FlashFile | None = None
 
 
-def read_board(folder: Path) -> Board:
+def read_board(folder: Path, tables: Mapping[str, type[BoardTable]]) -> Board:
     """The board of a folder.
+
+    Args:
+        tables: what the file may have beside BoardFile, by key.
 
     Raises:
         BrokenFile: naming file, line and key.
     """
-    return read(folder / FILE, BoardFile, partial(_board, folder))
+    fields: dict[str, Any] = {key: (table | None, None) for key, table in tables.items()}
+    whole = create_model(BoardFile.__name__, __base__=BoardFile, **fields)
+    return read(folder / FILE, whole, partial(_board, folder, tuple(tables)))
 
 
-def _board(folder: Path, file: BoardFile) -> Board:
+def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
     best = BEST_ISA.get(file.cpu)
     if best is None:
         hint = did_you_mean(file.cpu, BEST_ISA)
@@ -262,7 +139,8 @@ def _board(folder: Path, file: BoardFile) -> Board:
         hint = did_you_mean(file.toolchain, TOOLCHAINS)
         raise Inconsistent(("toolchain",), f"no such toolchain: {file.toolchain!r}", hint)
     layout = None if file.sections is None else Layout(**file.sections.model_dump())
-    return Board(
+    tables = {key: table for key in keys if (table := getattr(file, key)) is not None}
+    board = Board(
         name=folder.name,
         folder=folder,
         title=file.title,
@@ -273,46 +151,15 @@ def _board(folder: Path, file: BoardFile) -> Board:
         stack=file.stack or 0,
         regions=regions,
         layout=layout,
-        launchers=tuple(_launchers(file.launchers, file.cpu, regions)),
-        serial=None if file.serial is None else _serial(file.serial),
-        flash=None if file.flash is None else _flashing(file.flash),
+        uart=None if file.serial is None else Uart(file.serial.baud, tuple(file.serial.usb)),
+        tables=tables,
     )
-
-
-def _launchers(file: LaunchersFile, cpu: str, regions: Mapping[str, Region]) -> Iterator[Launcher]:
-    if file.fvp is not None:
-        yield Fvp(**file.fvp.model_dump())
-    if file.qemu is not None:
-        yield Qemu(**file.qemu.model_dump())
-    if file.unicorn is not None:
-        if cpu not in CORES:
-            raise Inconsistent(("launchers", "unicorn"), f"Unicorn has no {cpu}")
-        yield Unicorn(cpu, tuple(regions.values()), tuple(file.unicorn.peripherals))
-    if file.native is not None:
-        yield Native()
-
-
-def _serial(file: SerialFile) -> SerialLine:
-    return SerialLine(file.baud, tuple(file.usb))
-
-
-def _flashing(file: FlashFile) -> Flashing:
-    form = None
-    methods: list[Method] = []
-    if file.uf2 is not None:
-        form = Uf2Format(file.uf2.family, file.uf2.ignored_block)
-        methods.append(Bootloader(file.uf2.volume, file.uf2.board_id, form))
-    if file.picotool is not None:
-        methods.append(Picotool())
-    if file.probe_rs is not None:
-        methods.append(ProbeRs(file.probe_rs.chip))
-    if file.pyocd is not None:
-        methods.append(PyOcd(file.pyocd.target))
-    if file.openocd is not None:
-        methods.append(OpenOcd(tuple(file.openocd.configurations)))
-    if not methods:
-        raise Inconsistent(("flash",), "names no way to flash")
-    return Flashing({method.name: method for method in methods}, form)
+    for key, table in tables.items():
+        try:
+            table.check(board)
+        except Inconsistent as error:
+            raise Inconsistent((key, *error.key), str(error), error.hint) from error
+    return board
 
 
 def _isas(file: BoardFile, best: Isa) -> Iterator[Isa]:

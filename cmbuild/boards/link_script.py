@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.boards.board import Board, Region
+from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Region
 
 FILE = "link.ld"
 """In a board's folder, in place of one that is made."""
@@ -19,18 +20,22 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _NUMBER = r"(0[xX][0-9a-fA-F]+|\d+)([KM]?)"
 
 
-def link_script(board: Board, folder: Path) -> Path:
-    """The board's own script, or one that is written to the folder."""
+def link_script(board: Board, folder: Path, simulated: Sequence[Region]) -> Path:
+    """The board's own script, or one that is written to the folder; see `render`."""
     own = board.folder / FILE
     if own.is_file():
         return own
     script = folder / FILE
-    script.write_text(render(board))
+    script.write_text(render(board, simulated))
     return script
 
 
-def render(board: Board) -> str:
-    """The script that the template makes of a board with memory."""
+def render(board: Board, simulated: Sequence[Region] = ()) -> str:
+    """The script that the template makes of a board with memory.
+
+    Args:
+        simulated: the memory of what simulates the board, which may be less.
+    """
     from jinja2 import Environment, StrictUndefined
 
     template = (paths.runtime() / "cortexm" / f"{FILE}.j2").read_text()
@@ -39,9 +44,9 @@ def render(board: Board) -> str:
         regions=board.regions.values(),
         layout=board.layout,
         stack=board.stack,
-        workspace_end=_workspace_end(board),
+        workspace_end=_workspace_end(board, simulated),
         null_in_use=_null_in_use(board),
-        baud=board.serial.baud if board.serial else None,
+        baud=board.uart.baud if board.uart else None,
     )
 
 
@@ -52,12 +57,12 @@ def _null_in_use(board: Board) -> bool:
     return any(board.regions[name].origin < _NULL_BYTES for name in used if name is not None)
 
 
-def _workspace_end(board: Board) -> int:
+def _workspace_end(board: Board, simulated: Sequence[Region]) -> int:
     """The end of the memory that the board has, and all that simulate it."""
     assert board.layout is not None
     region = board.regions[board.layout.workspace or board.layout.arena]
-    others = (r for launcher in board.launchers for r in launcher.memory or ())
-    return min([region.end, *(r.end for r in others if r.origin <= region.origin < r.end)])
+    ends = (r.end for r in simulated if r.origin <= region.origin < r.end)
+    return min([region.end, *ends])
 
 
 def disagreement(script: str, regions: Mapping[str, Region]) -> tuple[str, str] | None:

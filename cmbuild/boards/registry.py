@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.boards.board import Board
-from cmbuild.boards.descriptor import FILE, read_board
-from cmbuild.errors import UnknownName, UsageError
+from cmbuild.errors import UsageError
+
+FILE = "board.toml"
 
 GROUP = "cmbuild.boards"
 """Entry points: each names a package that holds board folders."""
@@ -43,23 +43,6 @@ def board_folders(
         for descriptor in sorted(place.glob(f"*/{FILE}")):
             found.setdefault(descriptor.parent.name, descriptor.parent.resolve())
     return dict(sorted(found.items()))
-
-
-def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
-    """A board by name.
-
-    Args:
-        folders: where to look; by default all that board_folders finds.
-
-    Raises:
-        UnknownName: with the nearest known one.
-        BrokenFile: it is there, but its board.toml is not right.
-    """
-    if folders is None:
-        folders = board_folders()
-    if name not in folders:
-        raise UnknownName(kind="board", name=name, known=folders)
-    return read_board(folders[name])
 
 
 def _places(project: Path, environ: Mapping[str, str]) -> Iterator[Path]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from cmbuild.boards.board import Memory, Region
-from cmbuild.boards.descriptor import FILE, parse_size, read_board
+from cmbuild.boards.descriptor import parse_size, read_board
+from cmbuild.boards.memory import Memory, Region
+from cmbuild.boards.registry import FILE
 from cmbuild.errors import UsageError
 from cmbuild.files import write
 from cmbuild.strictfile import BrokenFile
@@ -22,18 +23,18 @@ _ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the most that the architectures' N
 
 
 class Exists(UsageError):
-    template = "{folder} is there already"
+    template = "{folder} already exists"
     hint = "choose another name, or --dir"
 
 
 class BadName(UsageError):
-    template = "{name!r} is no name for a board"
-    hint = "small letters, digits, _ and - make one"
+    template = "{name!r} cannot be the name of a board"
+    hint = "use lower-case letters, digits, _ and -"
 
 
 class BadMemory(UsageError):
     template = "--{option} {text}: {problem}"
-    hint = "ORIGIN:SIZE is wanted, as in 0x20000000:256K"
+    hint = "expected ORIGIN:SIZE, such as 0x20000000:256K"
 
 
 def parse_memory(kind: Memory, text: str) -> Region:
@@ -44,7 +45,7 @@ def parse_memory(kind: Memory, text: str) -> Region:
     """
     origin, _, size = text.partition(":")
     if not re.fullmatch(r"0x[0-9a-fA-F]{1,8}|\d+", origin):
-        raise BadMemory(option=kind.value, text=text, problem=f"{origin!r} is no address")
+        raise BadMemory(option=kind.value, text=text, problem=f"{origin!r} is not an address")
     try:
         return Region(
             kind.value, kind, int(origin, 16 if origin.startswith("0x") else 10), parse_size(size)
@@ -84,7 +85,7 @@ def make_board(
     for source in sorted(SKELETON.glob("*.j2")):
         write(folder / source.stem, _render(source.read_text(), values))
     try:
-        read_board(folder)
+        read_board(folder, {})
     except BrokenFile as error:
         _remove(folder)
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]

@@ -11,6 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from cmbuild import paths
+from cmbuild.discovery import listed, names
+from cmbuild.launchers import simulators
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,6 +73,12 @@ toolchain = click.option(
     "--toolchain",
     metavar="NAME",
     help="gcc, clang or zig; by default the board's own.",
+)
+
+launcher = click.option(
+    "--launcher",
+    metavar="NAME",
+    help=f"{listed(names(simulators))}; by default the best here.",
 )
 
 build_dir = click.option(

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from cmbuild.boards.board import Board
 from cmbuild.errors import CmbuildError, MissingTool
-from cmbuild.hardware.method import Way
+from cmbuild.hardware.method import Selection
+from cmbuild.hardware.registry import flashing
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, cpu_flags, install_command
 from cmcompiler.target import Target
@@ -45,14 +47,15 @@ class Means:
 
 def runners(board: Board) -> Iterator[Means]:
     """Its launchers."""
-    for each in board.launchers:
+    for each in launchers_of(board):
         yield _tried(Means(each.name, each.title, caveat=each.caveat), each.find)
 
 
 def flashers(board: Board) -> Iterator[Means]:
     """What gets firmware onto it."""
-    for method in board.flash.methods.values() if board.flash is not None else ():
-        yield _tried(Means(method.name, method.name), partial(method.find, Way()))
+    flash = flashing(board)
+    for method in flash.methods.values() if flash is not None else ():
+        yield _tried(Means(method.name, method.name), partial(method.find, Selection()))
 
 
 def builders(board: Board) -> Iterator[Means]:

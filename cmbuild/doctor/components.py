@@ -15,10 +15,10 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
-from cmbuild.boards.registry import board_folders, find_board
-from cmbuild.errors import CmbuildError
+from cmbuild.catalog import readable_boards
 from cmbuild.launchers.base import LauncherMissing
-from cmbuild.launchers.fvp import Fvp
+from cmbuild.launchers.registry import launchers_of
+from cmbuild.launchers.simulators.fvp import Fvp
 from cmbuild.toolchain import tools, versions
 from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS, install_command
 from cmbuild.toolchain.tools import Tool, pip_command
@@ -83,7 +83,7 @@ def components() -> list[Component]:
 
 
 def _probes() -> Iterator[Callable[[], Component]]:
-    boards = list(_readable_boards())
+    boards = list(readable_boards())
     yield _python
     for tool in (tools.ARM_GCC, tools.QEMU):
         yield partial(_from_apt, tool)
@@ -102,18 +102,9 @@ def _probes() -> Iterator[Callable[[], Component]]:
     yield _disk
 
 
-def _readable_boards() -> Iterator[Board]:
-    folders = board_folders()
-    for name in folders:
-        try:
-            yield find_board(name, folders)
-        except CmbuildError:
-            continue
-
-
 def _platforms(boards: list[Board]) -> list[str]:
     """Titles of the Fixed Virtual Platforms that boards name."""
-    launchers = (launcher for board in boards for launcher in board.launchers)
+    launchers = (launcher for board in boards for launcher in launchers_of(board))
     return sorted({launcher.title for launcher in launchers if isinstance(launcher, Fvp)})
 
 
@@ -155,7 +146,7 @@ def _tool(tool: Tool, install: str) -> Component:
 
 def _simulator(title: str, boards: list[Board]) -> Component:
     """A simulator that nothing needs, because boards that have it can do without."""
-    users = {b.name: each for b in boards for each in b.launchers if each.title == title}
+    users = {b.name: each for b in boards for each in launchers_of(b) if each.title == title}
     needed_by = ", ".join(users)
     try:
         path = next(iter(users.values())).find()

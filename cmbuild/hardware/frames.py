@@ -22,7 +22,9 @@ def encode(message: bytes) -> bytes:
     """A message as it goes over the line; the zero in front ends what noise may have begun."""
     if len(message) > LONGEST:
         raise ValueError(f"a message of {len(message)} bytes")
-    return b"\0" + cobs.encode(message + zlib.crc32(message).to_bytes(_CHECKSUM, "little")) + b"\0"
+    checksum = zlib.crc32(message).to_bytes(_CHECKSUM, "little")
+    stuffed: bytes = cobs.encode(message + checksum)
+    return b"\0" + stuffed + b"\0"
 
 
 class Decoder:
@@ -56,7 +58,7 @@ class Decoder:
 
 def _message(frame: bytes) -> bytes | None:
     try:
-        data = cobs.decode(frame) if len(frame) <= _MOST else b""
+        data: bytes = cobs.decode(frame) if len(frame) <= _MOST else b""
     except cobs.DecodeError:
         return None
     if len(data) < _CHECKSUM:

@@ -1,34 +1,21 @@
-"""Ways to get firmware onto a board: what all of them have in common."""
+"""A way to get firmware onto a board."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from cmbuild.errors import CmbuildError, Missing, UnknownName, UsageError
-
-if TYPE_CHECKING:
-    from cmbuild.boards.board import Board
-    from cmbuild.image.products import Uf2Format
-    from cmbuild.process import Processes
-
-
-class NotFlashed(UsageError):
-    template = "{board} is no board that firmware is flashed onto"
-    hint = "`cmbuild boards` lists what there is; docs/boards.md says how to add one's own"
-
-
-class NoMethod(Missing):
-    template = "nothing here can flash {board}: {reasons}"
+from cmbuild.boards.board import Board
+from cmbuild.process import Processes
+from cmbuild.strictfile import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """Which of several boards, volumes or probes is meant; None where there is only one.
+class Selection:
+    """Which of several volumes or probes to use; None where there is only one.
 
     Attributes:
         volume: folder where the boot loader's volume is mounted.
@@ -40,8 +27,8 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """A job for a method.
+class FlashJob:
+    """An image to flash.
 
     Attributes:
         image: the ELF file; `.bin`, `.hex` and `.uf2` are beside it.
@@ -51,12 +38,12 @@ class Work:
 
     board: Board
     image: Path
-    way: Way
+    selection: Selection
     log: Path
     timeout: float
 
 
-class Method(ABC):
+class FlashMethod(ABC):
     """A way to flash. Subclasses are frozen dataclasses of the board's parameters.
 
     Attributes:
@@ -67,17 +54,20 @@ class Method(ABC):
     name: ClassVar[str]
     limit: ClassVar[float]
 
+    def prepare(self, image: Path) -> None:  # noqa: B027
+        """Puts the file that it takes beside an ELF file, if that is neither `.bin` nor `.hex`."""
+
     @abstractmethod
-    def find(self, way: Way) -> Path:
+    def find(self, selection: Selection) -> Path:
         """The program that flashes, or the place that it is done at.
 
         Raises:
             Missing: it is not there; the hint says how to get it.
-            UsageError: there are several, and `way` does not say which.
+            UsageError: there are several, and `selection` does not say which.
         """
 
     @abstractmethod
-    def describe(self, work: Work) -> Sequence[str]:
+    def describe(self, job: FlashJob) -> Sequence[str]:
         """What `flash` would do, a line each, without doing it.
 
         Raises:
@@ -85,7 +75,7 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def flash(self, work: Work, processes: Processes) -> str:
+    def flash(self, job: FlashJob, processes: Processes) -> str:
         """Flashes; returns where to, for people.
 
         Raises:
@@ -93,48 +83,9 @@ class Method(ABC):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Flashing:
-    """How a board is flashed.
+class MethodTable(Table, ABC):
+    """[flash.NAME] of a descriptor."""
 
-    Attributes:
-        methods: by name, the preferred one first.
-        uf2: what UF2 files must be like; None if the board takes none.
-    """
-
-    methods: Mapping[str, Method]
-    uf2: Uf2Format | None = None
-
-    def possible(self, way: Way) -> Method | None:
-        """The first method that is possible here."""
-        for method in self.methods.values():
-            with suppress(CmbuildError):
-                method.find(way)
-                return method
-        return None
-
-    def choose(self, board: str, name: str | None, way: Way) -> Method:
-        """The method of that name, or the first that is possible here.
-
-        Raises:
-            UnknownName: the board has no such method.
-            NoMethod: none is possible, and why.
-            UsageError: a method cannot tell which of several boards is meant.
-        """
-        if name is not None:
-            if name not in self.methods:
-                raise UnknownName(kind=f"way to flash {board}", name=name, known=self.methods)
-            return self.methods[name]
-        missing: list[CmbuildError] = []
-        for method in self.methods.values():
-            try:
-                method.find(way)
-            except Missing as error:
-                missing.append(error)
-            else:
-                return method
-        raise NoMethod(
-            board=board,
-            reasons="; ".join(error.message for error in missing),
-            hint="; or ".join(str(error.hint) for error in missing),
-        )
+    @abstractmethod
+    def method(self) -> FlashMethod:
+        """The way to flash a board whose descriptor has this table."""

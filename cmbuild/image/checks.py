@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cmbuild.boards.board import Board, Region
+from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Region
 from cmbuild.errors import Failed
 from cmbuild.image import elf
 from cmbuild.launchers.base import Launcher

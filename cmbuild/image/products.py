@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.boards.board import Board, Memory
+from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Memory
 from cmbuild.errors import Failed
 from cmbuild.image import intel_hex, uf2
 from cmbuild.image.elf import entry, loaded
@@ -40,20 +41,21 @@ class Uf2Format:
 
 
 def write_products(image: Path, board: Board) -> None:
-    """Puts `.bin`, `.hex` and, for a board that takes it, `.uf2` beside an ELF file.
+    """Puts `.bin` and `.hex` beside an ELF file.
 
     Raises:
         OutsideFlash: the image has bytes that are not for the board's flash.
     """
-    if board.flash is None:
-        return
     segments = sorted(loaded(image))
     check_addresses(image.name, [(address, len(data)) for address, data in segments], board)
     image.with_suffix(".bin").write_bytes(flat(segments))
     image.with_suffix(".hex").write_text(intel_hex.encode(segments, entry(image)))
-    if board.flash.uf2 is not None:
-        form = board.flash.uf2
-        image.with_suffix(".uf2").write_bytes(uf2.encode(segments, form.family, form.ignored_block))
+
+
+def write_uf2(image: Path, form: Uf2Format) -> None:
+    """Puts `.uf2` beside an ELF file."""
+    data = uf2.encode(sorted(loaded(image)), form.family, form.ignored_block)
+    image.with_suffix(".uf2").write_bytes(data)
 
 
 def check_uf2(file: Path, board: Board, form: Uf2Format) -> int:

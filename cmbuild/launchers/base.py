@@ -7,16 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Region
 from cmbuild.errors import Failed, Missing
 from cmbuild.image import elf
 from cmbuild.launchers.console import PREFIX, Record, records
 from cmbuild.launchers.fault import Fault, fault
 from cmbuild.process import Completed, Processes
-
-if TYPE_CHECKING:
-    from cmbuild.boards.board import Region
+from cmbuild.strictfile import Table
 
 
 class LauncherMissing(Missing):
@@ -119,6 +119,20 @@ class Launcher(ABC):
             Silent, EndedEarly: it ended without the proof of a proper end.
             Refused: it ended properly, but says that it could not do its work.
         """
+
+
+class LauncherTable(Table, ABC):
+    """[launchers.NAME] of a descriptor."""
+
+    def check(self, board: Board) -> None:
+        """
+        Raises:
+            Inconsistent: the launcher cannot simulate this board.
+        """
+
+    @abstractmethod
+    def launcher(self, board: Board) -> Launcher:
+        """The launcher of a board whose descriptor has this table."""
 
 
 class ProgramLauncher(Launcher):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cmbuild.boards.board import Board
 from cmbuild.errors import Failed, UnknownName, UsageError
+from cmbuild.hardware.port import find_port
 from cmbuild.launchers.base import Launcher, LauncherMissing
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.serial import SerialLine
 
 
@@ -29,10 +29,9 @@ def hardware(board: Board, port: str | None = None) -> SerialLine:
     Raises:
         NoHardware, NoPort, SeveralPorts.
     """
-    if board.serial is None:
+    if board.uart is None:
         raise NoHardware(board=board.name)
-    line = replace(board.serial, port=port)
-    return replace(line, port=str(line.find()))
+    return SerialLine(board.uart.baud, board.uart.usb, port or find_port(board.uart.usb))
 
 
 def choose(board: Board, name: str | None = None) -> Launcher:
@@ -43,13 +42,14 @@ def choose(board: Board, name: str | None = None) -> Launcher:
         LauncherMissing: this machine has not that one, or none at all.
         NoSimulator: there is none for the board.
     """
-    if not board.launchers:
+    launchers = launchers_of(board)
+    if not launchers:
         raise NoSimulator(board=board.name)
-    known = {launcher.name: launcher for launcher in board.launchers}
+    known = {launcher.name: launcher for launcher in launchers}
     if name is not None and name not in known:
         raise UnknownName(kind=f"launcher of {board.name}", name=name, known=known)
     missing: LauncherMissing | None = None
-    for launcher in board.launchers if name is None else [known[name]]:
+    for launcher in launchers if name is None else [known[name]]:
         try:
             launcher.find()
         except LauncherMissing as error:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild import paths
-from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.boards.registry import board_folders
+from cmbuild.catalog import find_board
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.stages import ConformanceStage
 from cmbuild.conformance.suite import find_suite

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.boards.board import Board, Layout, Memory
+from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Layout, Memory
 from cmbuild.doctor.availability import Means
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
 from cmbuild.report.text import LABEL, entry, indented, table
@@ -80,7 +82,7 @@ class BoardsReport:
                 board.isas[0].label,
                 _size(board, Memory.FLASH),
                 _size(board, Memory.RAM),
-                ", ".join(launcher.title for launcher in board.launchers),
+                ", ".join(launcher.title for launcher in launchers_of(board)),
             )
             for board in self.boards
         ]
@@ -111,8 +113,8 @@ class BoardReport:
             lines += ["", _memory(board, board.layout), ""]
         nothing = "nothing: no simulator has its memory and devices"
         lines += _means("runs on", self.runners) or [entry("runs on", nothing)]
-        if board.serial is not None:
-            line = f"hardware at a serial port, {board.serial.baud:,} baud (--on hardware)"
+        if board.uart is not None:
+            line = f"hardware at a serial port, {board.uart.baud:,} baud (--on hardware)"
             lines.append(entry("", line))
         lines += _means("flashed", self.flashers)
         lines += _means("built by", self.builders)
@@ -181,6 +183,6 @@ def _document(board: Board) -> BoardDocument:
         flash=board.capacity(Memory.FLASH),
         ram=board.capacity(Memory.RAM),
         memory=tuple(map(RegionDocument.model_validate, board.regions.values())),
-        launchers=tuple(launcher.name for launcher in board.launchers),
+        launchers=tuple(launcher.name for launcher in launchers_of(board)),
         folder=str(board.folder),
     )

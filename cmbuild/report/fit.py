@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from cmbuild.boards.board import Memory
+from cmbuild.boards.memory import Memory
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.pipeline.stages.export import slug
 from cmbuild.report.documents import Document

@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
-from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.boards.registry import board_folders
 from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.catalog import find_board
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
 from cmbuild.pipeline.pipeline import Pipeline

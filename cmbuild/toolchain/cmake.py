@@ -12,8 +12,9 @@ from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.boards.link_script import link_script
 from cmbuild.errors import Failed, MissingTool, NotWritable, ProcessFailed, UsageError
+from cmbuild.hardware.registry import write_products
 from cmbuild.image.checks import check_placement
-from cmbuild.image.products import write_products
+from cmbuild.launchers.registry import simulated_memory
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import Toolchain
@@ -122,7 +123,8 @@ class Builder:
             f"-DCMRT_LIBRARY={library.absolute()}",
         ]
         if board.layout is not None:
-            arguments.append(f"-DCMRT_LINK_SCRIPT={link_script(board, folder).absolute()}")
+            script = link_script(board, folder, simulated_memory(board))
+            arguments.append(f"-DCMRT_LINK_SCRIPT={script.absolute()}")
         try:
             self._cmake(paths.runtime() / project, folder, arguments, (board.folder, library))
         except ProcessFailed as error:

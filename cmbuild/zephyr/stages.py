@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.cache.store import Entry
+from cmbuild.catalog import readable_boards
 from cmbuild.errors import Failed, Missing, UsageError
 from cmbuild.files import copy
 from cmbuild.launchers.console import records
@@ -17,6 +18,7 @@ from cmbuild.pipeline.request import ApplicationRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.report.zephyr import WestReport
+from cmbuild.zephyr.simulators import find_fvp
 from cmbuild.zephyr.workspace import (
     MANIFEST,
     RELEASE,
@@ -33,16 +35,10 @@ _BUILD_SECONDS = 3600.0
 _FLASH_SECONDS = 600.0
 _RUN_SECONDS = 600.0
 
-# boards/arm/*/board.cmake of Zephyr.
-_FVPS = {
-    "mps3/corstone300/fvp": "FVP_Corstone_SSE-300_Ethos-U55",
-    "mps4/corstone320/fvp": "FVP_Corstone_SSE-320",
-}
-
 
 class NoFvp(Missing):
     template = "{program} not found, which simulates {board}"
-    hint = "ARMFVP_BIN_PATH=DIR names its folder; mps3/corstone300/an547 runs in QEMU"
+    hint = "ARMFVP_BIN_PATH=DIR names its folder"
 
 
 class NotEmpty(UsageError):
@@ -211,13 +207,15 @@ class EmulateStage(_Later):
             NoFvp: the board's simulator.
         """
         board = self._application.request.board
-        program = _FVPS.get(board)
-        if program is None:
+        fvp, in_qemu = find_fvp(board, readable_boards())
+        if fvp is None:
             return
+        program = fvp.executable
         folder = os.environ.get("ARMFVP_BIN_PATH")
         found = shutil.which(program, path=folder) if folder else shutil.which(program)
         if found is None:
-            raise NoFvp(program=program, board=board)
+            hint = f"{NoFvp.hint}; {in_qemu} runs in QEMU" if in_qemu else NoFvp.hint
+            raise NoFvp(program=program, board=board, hint=hint)
 
     def make(self, folder: Path) -> None:
         application = self._application

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.conformance.harness import KernelHarness
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
 from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
@@ -33,5 +34,5 @@ def kernel_harness(board_name: str, isa: str, copy: Path) -> KernelHarness:
         library = builder.library(folder / "library")
         image = builder.kernel_harness(board, library, folder / "kernel_harness")
         file = Path(shutil.copy(image, copy / f"{folder.name}-{image.name}"))
-    launcher = next(x for x in board.launchers if x.name in ("qemu", "native"))
+    launcher = next(x for x in launchers_of(board) if x.name in ("qemu", "native"))
     return KernelHarness(processes, launcher, file)

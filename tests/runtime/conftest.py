@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cmbuild.boards.board import Board
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
 from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
@@ -27,7 +28,7 @@ class Bench:
 
     @property
     def launcher(self) -> Launcher:
-        return next(x for x in self.board.launchers if x.name in ("qemu", "native"))
+        return next(x for x in launchers_of(self.board) if x.name in ("qemu", "native"))
 
 
 @pytest.fixture(scope="session")

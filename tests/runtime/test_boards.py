@@ -10,10 +10,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from harness.toy_image import write_toy_model
 
-from cmbuild.boards.board import Board, Memory, Region
-from cmbuild.boards.descriptor import read_board
+from cmbuild.boards.board import Board
 from cmbuild.boards.link_script import FILE, render
-from cmbuild.boards.registry import find_board
+from cmbuild.boards.memory import Memory, Region
+from cmbuild.catalog import find_board, read_board
 from cmcompiler.target import BEST_ISA
 
 BOARDS = {

@@ -8,7 +8,7 @@ import pytest
 from harness.toy_image import write_toy_model
 
 from cmbuild import paths
-from cmbuild.boards.board import Memory
+from cmbuild.boards.memory import Memory
 from cmbuild.errors import ProcessFailed
 from cmbuild.image import elf
 from cmbuild.process import Processes

@@ -9,13 +9,14 @@ import pytest
 from harness.small_library import build_small_library
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
-from cmbuild.boards.board import Memory, Region
-from cmbuild.boards.registry import find_board
+from cmbuild.boards.memory import Memory, Region
+from cmbuild.catalog import find_board
 from cmbuild.image.elf import section_address
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Request, execute
 from cmbuild.launchers.fault import Fault
-from cmbuild.launchers.qemu import Qemu
+from cmbuild.launchers.registry import launchers_of
+from cmbuild.launchers.simulators.qemu import Qemu
 from cmbuild.process import Processes
 from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
@@ -75,7 +76,7 @@ def place(tmp_path_factory):
             model = write_toy_model(folder / "model", BODY, helpers=HELPERS)
             library = build_small_library(builder, folder / "library")
             image = builder.runner(board, library, model, folder / "build")
-            made[name] = Place(board.launchers[0], image)
+            made[name] = Place(launchers_of(board)[0], image)
         return made[name]
 
     return get
@@ -131,7 +132,7 @@ def test_what_is_at_address_0_may_be_read(tmp_path):
     library = build_small_library(builder, tmp_path / "library")
     image = builder.runner(board, library, model, tmp_path / "build")
     assert section_address(image, ".weights") == 0
-    execution = Place(board.launchers[0], image).run(NOTHING, tmp_path)
+    execution = Place(launchers_of(board)[0], image).run(NOTHING, tmp_path)
     assert execution.outputs == (expected(bytes(100)),)
 
 

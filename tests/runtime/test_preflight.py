@@ -18,8 +18,8 @@ from cmbuild.image.checks import (
     check_placement,
 )
 from cmbuild.image.elf import NoVectors, section_address, vectors
-from cmbuild.launchers.native import Native
-from cmbuild.launchers.qemu import Qemu
+from cmbuild.launchers.simulators.native import Native
+from cmbuild.launchers.simulators.qemu import Qemu
 
 CODE, DATA, WEIGHTS = 0x10000000, 0x30000000, 0x38000000
 KERNELS = {"main", "finish"}

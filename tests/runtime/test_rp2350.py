@@ -18,6 +18,7 @@ from cmbuild.hardware.conversation import Restarted
 from cmbuild.image.elf import Symbols
 from cmbuild.launchers.execution import Request, execute
 from cmbuild.launchers.fault import Fault
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import hardware
 from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
@@ -107,7 +108,7 @@ def test_microkernels_run_from_ram(bench, tmp_path):
 
 
 def unicorn(bench):
-    launchers = bench("rp2350", "dsp").board.launchers
+    launchers = launchers_of(bench("rp2350", "dsp").board)
     return next(launcher for launcher in launchers if launcher.name == "unicorn")
 
 
@@ -144,7 +145,7 @@ def test_a_hang_ends_by_the_watchdog(build, tmp_path):
 
 
 def test_the_ports_name_reaches_the_launcher():
-    from cmbuild.boards.registry import find_board
+    from cmbuild.catalog import find_board
 
     line = hardware(find_board("rp2350"), "/dev/ttyACM7")
     assert (line.port, line.baud) == ("/dev/ttyACM7", 921600)

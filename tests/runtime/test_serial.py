@@ -15,7 +15,7 @@ from harness.toy_image import INTERFACE, expected, write_toy_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cmbuild.boards.descriptor import read_board
+from cmbuild.catalog import read_board
 from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Kind, Message
 from cmbuild.launchers.execution import VERSION, Request, Watch, execute

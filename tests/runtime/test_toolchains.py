@@ -13,8 +13,9 @@ from harness.exports import exported
 from harness.runtime import Runtime
 
 from cmbuild import paths
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.conformance.harness import KernelHarness
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.cmake import LIBRARY, Builder
@@ -112,7 +113,7 @@ def runtime(name: str, board_name: str, chosen: Toolchain, library: Library, fol
     target = Target(board.cpu, board.isas[0])
     builder = Builder(processes, chosen, target)
     image = builder.kernel_harness(board, library(name, target) / LIBRARY, folder)
-    launcher = next(each for each in board.launchers if each.name == "qemu")
+    launcher = next(each for each in launchers_of(board) if each.name == "qemu")
     return Runtime(KernelHarness(processes, launcher, image), target.isa, folder)
 
 

@@ -9,7 +9,7 @@ import pytest
 from harness.line import Terminal, intact, joined
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
-from cmbuild.boards.descriptor import read_board
+from cmbuild.catalog import read_board
 from cmbuild.launchers.execution import Request, execute
 from cmbuild.launchers.fault import Fault
 from cmbuild.launchers.serial import SerialLine

@@ -16,7 +16,8 @@ def command(name: str | None, as_json: bool) -> int:
     Boards are folders with a board.toml, found in ./boards, in the folders of
     $CMBUILD_BOARD_PATH, in installed packages, and in cmbuild itself; the first of a name wins.
     """
-    from cmbuild.boards.registry import board_folders, find_board
+    from cmbuild.boards.registry import board_folders
+    from cmbuild.catalog import find_board
     from cmbuild.doctor.availability import builders, flashers, runners
     from cmbuild.report.boards import BoardReport, BoardsReport
     from cmbuild.report.choice import reporter

@@ -43,7 +43,7 @@ this machine; 130 Ctrl-C.
 )
 @click.option("--isa", metavar="ISA", help="Use less than the board's best: scalar, dsp or mve.")
 @options.toolchain
-@click.option("--launcher", metavar="NAME", help="fvp, qemu or native; by default the best here.")
+@options.launcher
 @click.option("-k", "expression", metavar="EXPR", help="Only tests that match, as for pytest.")
 @click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
 @options.build_dir

@@ -38,7 +38,7 @@ Exit status: 0 it ended; 1 it could not be built or started;
     "--method",
     "flash_method",
     metavar="NAME",
-    help="Of a real board: probe-rs, pyocd or openocd; by default the first here.",
+    help="Of a real board, as for `cmbuild flash`; by default the first here with a gdb server.",
 )
 @click.option("--probe", metavar="SERIAL", help="The debug probe, if there are several.")
 @click.option("--gdb", metavar="PROGRAM", help="By default arm-none-eabi-gdb or gdb-multiarch.")
@@ -64,10 +64,10 @@ def command(
     """Build MODEL for a board, load the image into its simulator or onto a real one, and attach
     gdb where there is one. Prints what VS Code needs to attach.
     """
-    from cmbuild.boards.registry import find_board
+    from cmbuild.catalog import find_board
     from cmbuild.cli.work import work
     from cmbuild.debugger import debug, find_gdb, free_port, launcher_with_server, probe, simulator
-    from cmbuild.hardware.method import Way
+    from cmbuild.hardware.method import Selection
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
     from cmbuild.pipeline.session import Session
@@ -75,11 +75,13 @@ def command(
 
     request = RunRequest(**chosen)
     board, port = find_board(request.board), gdb_port or free_port()
-    way = Way(probe=request.probe)
+    selection = Selection(probe=request.probe)
     program = None if no_gdb else find_gdb(gdb)
     folder = build_folder(request)
     if request.on == "hardware":
-        probe(board, folder, request.flash_method, way, port)  # if there is none, tell at once
+        probe(
+            board, folder, request.flash_method, selection, port
+        )  # if there is none, tell at once
     else:
         place = launcher_with_server(board, launcher)
     runs: list[SimulateStage] = []
@@ -91,7 +93,7 @@ def command(
     def start() -> None:
         runner, streams = runs[0].runner, folder / "debug"
         if request.on == "hardware":
-            server = probe(board, runner.image, request.flash_method, way, port)
+            server = probe(board, runner.image, request.flash_method, selection, port)
         else:
             server = simulator(place, runner, runs[0].reference, streams, port)
         debug(session, server, logs / "debug.txt", program)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.discovery import listed, names
+from cmbuild.hardware import methods
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.pipeline import Pipeline
@@ -31,7 +33,7 @@ Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
     "--method",
     "flash_method",
     metavar="NAME",
-    help="uf2, picotool, probe-rs, pyocd or openocd; by default the first possible here.",
+    help=f"{listed(names(methods))}; by default the first possible here.",
 )
 @options.real_board
 @click.option("--dry-run", is_flag=True, help="Build; say what would be done, and do not do it.")

@@ -27,7 +27,7 @@ def command(board: str, port: str | None, timeout: float | None) -> int:
     """Show what comes over the serial line of a board: text as it is, and the runner's messages
     decoded. Answers nothing: a board that greets goes on greeting.
     """
-    from cmbuild.boards.registry import find_board
+    from cmbuild.catalog import find_board
     from cmbuild.hardware.port import Port
     from cmbuild.hardware.transcript import Transcript
     from cmbuild.launchers.selection import hardware

@@ -49,7 +49,7 @@ def board(*, name: str, cpu: str, flash: str, ram: str, fpu: str | None, place: 
 
     The files are yours to change: docs/boards.md tells of all that they may say.
     """
-    from cmbuild.boards.board import Memory
+    from cmbuild.boards.memory import Memory
     from cmbuild.boards.template import make_board, parse_memory
 
     folder = make_board(

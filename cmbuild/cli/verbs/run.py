@@ -49,7 +49,7 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
 @click.option(
     "--output-dir", type=options.FILE, metavar="DIR", help="Gets output_0.npy, ... as well."
 )
-@click.option("--launcher", metavar="NAME", help="fvp, qemu or native; by default the best here.")
+@options.launcher
 @options.place("hardware: a real board, flashed first if it runs anything else.")
 @options.real_board
 @click.option(

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from cmbuild.cache.store import Entry
 from cmbuild.hardware.conversation import GREETING_SECONDS, NoGreeting, OtherImage
-from cmbuild.hardware.method import Flashing, Method, NotFlashed, Way, Work
-from cmbuild.hardware.port import CannotOpen, NoPort, Port, PortLost, SeveralPorts
+from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
+from cmbuild.hardware.port import CannotOpen, NoPort, Port, PortLost, SeveralPorts, find_port
+from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.launchers.selection import hardware
 from cmbuild.pipeline.request import FlashRequest
 from cmbuild.pipeline.session import Session
@@ -57,18 +58,18 @@ class FlashStage(RepeatedStage):
         self._is_there = False
 
     @property
-    def _way(self) -> Way:
-        return Way(self._request.volume, self._request.probe)
+    def _selection(self) -> Selection:
+        return Selection(self._request.volume, self._request.probe)
 
     @property
     def _flashing(self) -> Flashing:
         board = self._runner.board
-        if board.flash is None:
+        if (flash := flashing(board)) is None:
             raise NotFlashed(board=board.name)
-        return board.flash
+        return flash
 
     @cached_property
-    def method(self) -> Method:
+    def method(self) -> FlashMethod:
         """
         Raises:
             NotFlashed, and as Flashing.choose.
@@ -76,30 +77,30 @@ class FlashStage(RepeatedStage):
         flashing, request = self._flashing, self._request
         name = request.flash_method
         if name is None and request.dry_run:
-            return flashing.possible(self._way) or next(iter(flashing.methods.values()))
-        return flashing.choose(self._runner.board.name, name, self._way)
+            return flashing.possible(self._selection) or next(iter(flashing.methods.values()))
+        return flashing.choose(self._runner.board.name, name, self._selection)
 
     def check(self) -> None:
         """
         Raises:
             NotFlashed, UnknownName, NoMethod: see `method`.
-            Missing, UsageError: see Method.find.
+            Missing, UsageError: see FlashMethod.find.
             CannotOpen: the port that the request names.
             SeveralPorts: it names none, and more than one board may be there.
         """
-        serial, port = self._runner.board.serial, self._request.port
-        if serial is not None and not self._request.dry_run:
+        uart, port = self._runner.board.uart, self._request.port
+        if uart is not None and not self._request.dry_run:
             if port is not None:
-                Port(port, serial.baud).close()
+                Port(port, uart.baud).close()
             else:
                 with suppress(NoPort):  # nothing will be confirmed
-                    serial.find()
+                    find_port(uart.usb)
         if self._only_if_needed:
             self._flashing  # noqa: B018
         elif self._request.dry_run:
             self.method  # noqa: B018
         else:
-            self.method.find(self._way)
+            self.method.find(self._selection)
 
     @property
     def entry(self) -> Entry:
@@ -117,11 +118,11 @@ class FlashStage(RepeatedStage):
         runner = self._runner
         log = self._folder / "logs" / "flash.txt"
         timeout = self._request.timeout or self.method.limit
-        work = Work(runner.board, runner.image, self._way, log, timeout)
-        actions = (*self.method.describe(work), *self._listening())
+        job = FlashJob(runner.board, runner.image, self._selection, log, timeout)
+        actions = (*self.method.describe(job), *self._listening())
         place = confirmed = doubt = None
         if not self._request.dry_run:
-            place = self.method.flash(work, self._session.processes)
+            place = self.method.flash(job, self._session.processes)
             confirmed, doubt = self._confirm()
         self.report = FlashReport(
             model=runner.plan.source.name,
@@ -139,7 +140,7 @@ class FlashStage(RepeatedStage):
 
     def _listening(self) -> Iterator[str]:
         """What is done to confirm a flash, a line each."""
-        if self._runner.board.serial is None:
+        if self._runner.board.uart is None:
             return
         action = f"wait up to {GREETING_SECONDS:g} s for the image's greeting"
         try:
@@ -163,7 +164,7 @@ class FlashStage(RepeatedStage):
             OtherImage: the board runs another image all the same.
             CmbuildError: it is not heard at the port that the request names.
         """
-        if self._runner.board.serial is None:
+        if self._runner.board.uart is None:
             return None, "the board's runner has no serial line"
         try:
             return self._hear(), None

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.boards.board import Board, Memory
+from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Memory
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.image.elf import Sizes, sizes

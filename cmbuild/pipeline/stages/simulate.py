@@ -13,6 +13,7 @@ from cmbuild.files import copy
 from cmbuild.image.checks import OutsideMemory, check_image
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose, hardware
 from cmbuild.pipeline.request import RunRequest
 from cmbuild.pipeline.session import Session
@@ -101,7 +102,7 @@ class SimulateStage(RepeatedStage):
 
     def summary(self) -> str:
         """`QEMU mps3-an547 (fvp not found)`, if a better one cannot be used."""
-        known = self.runner.board.launchers
+        known = launchers_of(self.runner.board)
         is_choice = self.launcher in known and self._request.launcher is None
         better = known[: known.index(self.launcher)] if is_choice else ()
         missing = [other.name for other in better if other.name != self._too_small]
@@ -155,7 +156,7 @@ class SimulateStage(RepeatedStage):
         Raises:
             LauncherMissing: it is not on this machine.
         """
-        known = self.runner.board.launchers
+        known = launchers_of(self.runner.board)
         if self._request.launcher is not None or self.launcher not in known:
             return None
         rest = known[known.index(self.launcher) + 1 :]

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.boards.board import Layout, Memory
-from cmbuild.boards.descriptor import read_board
-from cmbuild.boards.registry import board_folders, find_board
+from cmbuild.boards.memory import Layout, Memory
+from cmbuild.boards.registry import board_folders
+from cmbuild.catalog import find_board, read_board
 from cmbuild.errors import ExitCode
-from cmbuild.launchers.qemu import Qemu
+from cmbuild.hardware.registry import flashing
+from cmbuild.launchers.registry import launchers_of
+from cmbuild.launchers.simulators.qemu import Qemu
 from cmbuild.strictfile import BrokenFile
 from cmcompiler.isa import Isa
 
@@ -53,7 +55,7 @@ def test_a_board(tmp_path):
     assert board.layout == Layout("flash", "flash", "sram", "sram")
     assert board.capacity(Memory.FLASH) == 1 << 20
     assert board.capacity(Memory.RAM) == 131072
-    assert board.launchers == (Qemu("mps2-an386", 25_000_000),)
+    assert launchers_of(board) == (Qemu("mps2-an386", 25_000_000),)
     assert board.region_at(0x2001FFFF, 1) is board.regions["sram"]
     assert board.region_at(0x2001FFFF, 2) is None
 
@@ -82,7 +84,7 @@ def test_a_folder_without_descriptor(tmp_path):
 @pytest.mark.parametrize("name", board_folders())
 def test_every_board_in_the_tree_is_right(name):
     board = find_board(name)
-    assert board.launchers or board.flash
+    assert launchers_of(board) or flashing(board)
 
 
 @pytest.mark.parametrize(

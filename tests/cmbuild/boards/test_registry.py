@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.boards.registry import BrokenPackage, MissingFolder, board_folders, find_board
+from cmbuild.boards.registry import BrokenPackage, MissingFolder, board_folders
+from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode, UnknownName
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.boards.board import Memory, Region
-from cmbuild.boards.descriptor import read_board
+from cmbuild.boards.memory import Memory, Region
 from cmbuild.boards.template import BadMemory, BadName, Exists, make_board, parse_memory
+from cmbuild.catalog import read_board
 from cmbuild.errors import UsageError
+from cmbuild.hardware.registry import flashing
+from cmbuild.launchers.registry import launchers_of
 from cmcompiler.target import BEST_ISA
 
 FLASH = Region("flash", Memory.FLASH, 0x08000000, 1 << 20)
@@ -27,7 +29,7 @@ def test_a_board_for_every_core(cpu: str, tmp_path: Path):
         "flash": ("flash", FLASH.origin, FLASH.size),
         "ram": ("ram", RAM.origin, RAM.size),
     }
-    assert (board.stack, board.launchers, board.flash) == (16 << 10, (), None)
+    assert (board.stack, launchers_of(board), flashing(board)) == (16 << 10, (), None)
     assert {path.name for path in folder.iterdir()} == {"board.toml", "board.c", "interrupts.h"}
     assert ("cycle_counter" in (folder / "board.c").read_text()) == (
         cpu not in ("cortex-m0", "cortex-m0plus", "cortex-m23")
@@ -75,9 +77,9 @@ def test_names(tmp_path: Path):
     ("text", "problem"),
     [
         ("0x20000000", "'' is no size"),
-        ("256K", "'256K' is no address"),
+        ("256K", "'256K' is not an address"),
         ("0x20000000:256k", "'256k' is no size"),
-        ("-1:4K", "'-1' is no address"),
+        ("-1:4K", "'-1' is not an address"),
     ],
 )
 def test_memory_is_origin_and_size(text: str, problem: str):

@@ -118,7 +118,7 @@ def test_flashing_is_confirmed_by_the_greeting(
     ("words", "status", "message"),
     [
         (("--port", "/dev/ttyNONE"), 3, "error: cannot open /dev/ttyNONE: no such file or"),
-        (("--board", "corstone300"), 2, "error: corstone300 is no board that firmware is"),
+        (("--board", "corstone300"), 2, "error: firmware cannot be flashed onto corstone300"),
     ],
 )
 def test_no_hardware(cmbuild: Commands, words: tuple[str, ...], status: int, message: str) -> None:

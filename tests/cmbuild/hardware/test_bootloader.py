@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 from harness.flashing import INFO, BootRom, make_volume, small_volume
 
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode, Interrupted
-from cmbuild.hardware import bootloader
-from cmbuild.hardware.bootloader import CopyFailed, NotTaken, NoVolume, SeveralVolumes, WrongVolume
-from cmbuild.hardware.method import Way, Work
+from cmbuild.hardware.method import FlashJob, Selection
+from cmbuild.hardware.methods import uf2 as bootloader
+from cmbuild.hardware.methods.uf2 import CopyFailed, NotTaken, NoVolume, SeveralVolumes, WrongVolume
+from cmbuild.hardware.registry import flashing
 from cmbuild.image import uf2
 from cmbuild.image.products import WrongFamily
 from cmbuild.process import Processes
 
 BOARD = find_board("rp2350")
-METHOD = BOARD.flash.methods["uf2"]
+METHOD = flashing(BOARD).methods["uf2"]
 FAMILY, IGNORED = METHOD.form.family, METHOD.form.ignored_block
 
 
@@ -30,8 +31,8 @@ def image(tmp_path: Path) -> Path:
     return tmp_path / "image.elf"
 
 
-def work(image: Path, volume: Path | None, timeout: float = 30.0) -> Work:
-    return Work(BOARD, image, Way(volume=volume), image.with_suffix(".txt"), timeout)
+def work(image: Path, volume: Path | None, timeout: float = 30.0) -> FlashJob:
+    return FlashJob(BOARD, image, Selection(volume=volume), image.with_suffix(".txt"), timeout)
 
 
 def test_the_whole_file_arrives(image, tmp_path):
@@ -44,7 +45,7 @@ def test_the_whole_file_arrives(image, tmp_path):
 def test_the_volume_is_found(image, tmp_path, monkeypatch):
     volume = make_volume(tmp_path / "RP2350")
     monkeypatch.setattr(bootloader, "volumes", lambda label: [volume] if label == "RP2350" else [])
-    assert METHOD.find(Way()) == volume
+    assert METHOD.find(Selection()) == volume
     first, second = METHOD.describe(work(image, None))
     assert first == f"copy {image.with_suffix('.uf2')} to {volume}: 97.8 KB of flash"
     assert second == "wait up to 30 s for the board to restart"
@@ -53,8 +54,8 @@ def test_the_volume_is_found(image, tmp_path, monkeypatch):
 
 def test_no_volume(monkeypatch):
     monkeypatch.setattr(bootloader, "volumes", lambda label: [])
-    with pytest.raises(NoVolume, match="no volume RP2350 is there") as error:
-        METHOD.find(Way())
+    with pytest.raises(NoVolume, match="no RP2350 volume found") as error:
+        METHOD.find(Selection())
     assert error.value.exit_code is ExitCode.MISSING
     assert "BOOTSEL" in error.value.hint
 
@@ -63,9 +64,9 @@ def test_several_volumes(monkeypatch, tmp_path):
     found = [make_volume(tmp_path / name) for name in ("RP2350", "RP23501")]
     monkeypatch.setattr(bootloader, "volumes", lambda label: found)
     with pytest.raises(SeveralVolumes, match=r"RP2350, .*RP23501") as error:
-        METHOD.find(Way())
+        METHOD.find(Selection())
     assert error.value.exit_code is ExitCode.USAGE
-    assert METHOD.find(Way(volume=found[1])) == found[1]
+    assert METHOD.find(Selection(volume=found[1])) == found[1]
 
 
 @pytest.mark.parametrize(

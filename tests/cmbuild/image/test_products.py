@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from intelhex import IntelHex
 from uf2utils.file import UF2File
 
-from cmbuild.boards.board import Memory, Region
-from cmbuild.boards.registry import find_board
+from cmbuild.boards.memory import Memory, Region
+from cmbuild.catalog import find_board
 from cmbuild.image import intel_hex, uf2
 from cmbuild.image.products import OutsideFlash, Uf2Format, WrongFamily, check_uf2
 

@@ -9,12 +9,13 @@ import pytest
 from harness.small_library import build_small_library
 from harness.toy_image import INTERFACE, expected, write_toy_model
 
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode, TimedOut
 from cmbuild.launchers.base import EndedEarly, LauncherMissing, Silent
 from cmbuild.launchers.execution import Execution, Request, execute
 from cmbuild.launchers.fault import Fault
-from cmbuild.launchers.fvp import Fvp
+from cmbuild.launchers.registry import launchers_of
+from cmbuild.launchers.simulators.fvp import Fvp
 from cmbuild.process import Processes
 from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
@@ -66,7 +67,7 @@ def built(request, tmp_path_factory) -> Place:
     builder = Builder(processes, toolchain, Target.parse(board.cpu))
     model = write_toy_model(folder / "model", BODY, helpers='#include "cmrt/host.h"')
     library = build_small_library(builder, folder / "library")
-    fvp = board.launchers[0]
+    fvp = launchers_of(board)[0]
     assert isinstance(fvp, Fvp)
     return Place(fvp, builder.runner(board, library, model, folder / "build"))
 

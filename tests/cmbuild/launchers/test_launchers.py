@@ -12,8 +12,8 @@ from cmbuild.errors import ExitCode, TimedOut
 from cmbuild.launchers.base import EndedEarly, LauncherMissing, Refused, Silent
 from cmbuild.launchers.console import Record
 from cmbuild.launchers.execution import VERSION, Incomplete, Request, execute
-from cmbuild.launchers.native import Native
-from cmbuild.launchers.qemu import Qemu
+from cmbuild.launchers.simulators.native import Native
+from cmbuild.launchers.simulators.qemu import Qemu
 from cmbuild.process import Processes
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from cmbuild.boards.link_script import render
-from cmbuild.boards.registry import board_folders, find_board
-from cmbuild.launchers.machines import memory_of
-from cmbuild.launchers.qemu import Qemu
+from cmbuild.boards.registry import board_folders
+from cmbuild.catalog import find_board
+from cmbuild.launchers.registry import launchers_of, simulated_memory
+from cmbuild.launchers.simulators.qemu import Qemu
 
 SIMULATED = [
     board
     for board in map(find_board, board_folders())
-    if any(isinstance(launcher, Qemu) for launcher in board.launchers)
+    if any(isinstance(launcher, Qemu) for launcher in launchers_of(board))
 ]
 
 
@@ -20,7 +21,7 @@ SIMULATED = [
 def test_the_sections_of_a_board_are_in_the_memory_of_a_simulator(board):
     """The workspace, which only tests use, included; what one lacks the next of the board's has."""
     layout = board.layout
-    memory = [m for launcher in board.launchers for m in launcher.memory or ()]
+    memory = [m for launcher in launchers_of(board) for m in launcher.memory or ()]
     names = (layout.code, layout.constants, layout.data, layout.arena, layout.workspace)
     for region in (board.regions[name] for name in names if name is not None):
         assert any(m.holds(region.origin, region.size) for m in memory), region
@@ -29,10 +30,14 @@ def test_the_sections_of_a_board_are_in_the_memory_of_a_simulator(board):
 def test_the_workspace_is_what_every_simulator_has():
     board = find_board("rp2350")
     assert board.regions["sram"].end == 0x20082000
-    assert "cm_workspace_end = 0x20080000;" in render(board)
+    assert "cm_workspace_end = 0x20080000;" in render(board, simulated_memory(board))
 
 
 def test_properties_of_the_microbit_are_its_memory():
-    sizes = [region.size for region in memory_of("microbit", {"nrf51-soc.sram-size": 0x8000})]
-    assert sizes == [256 << 10, 32 << 10]
-    assert memory_of("lm3s6965evb", {}) is None
+    (qemu,) = launchers_of(find_board("microbit"))
+    sizes = [qemu.properties[f"nrf51-soc.{kind}-size"] for kind in ("flash", "sram")]
+    assert [region.size for region in qemu.memory] == sizes
+
+
+def test_the_memory_of_a_machine_may_be_unknown():
+    assert Qemu("lm3s6965evb", 1).memory is None

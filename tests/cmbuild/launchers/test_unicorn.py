@@ -9,11 +9,12 @@ import pytest
 from harness.commands import NETWORK, Commands
 
 from cmbuild import paths
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.launchers.base import LauncherMissing
+from cmbuild.launchers.registry import launchers_of
 
 BOARD = find_board("rp2350")
-LAUNCHER = next(launcher for launcher in BOARD.launchers if launcher.name == "unicorn")
+LAUNCHER = next(launcher for launcher in launchers_of(BOARD) if launcher.name == "unicorn")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, ExitCode
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.launchers.execution import Execution
 from cmbuild.pipeline.request import RunRequest
 from cmbuild.pipeline.stages.plan import PlanStage

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cmbuild.boards.registry import find_board
+from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode
 from cmbuild.hardware.port import SeveralPorts
 from cmbuild.pipeline.request import FlashRequest

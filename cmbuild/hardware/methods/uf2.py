@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmbuild.boards.descriptor import Address
 from cmbuild.errors import Failed, Interrupted, Missing, UsageError
-from cmbuild.hardware.method import Method, Way, Work
+from cmbuild.hardware.method import FlashJob, FlashMethod, MethodTable, Selection
 from cmbuild.hardware.volumes import volumes
-from cmbuild.image.products import Uf2Format, check_uf2
+from cmbuild.image.products import Uf2Format, check_uf2, write_uf2
 from cmbuild.process import Processes
 from cmbuild.text import size
 
@@ -24,7 +25,7 @@ _PERIOD = 0.1  # seconds between looks at a volume that is to disappear
 
 
 class NoVolume(Missing):
-    template = "no volume {label} is there"
+    template = "no {label} volume found"
     hint = "hold the board's button BOOTSEL while you plug it in, and let the volume be mounted"
 
 
@@ -48,7 +49,7 @@ class NotTaken(Failed):
 
 
 @dataclass(frozen=True, slots=True)
-class Bootloader(Method):
+class Bootloader(FlashMethod):
     """A UF2 boot loader.
 
     Attributes:
@@ -64,8 +65,11 @@ class Bootloader(Method):
     board_id: str
     form: Uf2Format
 
-    def find(self, way: Way) -> Path:
-        found = [way.volume] if way.volume is not None else volumes(self.volume)
+    def prepare(self, image: Path) -> None:
+        write_uf2(image, self.form)
+
+    def find(self, selection: Selection) -> Path:
+        found = [selection.volume] if selection.volume is not None else volumes(self.volume)
         if not found:
             raise NoVolume(label=self.volume)
         if len(found) > 1:
@@ -73,26 +77,26 @@ class Bootloader(Method):
         self._check_info(found[0])
         return found[0]
 
-    def describe(self, work: Work) -> Sequence[str]:
-        file = work.image.with_suffix(".uf2")
-        flashed = size(check_uf2(file, work.board, self.form))
+    def describe(self, job: FlashJob) -> Sequence[str]:
+        file = job.image.with_suffix(".uf2")
+        flashed = size(check_uf2(file, job.board, self.form))
         place, missing = f"the volume {self.volume}", []
         try:
-            place = str(self.find(work.way))
+            place = str(self.find(job.selection))
         except NoVolume as error:
             missing.append(f"but {error.message}: {error.hint}")
         return [
             f"copy {file} to {place}: {flashed} of flash",
-            f"wait up to {work.timeout:g} s for the board to restart",
+            f"wait up to {job.timeout:g} s for the board to restart",
             *missing,
         ]
 
-    def flash(self, work: Work, processes: Processes) -> str:
-        file = work.image.with_suffix(".uf2")
-        check_uf2(file, work.board, self.form)
-        volume = self.find(work.way)
+    def flash(self, job: FlashJob, processes: Processes) -> str:
+        file = job.image.with_suffix(".uf2")
+        check_uf2(file, job.board, self.form)
+        volume = self.find(job.selection)
         _copy(file.read_bytes(), volume / file.name.upper(), processes)
-        self._wait(volume, work.timeout, processes)
+        self._wait(volume, job.timeout, processes)
         return str(volume)
 
     def _check_info(self, volume: Path) -> None:
@@ -147,3 +151,18 @@ def _is_there(volume: Path) -> bool:
         return (volume / INFO).exists()
     except OSError:  # between unplugged and unmounted
         return False
+
+
+class Uf2Table(MethodTable):
+    """[flash.uf2]: see Bootloader and Uf2Format."""
+
+    family: Address
+    volume: str
+    board_id: str
+    ignored_block: Address | None = None
+
+    def method(self) -> Bootloader:
+        return Bootloader(self.volume, self.board_id, Uf2Format(self.family, self.ignored_block))
+
+
+TABLE = Uf2Table

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.launchers.base import ProgramLauncher
+from cmbuild.boards.board import Board
+from cmbuild.launchers.base import LauncherTable, ProgramLauncher
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,13 @@ class Native(ProgramLauncher):
     def environment(self) -> Mapping[str, str]:
         # The leak checker needs ptrace, which containers deny; images allocate nothing anyway.
         return {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+class NativeTable(LauncherTable):
+    """[launchers.native]: the image is a program for this computer."""
+
+    def launcher(self, board: Board) -> Native:
+        return Native()
+
+
+TABLE = NativeTable

@@ -6,11 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from cmbuild.boards.board import Region
-from cmbuild.launchers.base import Debuggable, LauncherMissing
-from cmbuild.launchers.machines import memory_of
+from pydantic import Field
+
+from cmbuild.boards.board import Board
+from cmbuild.boards.descriptor import Address, Size
+from cmbuild.boards.memory import Memory, Region
+from cmbuild.launchers.base import Debuggable, LauncherMissing, LauncherTable
+from cmbuild.strictfile import Table
 from cmbuild.toolchain import tools
 
 # Every instruction takes 2^5 ns of the guest's time: the same on each run and each computer.
@@ -28,6 +32,8 @@ class Qemu(Debuggable):
         boots: from the `vectors`, as the machine's own core does, or at the `entry` of the image,
             where the machine's reset vector is elsewhere.
         caveat: how the machine differs from the board; shown wherever a number of it is.
+        memory: what an image may be in, which may be more or less than the board's; None if not
+            known.
     """
 
     name = "qemu"
@@ -37,6 +43,7 @@ class Qemu(Debuggable):
     properties: Mapping[str, int] = field(default_factory=dict)
     boots: Literal["vectors", "entry"] = "vectors"
     caveat: str | None = None
+    memory: Sequence[Region] | None = None
 
     @property
     def title(self) -> str:
@@ -45,10 +52,6 @@ class Qemu(Debuggable):
     @property
     def provenance(self) -> str:
         return ", ".join(filter(None, ["simulated by QEMU -icount", self.caveat]))
-
-    @property
-    def memory(self) -> Sequence[Region] | None:
-        return memory_of(self.machine, self.properties)
 
     def find(self) -> Path:
         found = tools.find(tools.QEMU.name)
@@ -81,3 +84,30 @@ class Qemu(Debuggable):
 
     def instructions(self, ticks: int) -> int:
         return round(ticks * 10**9 / (self.ticks_per_second << _ICOUNT_SHIFT))
+
+
+class MemoryTable(Table):
+    """A block of a machine's memory."""
+
+    origin: Address
+    size: Size
+
+
+class QemuTable(LauncherTable):
+    """[launchers.qemu]: see Qemu."""
+
+    machine: str
+    ticks_per_second: Annotated[int, Field(gt=0)]
+    properties: dict[str, int] = Field(default_factory=dict)
+    boots: Literal["vectors", "entry"] = "vectors"
+    caveat: str | None = None
+    memory: list[MemoryTable] | None = None
+
+    def launcher(self, board: Board) -> Qemu:
+        blocks = self.memory and tuple(
+            Region(self.machine, Memory.RAM, block.origin, block.size) for block in self.memory
+        )
+        return Qemu(**{**dict(self), "memory": blocks})
+
+
+TABLE = QemuTable

@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmbuild.launchers.base import LauncherMissing, ProgramLauncher
+from pydantic import Field
+
+from cmbuild.boards.board import Board
+from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLauncher
 
 HOME = "FVP_HOME"
 
@@ -71,3 +74,18 @@ class Fvp(ProgramLauncher):
         options = [word for name, value in parameters.items() for word in ("-C", f"{name}={value}")]
         limit = math.ceil(timeout) + _GRACE_SECONDS
         return [str(program), *options, "--timelimit", str(limit), "-a", str(image)]
+
+
+class FvpTable(LauncherTable):
+    """[launchers.fvp]: see Fvp."""
+
+    executable: str
+    cpu: str
+    board: str
+    parameters: dict[str, int] = Field(default_factory=dict)
+
+    def launcher(self, board: Board) -> Fvp:
+        return Fvp(**dict(self))
+
+
+TABLE = FvpTable

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from cmbuild.launchers.base import LauncherMissing, ProgramLauncher
+from pydantic import Field
 
-if TYPE_CHECKING:
-    from cmbuild.boards.board import Region
+from cmbuild.boards.board import Board
+from cmbuild.boards.descriptor import Address
+from cmbuild.boards.memory import Region
+from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLauncher
+from cmbuild.launchers.emulator import CORES
+from cmbuild.strictfile import Inconsistent
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,19 @@ class Unicorn(ProgramLauncher):
     def environment(self) -> Mapping[str, str]:
         """The child works in another folder, where a relative entry leads elsewhere."""
         return {"PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)}
+
+
+class UnicornTable(LauncherTable):
+    """[launchers.unicorn]: see Unicorn."""
+
+    peripherals: list[Address] = Field(default_factory=list)
+
+    def check(self, board: Board) -> None:
+        if board.cpu not in CORES:
+            raise Inconsistent((), f"Unicorn does not have {board.cpu}")
+
+    def launcher(self, board: Board) -> Unicorn:
+        return Unicorn(board.cpu, tuple(board.regions.values()), tuple(self.peripherals))
+
+
+TABLE = UnicornTable

@@ -1,0 +1,61 @@
+"""Memory regions of a board, and which of them the parts of an image go to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Memory(Enum):
+    """What a region is for."""
+
+    FLASH = "flash"
+    """Loaded before the image runs, then only read."""
+    RAM = "ram"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A block of a board's address space.
+
+    Attributes:
+        origin: first address.
+        size: bytes.
+    """
+
+    name: str
+    kind: Memory
+    origin: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """First address after the region."""
+        return self.origin + self.size
+
+    def overlaps(self, other: Region) -> bool:
+        return self.origin < other.end and other.origin < self.end
+
+    def holds(self, start: int, size: int) -> bool:
+        return self.origin <= start and start + size <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Names of the regions that the parts of an image go to.
+
+    Attributes:
+        code: instructions, and the tables they use.
+        constants: the packed constants of a model.
+        data: stack and variables.
+        arena: all activations.
+        workspace: what the kernel harness may use; the rest of the arena's region if None.
+        hot: RAM that microkernels are copied to and run from; with the code if None.
+    """
+
+    code: str
+    constants: str
+    data: str
+    arena: str
+    workspace: str | None = None
+    hot: str | None = None

@@ -1,0 +1,1 @@
+"""The ways to flash that `--method` names, one a module."""

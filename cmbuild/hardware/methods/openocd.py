@@ -1,0 +1,52 @@
+"""OpenOCD, through a debug probe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.program_method import ProgramMethod
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOcd(ProgramMethod):
+    """OpenOCD.
+
+    Attributes:
+        configurations: files of its own that describe probe and device.
+    """
+
+    name = "openocd"
+    install = "apt-get install openocd"
+
+    configurations: tuple[str, ...]
+
+    def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
+        # OpenOCD's commands are Tcl, where braces quote.
+        return [[*self._setup(selection), "-c", f"program {{{image}}} verify reset exit"]]
+
+    def gdb_server(self, port: int, selection: Selection) -> Sequence[str]:
+        ports = f"gdb_port {port}; tcl_port disabled; telnet_port disabled"
+        return [*self._setup(selection), "-c", ports]
+
+    def _setup(self, selection: Selection) -> Sequence[str]:
+        files = [word for file in self.configurations for word in ("-f", file)]
+        which = () if selection.probe is None else ("-c", f"adapter serial {selection.probe}")
+        return [*files, *which]
+
+
+class OpenOcdTable(MethodTable):
+    """[flash.openocd]: see OpenOcd."""
+
+    configurations: Annotated[list[str], Field(min_length=1)]
+
+    def method(self) -> OpenOcd:
+        return OpenOcd(tuple(self.configurations))
+
+
+TABLE = OpenOcdTable

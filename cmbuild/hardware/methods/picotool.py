@@ -1,0 +1,32 @@
+"""Raspberry Pi's picotool, by USB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.program_method import ProgramMethod, probe_option
+
+
+@dataclass(frozen=True, slots=True)
+class Picotool(ProgramMethod):
+    """Raspberry Pi's own, for boards in BOOTSEL mode, or whose firmware it can restart by USB."""
+
+    name = "picotool"
+    install = "https://github.com/raspberrypi/pico-sdk-tools/releases has it built for every system"
+
+    def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
+        which = probe_option("--ser", selection)
+        return [["load", "--verify", "--execute", str(image), "-t", "elf", *which]]
+
+
+class PicotoolTable(MethodTable):
+    """[flash.picotool]"""
+
+    def method(self) -> Picotool:
+        return Picotool()
+
+
+TABLE = PicotoolTable

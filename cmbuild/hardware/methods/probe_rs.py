@@ -1,0 +1,46 @@
+"""probe-rs, through a debug probe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.program_method import ProgramMethod, probe_option
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRs(ProgramMethod):
+    """probe-rs.
+
+    Attributes:
+        chip: its name of the device.
+    """
+
+    name = "probe-rs"
+    install = "https://probe.rs/docs/getting-started/installation"
+
+    chip: str
+
+    def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
+        options = self._options(selection)
+        return [["download", *options, str(image)], ["reset", *options]]
+
+    def gdb_server(self, port: int, selection: Selection) -> Sequence[str]:
+        return ["gdb", *self._options(selection), "--gdb-connection-string", f"127.0.0.1:{port}"]
+
+    def _options(self, selection: Selection) -> Sequence[str]:
+        return ["--non-interactive", "--chip", self.chip, *probe_option("--probe", selection)]
+
+
+class ProbeRsTable(MethodTable):
+    """[flash.probe-rs]: see ProbeRs."""
+
+    chip: str
+
+    def method(self) -> ProbeRs:
+        return ProbeRs(self.chip)
+
+
+TABLE = ProbeRsTable

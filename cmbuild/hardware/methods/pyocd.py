@@ -1,0 +1,45 @@
+"""pyOCD, through a debug probe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.program_method import ProgramMethod, probe_option
+
+
+@dataclass(frozen=True, slots=True)
+class PyOcd(ProgramMethod):
+    """pyOCD.
+
+    Attributes:
+        target: its name of the device.
+    """
+
+    name = "pyocd"
+    install = "pip install pyocd"
+
+    target: str
+
+    def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
+        return [["load", *self._options(selection), str(image)]]
+
+    def gdb_server(self, port: int, selection: Selection) -> Sequence[str]:
+        return ["gdbserver", *self._options(selection), "--port", str(port)]
+
+    def _options(self, selection: Selection) -> Sequence[str]:
+        return ["--no-wait", "--target", self.target, *probe_option("--uid", selection)]
+
+
+class PyOcdTable(MethodTable):
+    """[flash.pyocd]: see PyOcd."""
+
+    target: str
+
+    def method(self) -> PyOcd:
+        return PyOcd(self.target)
+
+
+TABLE = PyOcdTable

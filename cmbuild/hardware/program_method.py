@@ -1,0 +1,61 @@
+"""Ways to flash that are commands of one program."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import join
+from typing import ClassVar
+
+from cmbuild.errors import MissingTool
+from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
+from cmbuild.process import Processes
+from cmbuild.toolchain import tools
+
+
+class ProgramMethod(FlashMethod):
+    """A method that is commands of one program.
+
+    Attributes:
+        install: how to get the program.
+    """
+
+    install: ClassVar[str]
+    limit = 300.0  # a probe writes some 20 KB a second at worst, and boards have a few MB
+
+    @abstractmethod
+    def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
+        """Arguments of the program for each command that flashing and starting an image takes."""
+
+    def gdb_server(self, port: int, selection: Selection) -> Sequence[str] | None:
+        """Arguments of the program that let gdb control the board by a port of this machine; None
+        if it cannot.
+        """
+        return None
+
+    def find(self, selection: Selection) -> Path:
+        found = tools.find(self.name)
+        if found is None:
+            raise MissingTool(tool=self.name, hint=self.install)
+        return found
+
+    def describe(self, job: FlashJob) -> Sequence[str]:
+        commands = self.commands(job.image, job.selection)
+        lines = [join([self.name, *arguments]) for arguments in commands]
+        try:
+            self.find(job.selection)
+        except MissingTool as error:
+            lines.append(f"but {error.message}: {error.hint}")
+        return lines
+
+    def flash(self, job: FlashJob, processes: Processes) -> str:
+        program = self.find(job.selection)
+        for arguments in self.commands(job.image, job.selection):
+            processes.run([program, *arguments], log=job.log, timeout=job.timeout, name=self.name)
+        return f"{job.board.name} through {self.name}"
+
+
+def probe_option(option: str, selection: Selection) -> Sequence[str]:
+    """The option that names a probe, if one is named."""
+    return () if selection.probe is None else (option, selection.probe)

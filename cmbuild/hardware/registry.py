@@ -1,0 +1,104 @@
+"""The ways to flash a board: those of cmbuild.hardware.methods that its descriptor names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild import discovery
+from cmbuild.boards.board import Board, BoardTable
+from cmbuild.errors import CmbuildError, Missing, UnknownName, UsageError
+from cmbuild.hardware import methods
+from cmbuild.hardware.method import FlashMethod, Selection
+from cmbuild.image import products
+from cmbuild.strictfile import Choices, Inconsistent
+
+
+class NotFlashed(UsageError):
+    template = "firmware cannot be flashed onto {board}: its board.toml has no [flash]"
+    hint = "`cmbuild boards` lists the boards; docs/boards.md says how to add your own"
+
+
+class NoMethod(Missing):
+    template = "nothing here can flash {board}: {reasons}"
+
+
+class FlashTable(Choices, BoardTable):
+    """[flash]"""
+
+    key = "flash"
+
+    def check(self, board: Board) -> None:
+        if not self.chosen:
+            raise Inconsistent((), "names no way to flash")
+
+
+TABLE = FlashTable.of(discovery.entries(methods, "TABLE"))
+
+
+def flashing(board: Board) -> Flashing | None:
+    """How a board is flashed; None if it is only simulated."""
+    table = board.table(FlashTable)
+    if table is None:
+        return None
+    return Flashing({name: each.method() for name, each in table.chosen.items()})
+
+
+def write_products(image: Path, board: Board) -> None:
+    """Puts the files that a board can be flashed with beside an ELF file.
+
+    Raises:
+        OutsideFlash: the image has bytes that are not for the board's flash.
+    """
+    if (flash := flashing(board)) is None:
+        return
+    products.write_products(image, board)
+    for method in flash.methods.values():
+        method.prepare(image)
+
+
+@dataclass(frozen=True, slots=True)
+class Flashing:
+    """How a board is flashed.
+
+    Attributes:
+        methods: by name, the preferred one first.
+    """
+
+    methods: Mapping[str, FlashMethod]
+
+    def possible(self, selection: Selection) -> FlashMethod | None:
+        """The first method that is possible here."""
+        for method in self.methods.values():
+            with suppress(CmbuildError):
+                method.find(selection)
+                return method
+        return None
+
+    def choose(self, board: str, name: str | None, selection: Selection) -> FlashMethod:
+        """The method of that name, or the first that is possible here.
+
+        Raises:
+            UnknownName: the board has no such method.
+            NoMethod: none is possible, and why.
+            UsageError: a method cannot tell which of several boards is meant.
+        """
+        if name is not None:
+            if name not in self.methods:
+                raise UnknownName(kind=f"way to flash {board}", name=name, known=self.methods)
+            return self.methods[name]
+        missing: list[CmbuildError] = []
+        for method in self.methods.values():
+            try:
+                method.find(selection)
+            except Missing as error:
+                missing.append(error)
+            else:
+                return method
+        raise NoMethod(
+            board=board,
+            reasons="; ".join(error.message for error in missing),
+            hint="; or ".join(str(error.hint) for error in missing),
+        )

@@ -1,0 +1,37 @@
+"""The launchers of a board: those of cmbuild.launchers.simulators that its descriptor names."""
+
+from __future__ import annotations
+
+from cmbuild import discovery
+from cmbuild.boards.board import Board, BoardTable
+from cmbuild.boards.memory import Region
+from cmbuild.launchers import simulators
+from cmbuild.launchers.base import Launcher
+from cmbuild.strictfile import Choices, Inconsistent
+
+
+class LaunchersTable(Choices, BoardTable):
+    """[launchers]"""
+
+    key = "launchers"
+
+    def check(self, board: Board) -> None:
+        for name, table in self.chosen.items():
+            try:
+                table.check(board)
+            except Inconsistent as error:
+                raise Inconsistent((name, *error.key), str(error), error.hint) from error
+
+
+TABLE = LaunchersTable.of(discovery.entries(simulators, "TABLE"))
+
+
+def launchers_of(board: Board) -> tuple[Launcher, ...]:
+    """Ways to execute an image, the preferred one first."""
+    table = board.table(LaunchersTable)
+    return () if table is None else tuple(t.launcher(board) for t in table.chosen.values())
+
+
+def simulated_memory(board: Board) -> list[Region]:
+    """The memory of all that simulate a board."""
+    return [region for launcher in launchers_of(board) for region in launcher.memory or ()]

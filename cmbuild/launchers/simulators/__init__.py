@@ -1,0 +1,1 @@
+"""The launchers that `--launcher` names, one a module."""
