@@ -123,7 +123,6 @@ def test_what_is_at_address_0_may_be_read(tmp_path):
         board,
         regions={**board.regions, "low": low},
         layout=replace(board.layout, code="bram", constants="low"),
-        launchers=(Qemu("mps3-an547", 32_000_000, boots="entry"),),
     )
     processes = Processes()
     toolchain = find_toolchain(board.toolchain, processes, tmp_path / "log")
@@ -132,7 +131,8 @@ def test_what_is_at_address_0_may_be_read(tmp_path):
     library = build_small_library(builder, tmp_path / "library")
     image = builder.runner(board, library, model, tmp_path / "build")
     assert section_address(image, ".weights") == 0
-    execution = Place(launchers_of(board)[0], image).run(NOTHING, tmp_path)
+    launcher = Qemu("mps3-an547", 32_000_000, boots="entry")
+    execution = Place(launcher, image).run(NOTHING, tmp_path)
     assert execution.outputs == (expected(bytes(100)),)
 
 

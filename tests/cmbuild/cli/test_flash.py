@@ -60,7 +60,10 @@ def test_nothing_to_flash_is_said_before_any_work(cmbuild: Commands) -> None:
     ("words", "message"),
     [
         (("--method", "jtag"), "error: unknown way to flash rp2350 'jtag'"),
-        (("--board", "native"), "error: firmware cannot be flashed onto native"),
+        (
+            ("--board", "native"),
+            "error: firmware cannot be flashed onto native: its board.toml has no [flash]",
+        ),
     ],
 )
 def test_what_makes_no_sense(cmbuild: Commands, words: tuple[str, ...], message: str) -> None:
