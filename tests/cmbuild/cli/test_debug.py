@@ -24,7 +24,7 @@ FAKE_GDB = f"""\
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from harness.gdb import Remote
-from cmbuild.elf import symbol_address
+from cmbuild.image.elf import symbol_address
 from pathlib import Path
 
 image, option, command = sys.argv[1:]
