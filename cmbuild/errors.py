@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
-from cmcompiler.errors import CompilerError, Kind
+from cmcompiler.errors import CompilerError, ErrorKind
 from cmcompiler.suggest import did_you_mean
 
 
@@ -117,10 +117,10 @@ class Internal(CmbuildError):
     hint = "the traceback is in {log}; please report it"
 
 
-_COMPILER: dict[Kind, type[CmbuildError]] = {
-    Kind.INVALID: UsageError,
-    Kind.UNSUPPORTED: Failed,
-    Kind.MISSING: Missing,
+_COMPILER: dict[ErrorKind, type[CmbuildError]] = {
+    ErrorKind.INVALID: UsageError,
+    ErrorKind.UNSUPPORTED: Failed,
+    ErrorKind.MISSING: Missing,
 }
 
 
@@ -129,7 +129,7 @@ def from_compiler(error: CompilerError) -> CmbuildError:
     return compiler_failure(error.kind, error.message, error.hint)
 
 
-def compiler_failure(kind: Kind, message: str, hint: str | None) -> CmbuildError:
+def compiler_failure(kind: ErrorKind, message: str, hint: str | None) -> CmbuildError:
     """As from_compiler, for an error that was raised in a child process."""
     return _COMPILER[kind](message=message, hint=hint)
 

@@ -19,13 +19,14 @@ from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Execution, Interface, Request, Watch, execute, time_limit
 from cmbuild.toolchain.cmake import check_sizes
 from cmbuild.verify.tolerance import describe, mismatches
-from cmcompiler.emit import emit
+from cmcompiler.emit.folder import emit
 from cmcompiler.emit.harness_batch import Case, to_array
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.reference import evaluate
-from cmcompiler.plan import Plan, Span, make_plan
-from cmcompiler.pte import read_program
+from cmcompiler.plan.plan import Plan, Span
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.reader import read_program
 
 Array = npt.NDArray[Any]
 
@@ -69,7 +70,7 @@ class Trials:
             Differs: from the reference; names the first op that does.
             Stopped, TimedOut, Fault, …: the board did not come to the end.
         """
-        with self.image.library.ops.loaded():
+        with self.image.library.ops.registered():
             graph = build_graph(read_program(program))
             plan = make_plan(graph, self.image.library.target.isa)
             reference = evaluate(graph, inputs).outputs

@@ -32,7 +32,7 @@ from cmbuild.pipeline.stages.simulate import SimulateStage
 from cmbuild.project import find_project
 from cmbuild.toolchain.toolchains import CROSS, HOST
 from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
-from cmcompiler.frontend.job import Job
+from cmcompiler.frontend.job import ExportJob
 from cmcompiler.frontend.source import find_source
 from cmcompiler.isa import Isa
 from cmcompiler.suggest import did_you_mean
@@ -94,7 +94,7 @@ class Pipeline:
         self._project = find_project()
         self._ops = self._project.ops
         self._batch = Batch(session)
-        self._exports: dict[Job, ExportStage] = {}
+        self._exports: dict[ExportJob, ExportStage] = {}
         self._libraries: dict[str, LibraryStage] = {}
         self._boards: dict[str, Board] = {}
 
@@ -103,7 +103,7 @@ class Pipeline:
         Raises:
             UsageError, CompilerError: a model, file or target that is not there.
         """
-        job = Job(
+        job = ExportJob(
             model=request.model,
             target=target,
             seed=request.seed,

@@ -17,7 +17,7 @@ from cmbuild.results import WeightsResult
 from cmbuild.text import plural, shape, size
 
 if TYPE_CHECKING:
-    from cmcompiler.frontend.job import Record
+    from cmcompiler.frontend.job import ExportRecord
 
 _FLOATS = 5  # operators in float that are named
 
@@ -49,7 +49,7 @@ class ExportReport:
         program: the `.pte`; the record and the samples lie beside it.
     """
 
-    record: Record
+    record: ExportRecord
     program: Path
     samples: Path
 

@@ -15,7 +15,7 @@ from cmbuild.boards.board import Board
 from cmbuild.sizing.archive import Archive, taken
 
 if TYPE_CHECKING:
-    from cmcompiler.plan import Plan
+    from cmcompiler.plan.plan import Plan
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 

@@ -157,10 +157,10 @@ class Fits:
         file = self._cached(program=plan.fingerprint)
         size = _read(_SIZE, file)
         if size is None:
-            from cmcompiler.plan import make_plan
+            from cmcompiler.plan.planner import make_plan
 
             graph = plan.source.graph()
-            with plan.source.ops.loaded():
+            with plan.source.ops.registered():
                 size = ProgramSize.of(make_plan(graph, plan.isa))
             write(file, _SIZE.dump_json(size).decode())
         return size

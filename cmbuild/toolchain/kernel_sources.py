@@ -12,7 +12,7 @@ from cmbuild import paths
 from cmbuild.errors import UsageError
 
 if TYPE_CHECKING:
-    from cmcompiler.plan import Plan
+    from cmcompiler.plan.plan import Plan
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")

@@ -1,6 +1,6 @@
 """`python -m cmcompiler export JOB.json...`: exports models, several in one process.
 
-Each JOB.json is a cmcompiler.frontend.job.Job. Standard output carries one JSON object a line:
+Each JOB.json is a cmcompiler.frontend.job.ExportJob. Standard output has one JSON object a line:
 
     {"event": "step", "job": 0, "step": "load"}            as a step of a job begins
     {"event": "done", "job": 0, "output": DIR}             its folder is there
@@ -21,11 +21,11 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from cmcompiler.errors import CompilerError, Kind
+from cmcompiler.errors import CompilerError, ErrorKind
 from cmcompiler.frontend.export import Exporter
-from cmcompiler.frontend.job import Job, read
+from cmcompiler.frontend.job import ExportJob, read
 
-_EXIT_CODES = {Kind.UNSUPPORTED: 1, Kind.INVALID: 2, Kind.MISSING: 3}
+_EXIT_CODES = {ErrorKind.UNSUPPORTED: 1, ErrorKind.INVALID: 2, ErrorKind.MISSING: 3}
 _INTERRUPTED = 130
 
 Emit = Callable[..., None]
@@ -59,7 +59,7 @@ def _export(paths: list[Path], verbose: bool, emit: Emit) -> int:
     status = 0
     for index, path in enumerate(paths):
         try:
-            job = read(Job, path)
+            job = read(ExportJob, path)
             exporter.run(job)
         except CompilerError as error:
             if verbose:
@@ -70,9 +70,9 @@ def _export(paths: list[Path], verbose: bool, emit: Emit) -> int:
         except Exception as error:
             traceback.print_exc()
             message = f"unexpected {type(error).__name__}: {error}".partition("\n")[0]
-            fields = {"hint": "its traceback is in the log", "kind": Kind.UNSUPPORTED.value}
+            fields = {"hint": "its traceback is in the log", "kind": ErrorKind.UNSUPPORTED.value}
             emit(event="error", job=index, error=message, **fields)
-            status = status or _EXIT_CODES[Kind.UNSUPPORTED]
+            status = status or _EXIT_CODES[ErrorKind.UNSUPPORTED]
         else:
             emit(event="done", job=index, output=str(job.output))
     return status

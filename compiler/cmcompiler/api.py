@@ -20,8 +20,9 @@ from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.isa import Isa
-from cmcompiler.plan import Plan, Step, make_plan
-from cmcompiler.pte import Program
+from cmcompiler.plan.plan import Plan, PlanStep
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.program import Program
 from cmcompiler.pte.reader import read_program
 from cmcompiler.target import Target
 
@@ -169,7 +170,7 @@ def _placement(
 ) -> Iterator[Placement]:
     steps = {index: list(group) for index, group in groupby(plan.steps, lambda step: step.node)}
     for index, node in enumerate(graph.nodes):
-        own: list[Step] = steps.get(index, [])
+        own: list[PlanStep] = steps.get(index, [])
         fallbacks = [reason for step in own if (reason := plan.fallback(step))]
         yield Placement(
             node.op.title,

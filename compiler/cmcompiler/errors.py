@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 
 
-class Kind(Enum):
+class ErrorKind(Enum):
     """Who has to act on an error."""
 
     INVALID = "invalid"
@@ -26,7 +26,7 @@ class CompilerError(Exception):
         hint: what to do about it, or None.
     """
 
-    kind = Kind.UNSUPPORTED
+    kind = ErrorKind.UNSUPPORTED
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -37,13 +37,13 @@ class CompilerError(Exception):
 class InvalidProgram(CompilerError):
     """The bytes are no well-formed program."""
 
-    kind = Kind.INVALID
+    kind = ErrorKind.INVALID
 
 
 class InvalidRequest(CompilerError):
     """A model, target, option or input that does not exist or does not fit."""
 
-    kind = Kind.INVALID
+    kind = ErrorKind.INVALID
 
 
 class Unsupported(CompilerError):
@@ -53,7 +53,7 @@ class Unsupported(CompilerError):
 class MissingPackage(CompilerError):
     """A Python package that this step needs is not installed."""
 
-    kind = Kind.MISSING
+    kind = ErrorKind.MISSING
 
 
 @contextmanager

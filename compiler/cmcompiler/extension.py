@@ -25,7 +25,7 @@ class Extension:
     torch: Path | None = None
 
     @contextmanager
-    def loaded(self) -> Iterator[None]:
+    def registered(self) -> Iterator[None]:
         """Programs may contain the ops; what goes wrong in the user's code is one line.
 
         Raises:

@@ -16,7 +16,7 @@ from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import MICROKERNELS, Isa
-from cmcompiler.plan import make_plan
+from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 from cmcompiler.target import Target
 

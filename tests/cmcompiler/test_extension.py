@@ -1,4 +1,4 @@
-"""Ops from a folder of the user's: known once loaded, all of them or none."""
+"""Ops from a folder of the user's: known once registered, all of them or none."""
 
 from __future__ import annotations
 
@@ -75,14 +75,17 @@ def test_modules_are_no_neighbours_of_other_code(tmp_path: Path) -> None:
 
 def test_only_the_users_own_lines_are_blamed(tmp_path: Path) -> None:
     extension = Extension(host=folder(tmp_path, first=OP.format(name="my::first")))
-    with pytest.raises(InvalidRequest, match=r"first\.py:5: AttributeError: "), extension.loaded():
+    with (
+        pytest.raises(InvalidRequest, match=r"first\.py:5: AttributeError: "),
+        extension.registered(),
+    ):
         operators()["my::first"].read(None)
-    with pytest.raises(ZeroDivisionError), extension.loaded():
+    with pytest.raises(ZeroDivisionError), extension.registered():
         raise ZeroDivisionError
-    with pytest.raises(Unsupported, match="as it is"), extension.loaded():
+    with pytest.raises(Unsupported, match="as it is"), extension.registered():
         raise Unsupported("as it is")
 
 
 def test_without_ops_nothing_is_imported() -> None:
-    with pytest.raises(KeyError), Extension().loaded():
+    with pytest.raises(KeyError), Extension().registered():
         raise KeyError

@@ -11,7 +11,7 @@ from cmcompiler.errors import Unsupported
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Port
 from cmcompiler.ir.reference import Array, evaluate
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 AVERAGES = {"cortex_m::quantized_avg_pool2d.out", "cortex_m::quantized_avg_pool2d_nhwc.out"}
 

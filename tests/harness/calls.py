@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cmcompiler.importer.build import build_graph
 from cmcompiler.pte.program import (
     Allocation,
-    KernelCall,
+    KernelInstruction,
     Method,
     Program,
     TensorList,
@@ -63,7 +63,7 @@ def program_calling(operator: str, *arguments: Given) -> Program:
     """A program that calls an operator once."""
     program = _Builder()
     indices = [program.add(argument) for argument in arguments]
-    call = KernelCall(operator, tuple(indices))
+    call = KernelInstruction(operator, tuple(indices))
     method = Method(
         "forward",
         tuple(program.values),

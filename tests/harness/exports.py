@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from cmcompiler.frontend.job import Job, dependencies, versions
+from cmcompiler.frontend.job import ExportJob, dependencies, versions
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
 
@@ -53,8 +53,8 @@ def exported(*models: str, target: str = "cortex-m55") -> tuple[Path, ...]:
     return tuple(job.output for job in jobs)
 
 
-def _job(model: str, target: str) -> Job:
-    job = Job(model=model, target=target, output=FOLDER)
+def _job(model: str, target: str) -> ExportJob:
+    job = ExportJob(model=model, target=target, output=FOLDER)
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
     for file in dependencies(job):
         digest.update(file.read_bytes())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 FOLDER = Path(__file__).parents[1] / "data" / "programs"
 NAMES = tuple(sorted(file.stem for file in FOLDER.glob("*.pte")))

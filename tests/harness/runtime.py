@@ -17,7 +17,8 @@ from cmbuild.verify.tolerance import differences
 from cmcompiler.emit.harness_batch import Case, CaseResult, to_array
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan import Base, Plan, Ref, Span, make_plan
+from cmcompiler.plan.plan import Base, Plan, Ref, Span
+from cmcompiler.plan.planner import make_plan
 from harness.examples import Array, Example
 from harness.structs import check_words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from cmbuild.toolchain.kernel_sources import Kernel, WrongCall, check_calls, read_kernels
-from cmcompiler.plan import Plan
+from cmcompiler.plan.plan import Plan
 
 
 @cache

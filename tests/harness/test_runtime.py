@@ -18,7 +18,8 @@ from cmcompiler.ir.op import Address, KernelCall, Op, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.activation import Activation
-from cmcompiler.plan import Base, Plan, Ref, Span, make_plan
+from cmcompiler.plan.plan import Base, Plan, Ref, Span
+from cmcompiler.plan.planner import make_plan
 from harness.examples import single
 from harness.runtime import Runtime
 

@@ -8,7 +8,7 @@ from harness.branches import branched
 from harness.runtime import Runtime
 
 from cmcompiler.emit.harness_batch import Case
-from cmcompiler.plan import make_plan
+from cmcompiler.plan.planner import make_plan
 
 WAYS = list(product([True, False], [True, False], [1, -1]))
 

@@ -23,7 +23,7 @@ from cmcompiler.importer.build import build_graph, find_method
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.isa import Isa
 from cmcompiler.plan.executorch import make_executorch_plan
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 ENOUGH = Pools(method=65536, temporary=4096)
 

@@ -7,7 +7,7 @@ from harness.golden import golden
 from harness.runtime import Runtime
 
 from cmcompiler.importer.build import build_graph
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 
 def test_kernels_equal_the_reference(runtime: Runtime) -> None:

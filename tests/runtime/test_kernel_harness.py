@@ -14,7 +14,9 @@ from cmbuild.launchers.base import Fault, Refused
 from cmcompiler.emit.harness_batch import Case, Span, pack_cases, unpack_results
 from cmcompiler.isa import Isa
 from cmcompiler.ops.unary import Unary
-from cmcompiler.plan import SLACK, Base, Ref, make_plan
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.plan import Base, Ref
+from cmcompiler.plan.planner import make_plan
 
 PLACES = [("corstone300", "mve"), ("corstone300", "scalar"), ("native", "scalar")]
 

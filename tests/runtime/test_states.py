@@ -10,7 +10,7 @@ from harness.runtime import Runtime
 from harness.states import NAMES, expected, samples
 
 from cmcompiler.emit.harness_batch import Case, to_array
-from cmcompiler.plan import make_plan
+from cmcompiler.plan.planner import make_plan
 
 SAMPLES = 5
 RESET = 3

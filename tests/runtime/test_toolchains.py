@@ -24,7 +24,7 @@ from cmcompiler.frontend.job import PROGRAM, SAMPLES
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 from cmcompiler.target import BEST_ISA, Target
 
 RUNTIME = paths.runtime()

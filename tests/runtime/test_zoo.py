@@ -16,8 +16,9 @@ from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
-from cmcompiler.plan import SLACK, make_plan
-from cmcompiler.pte import read_program
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.reader import read_program
 
 UPSTREAM_ARENA = {
     "mv2": 1_509_744,

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
-from cmcompiler.plan import make_plan
-from cmcompiler.pte import read_program
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.reader import read_program
 
 MODULE = ROOT / "zephyr" / "module.yml"
 NAMES = ("hello", "mv2", "digits")

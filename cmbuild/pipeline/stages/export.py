@@ -19,13 +19,13 @@ from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import python_module
 from cmbuild.report.export import ExportReport
-from cmcompiler.errors import Kind as ErrorKind
+from cmcompiler.errors import ErrorKind
 from cmcompiler.frontend.job import (
     PROGRAM,
     RECORD,
     SAMPLES,
-    Job,
-    Record,
+    ExportJob,
+    ExportRecord,
     dependencies,
     superseded,
     versions,
@@ -49,7 +49,7 @@ class ExportStage(Stage):
     verb = "exported"
     shared = True
 
-    def __init__(self, job: Job, batch: Batch, folder: Path) -> None:
+    def __init__(self, job: ExportJob, batch: Batch, folder: Path) -> None:
         """
         Args:
             job: what to export; its output is ignored.
@@ -84,8 +84,8 @@ class ExportStage(Stage):
         return self.entry.folder / SAMPLES
 
     @cached_property
-    def record(self) -> Record:
-        return read_json(Record, self.entry.folder / RECORD)
+    def record(self) -> ExportRecord:
+        return read_json(ExportRecord, self.entry.folder / RECORD)
 
     def is_made(self) -> bool:
         return super().is_made() and not superseded(self.job, self.record)

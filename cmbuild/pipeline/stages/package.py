@@ -1,4 +1,4 @@
-"""package: a model as source for another build: C, weights, contract, test vectors, checksums."""
+"""package: a model as source for another build: C, weights, I/O header, test vectors, checksums."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.verify.comparison import to_memory
-from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
+from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
 from cmcompiler.target import Target
 
 if TYPE_CHECKING:
-    from cmcompiler.emit.io_header import Vectors
+    from cmcompiler.emit.io_header import VectorData
 
 MANIFEST = "package.json"
 KERNELS = "kernels"
@@ -135,7 +135,7 @@ class PackageStage(Stage):
             shutil.copyfile(paths.runtime() / "package" / LISTS, folder / LISTS)
             shutil.copyfile(paths.data() / LICENSE, folder / LICENSE)
         needs_float = self._needs_float()
-        (folder / io_header.CONTRACT).write_text(io_header.contract(plan, needs_float), "utf-8")
+        (folder / io_header.IO_HEADER).write_text(io_header.io_header(plan, needs_float), "utf-8")
         source, assembly, data = io_header.vectors(plan, self._vectors())
         (folder / io_header.VECTORS).write_text(source, "utf-8")
         (folder / io_header.VECTORS_ASSEMBLY).write_text(assembly, "utf-8")
@@ -174,12 +174,12 @@ class PackageStage(Stage):
         files = {kernels[name].file for name in called}
         return any(_FLOAT_KERNEL.search(file.read_text(errors="replace")) for file in files)
 
-    def _vectors(self) -> Vectors:
-        from cmcompiler.emit.io_header import Vectors
+    def _vectors(self) -> VectorData:
+        from cmcompiler.emit.io_header import VectorData
 
         plan, samples = self.plan.record, self._reference.samples
         labels = samples.labels
-        return Vectors(
+        return VectorData(
             samples=len(samples),
             inputs=tuple(
                 b"".join(to_memory(array, port) for array in stack)

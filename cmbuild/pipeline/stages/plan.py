@@ -50,7 +50,7 @@ class PlanStage(Stage):
 
     @cached_property
     def record(self) -> PlanRecord:
-        from cmcompiler.emit import read_record
+        from cmcompiler.emit.files import read_record
 
         return read_record(self.entry.folder)
 
@@ -64,11 +64,11 @@ class PlanStage(Stage):
 
     def make(self, folder: Path) -> None:
         from cmbuild.toolchain.kernel_sources import check_calls, read_kernels
-        from cmcompiler.emit import emit
-        from cmcompiler.plan import make_plan
+        from cmcompiler.emit.folder import emit
+        from cmcompiler.plan.planner import make_plan
 
         ops, graph = self.source.ops, self.source.graph()
-        with ops.loaded():
+        with ops.registered():
             plan = make_plan(graph, self.isa)
         if ops.kernels is not None:
             check_calls(plan, read_kernels(ops.kernels))

@@ -18,7 +18,7 @@ from cmcompiler.extension import Extension
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.export import ExportStage
     from cmbuild.pipeline.stages.stage import Stage
-    from cmcompiler.frontend.job import Record
+    from cmcompiler.frontend.job import ExportRecord
     from cmcompiler.ir.graph import Graph
     from cmcompiler.pte.program import Method
 
@@ -58,7 +58,7 @@ class ProgramSource:
         return () if self.export is None else (self.export,)
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> ExportRecord | None:
         """What the export says of it."""
         return None if self.export is None else self.export.record
 
@@ -90,17 +90,17 @@ class ProgramSource:
     def chosen(self) -> Method:
         """The method that is wanted; raises as `graph`."""
         from cmcompiler.importer.build import find_method
-        from cmcompiler.pte import read_program
+        from cmcompiler.pte.reader import read_program
 
         with self._told():
             return find_method(read_program(self.read()), self.method)
 
     def operators(self) -> Iterator[str]:
         """Full names of the operators of the method's instructions; raises as `graph`."""
-        from cmcompiler.pte.program import KernelCall
+        from cmcompiler.pte.program import KernelInstruction
 
         for instruction in self.chosen().instructions:
-            if isinstance(instruction, KernelCall):
+            if isinstance(instruction, KernelInstruction):
                 yield instruction.operator
 
     def graph(self) -> Graph:
@@ -110,9 +110,9 @@ class ProgramSource:
             CompilerError: a program that cannot be run; an op of the project's that is broken.
         """
         from cmcompiler.importer.build import build_graph
-        from cmcompiler.pte import read_program
+        from cmcompiler.pte.reader import read_program
 
-        with self._told(), self.ops.loaded():
+        with self._told(), self.ops.registered():
             return build_graph(read_program(self.read()), self.method, self.io)
 
     @contextmanager

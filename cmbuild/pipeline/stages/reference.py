@@ -116,7 +116,7 @@ class ReferenceStage(Stage):
         from cmcompiler.ir.reference import evaluate_all
 
         graph = self.plan.source.graph()
-        with self.plan.source.ops.loaded():
+        with self.plan.source.ops.registered():
             results = [each.outputs for each in evaluate_all(graph, self.samples, self.reset)]
         stacks = {
             f"output_{index}": np.stack(arrays)

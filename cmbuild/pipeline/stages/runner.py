@@ -19,7 +19,7 @@ from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.report.build import BuildReport
 from cmbuild.results import FlashUse, PoolUse, RamUse
 from cmbuild.toolchain.cmake import check_sizes
-from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, WEIGHTS
+from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
 """What of the runtime is compiled for each image, or says how it is linked."""

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from cmcompiler.decode.scope import Scope
 from cmcompiler.errors import InvalidProgram, Unsupported
-from cmcompiler.ir.graph import Node, State
+from cmcompiler.ir.graph import MutableBuffer, Node
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
@@ -393,7 +393,7 @@ class Call:
             self._results[index] = self._scope.result(index, self.source, name)
         return Operand(self._results[index], value.sizes, value.dim_order)
 
-    def _store(self, index: int, tensor: Tensor, state: State) -> Node:
+    def _store(self, index: int, tensor: Tensor, state: MutableBuffer) -> Node:
         """Puts a result into the mutable buffer that its place is."""
         if (tensor.dtype, tensor.shape) != (state.tensor.dtype, state.tensor.shape):
             self.unsupported(f"{state.tensor.name}, a mutable buffer, is written in another form")

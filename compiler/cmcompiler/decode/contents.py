@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cmcompiler.decode.memory import Memory
+from cmcompiler.decode.memory import PlannedBuffers
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.pte.program import Allocation, TensorValue
@@ -22,7 +22,7 @@ class Contents:
         views: tensors of elided views, by what they view, shape and dim order.
     """
 
-    memory: Memory = field(default_factory=Memory)
+    memory: PlannedBuffers = field(default_factory=PlannedBuffers)
     unplanned: dict[int, Operand] = field(default_factory=dict)
     views: dict[tuple[Tensor, tuple[int, ...], tuple[int, ...]], Tensor] = field(
         default_factory=dict

@@ -11,7 +11,7 @@ from cmcompiler.pte.program import Allocation
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LastWrite:
     """What was last written to the bytes [start, end) of a buffer."""
 
     start: int
@@ -19,7 +19,7 @@ class Held:
     operand: Operand
 
 
-class Memory:
+class PlannedBuffers:
     """The buffers of a method: disjoint places, and what each one holds now.
 
     A write ends whatever it overlaps. Views share the place of what they view, and programs have
@@ -27,15 +27,15 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._buffers: dict[int, list[Held]] = {}
+        self._buffers: dict[int, list[LastWrite]] = {}
 
-    def copy(self) -> Memory:
+    def copy(self) -> PlannedBuffers:
         """The same content, to go on from in another way."""
-        memory = Memory()
+        memory = PlannedBuffers()
         memory._buffers = {number: list(buffer) for number, buffer in self._buffers.items()}
         return memory
 
-    def common(self, other: Memory) -> list[tuple[Allocation, Operand, Operand]]:
+    def common(self, other: PlannedBuffers) -> list[tuple[Allocation, Operand, Operand]]:
         """Places that are held whole in both memories, and by what."""
         return [
             (Allocation(number, held.start), held.operand, match.operand)
@@ -52,7 +52,7 @@ class Memory:
         while last < len(buffer) and buffer[last].start < end:
             last += 1
         overwritten = tuple(held.operand for held in buffer[first:last])
-        buffer[first:last] = [Held(place.offset, end, operand)]
+        buffer[first:last] = [LastWrite(place.offset, end, operand)]
         return overwritten
 
     def read(self, place: Allocation, nbytes: int) -> Operand | None:
@@ -66,12 +66,14 @@ class Memory:
         return held.operand if exact else None
 
     @staticmethod
-    def _after(buffer: list[Held], offset: int) -> int:
+    def _after(buffer: list[LastWrite], offset: int) -> int:
         """Index of the first place that ends after `offset`."""
         return bisect_left(buffer, offset + 1, key=lambda held: held.end)
 
 
-def _matches(buffer: list[Held], other: list[Held]) -> Iterator[tuple[Held, Held]]:
+def _matches(
+    buffer: list[LastWrite], other: list[LastWrite]
+) -> Iterator[tuple[LastWrite, LastWrite]]:
     """Pairs of the same bytes."""
     places = {(held.start, held.end): held for held in other}
     for held in buffer:

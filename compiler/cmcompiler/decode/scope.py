@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode.contents import Contents
 from cmcompiler.errors import InvalidProgram, Unsupported
-from cmcompiler.ir.graph import State
+from cmcompiler.ir.graph import MutableBuffer
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.pte.program import Method, TensorValue, Value
@@ -27,7 +27,7 @@ class Scope:
 
     def __init__(self, method: Method) -> None:
         self.values: tuple[Value, ...] = method.values
-        self.states: list[State] = []
+        self.states: list[MutableBuffer] = []
         self._inputs: dict[int, int] = {}
         self.contents = Contents()
         self._constants: dict[int, Operand] = {}
@@ -74,16 +74,16 @@ class Scope:
         initial = np.zeros(shape, value.dtype)
         if value.data is not None:
             initial = _array(value, value.data)
-        self.states.append(State(tensor, tensor, initial))
+        self.states.append(MutableBuffer(tensor, tensor, initial))
         self.write(index, tensor)
 
-    def state(self, index: int) -> State | None:
+    def state(self, index: int) -> MutableBuffer | None:
         """The mutable buffer whose memory is that of a value."""
         held = self.contents.read(index, self.tensor_value(index, "method", "mutable buffer"))
         found = (state for state in self.states if held and held.tensor is state.final)
         return next(found, None)
 
-    def store(self, index: int, state: State) -> None:
+    def store(self, index: int, state: MutableBuffer) -> None:
         """Makes a value stand for what its mutable buffer holds from now on.
 
         Args:

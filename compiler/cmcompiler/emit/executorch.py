@@ -9,11 +9,12 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from cmcompiler.emit.folder import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
+from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
+from cmcompiler.emit.recording import port_record
 from cmcompiler.emit.source import assembly, comment, identifier, table
 from cmcompiler.isa import Isa
-from cmcompiler.plan.executorch import Argument, ExecutorchPlan, ExecutorchStep, Extent
-from cmcompiler.plan.record import PlaceRecord, PlanRecord, StepRecord, TensorRecord, port_record
+from cmcompiler.plan.executorch import ExecutorchPlan, ExecutorchStep, Extent, TensorArgument
+from cmcompiler.plan.record import PlaceRecord, PlanRecord, StepRecord, TensorRecord
 
 _C_FILE = """\
 /* {title} */
@@ -127,7 +128,7 @@ def _extent(extent: Extent) -> str:
     return f"{{{extent.offset}, {extent.size}}},"
 
 
-def _argument(argument: Argument) -> str:
+def _argument(argument: TensorArgument) -> str:
     planned = "true" if argument.planned else "false"
     return f"{{{argument.index}, {_extent(argument.extent)} {planned}}},"
 

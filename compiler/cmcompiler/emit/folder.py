@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from cmcompiler.plan import Plan
-from cmcompiler.plan.record import PlanRecord, record
-
-C_FILE = "model.c"
-HEADER = "model.h"
-ASSEMBLY = "model.S"
-WEIGHTS = "weights.bin"
-RECORD = "plan.json"
+from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
+from cmcompiler.emit.recording import record
+from cmcompiler.emit.source import assembly, c_file, header, identifier
+from cmcompiler.plan.plan import Plan
+from cmcompiler.plan.record import PlanRecord
 
 
 def emit(plan: Plan, folder: Path, program: bytes = b"", name: str | None = None) -> PlanRecord:
@@ -24,9 +21,6 @@ def emit(plan: Plan, folder: Path, program: bytes = b"", name: str | None = None
 
     Returns: what plan.json says.
     """
-    # Whoever reads a record needs no graph.
-    from cmcompiler.emit.source import assembly, c_file, header, identifier
-
     prefix = identifier(name or plan.name)
     identity = _identity(program, c_file(plan, prefix, ""), plan.constants)
     contents = record(plan, prefix, identity)
@@ -36,11 +30,6 @@ def emit(plan: Plan, folder: Path, program: bytes = b"", name: str | None = None
     (folder / WEIGHTS).write_bytes(plan.constants)
     (folder / RECORD).write_text(contents.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return contents
-
-
-def read_record(folder: Path) -> PlanRecord:
-    """What plan.json of an emitted folder says."""
-    return PlanRecord.model_validate_json((folder / RECORD).read_bytes())
 
 
 def _identity(program: bytes, source: str, constants: bytes) -> str:

@@ -55,7 +55,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.plan import BRANCH, Plan, Span
+from cmcompiler.plan.abi import BRANCH
+from cmcompiler.plan.plan import Plan, Span
 
 Array = npt.NDArray[Any]
 
@@ -222,11 +223,11 @@ def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
     states = b"".join(
         struct.pack(
             "<3I",
-            kept.span.ref.word,
-            NO_REF if kept.initial is None else kept.initial.word,
-            kept.span.size,
+            buffer.span.ref.word,
+            NO_REF if buffer.initial is None else buffer.initial.word,
+            buffer.span.size,
         )
-        for kept in plan.states
+        for buffer in plan.states
     )
     outputs = b"".join(struct.pack("<2I", span.ref.word, span.size) for span in case.outputs)
     checks = b"".join(

@@ -1,6 +1,4 @@
-"""C text beside a model for those who build it into something of their own: what goes in and out,
-and test vectors.
-"""
+"""C text beside a packaged model: the header of its inputs and outputs, and test vectors."""
 
 from __future__ import annotations
 
@@ -11,14 +9,14 @@ from cmcompiler.emit.source import comment, identifier
 from cmcompiler.errors import Unsupported
 from cmcompiler.plan.record import PlanRecord, PortRecord
 
-CONTRACT = "contract.h"
+IO_HEADER = "contract.h"
 VECTORS = "vectors.c"
 VECTORS_ASSEMBLY = "vectors.S"
 VECTORS_DATA = "vectors.bin"
 
 _ALIGNMENT = 16
 
-_CONTRACT = """\
+_IO_HEADER = """\
 /* {title} */
 #ifndef {macro}_CONTRACT_H
 #define {macro}_CONTRACT_H
@@ -68,7 +66,7 @@ _ASSEMBLY = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
+class VectorData:
     """Samples as they lie in memory.
 
     Attributes:
@@ -82,10 +80,10 @@ class Vectors:
     labels: tuple[int, ...] | None
 
 
-def contract(plan: PlanRecord, needs_float: bool) -> str:
+def io_header(plan: PlanRecord, needs_float: bool) -> str:
     """contract.h: shapes, layouts and scales as macros, and what kernels the model asks for."""
     macro = plan.model.upper()
-    return _CONTRACT.format(
+    return _IO_HEADER.format(
         title=f"{comment(plan.model)}: what goes in, and what comes out.",
         macro=macro,
         isa=plan.isa.upper(),
@@ -98,7 +96,7 @@ def contract(plan: PlanRecord, needs_float: bool) -> str:
     )
 
 
-def vectors(plan: PlanRecord, vectors: Vectors) -> tuple[str, str, bytes]:
+def vectors(plan: PlanRecord, vectors: VectorData) -> tuple[str, str, bytes]:
     """vectors.c, vectors.S and vectors.bin.
 
     Raises:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from cmcompiler.ir.graph import Port
-from cmcompiler.plan import Argument, Base, Kept, Plan, Ref, Step
+from cmcompiler.plan.plan import Argument, Base, Plan, PlanStep, Ref, StateBuffer
 
 _C_FILE = """\
 /* {title} */
@@ -122,7 +122,7 @@ def _title(plan: Plan, name: str) -> str:
     return comment(f"{name}, planned for {plan.isa.label}: {len(plan.steps)} kernel calls.")
 
 
-def _words(index: int, step: Step) -> str:
+def _words(index: int, step: PlanStep) -> str:
     lines = [f"/* {index}: {comment(step.title)}, {comment(step.source)} */"]
     lines.append(f"static const int32_t words_{index}[] = {{")
     lines.extend(f"    {_word(a)}, /* {comment(_meaning(a))} */" for a in step.arguments)
@@ -146,7 +146,7 @@ def _meaning(argument: Argument) -> str:
     return argument.name
 
 
-def _step_row(index: int, step: Step) -> str:
+def _step_row(index: int, step: PlanStep) -> str:
     y0, y1 = step.rows
     kernel = "NULL" if step.is_branch else f"cm_{step.kernel}"
     return f"{{{kernel}, words_{index}, {y0}, {y1}}}, /* {comment(step.title)} */"
@@ -157,10 +157,10 @@ def _port_row(plan: Plan, port: Port) -> str:
     return f"{{0x{ref.word:08x}, {port.tensor.nbytes}}}, /* {comment(port.name)} */"
 
 
-def _state_row(kept: Kept) -> str:
-    initial = "CM_REF_NONE" if kept.initial is None else f"0x{kept.initial.word:08x}"
-    place, name = kept.span.ref.word, comment(kept.tensor.name)
-    return f"{{0x{place:08x}, {initial}, {kept.span.size}}}, /* {name} */"
+def _state_row(buffer: StateBuffer) -> str:
+    initial = "CM_REF_NONE" if buffer.initial is None else f"0x{buffer.initial.word:08x}"
+    place, name = buffer.span.ref.word, comment(buffer.tensor.name)
+    return f"{{0x{place:08x}, {initial}, {buffer.span.size}}}, /* {name} */"
 
 
 def table(kind: str, name: str, rows: Iterable[str]) -> str:

@@ -30,7 +30,7 @@ from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.target import Target
 
 
-class Layout(Enum):
+class LayoutMode(Enum):
     """How the backend comes by the NHWC that its convolutions need.
 
     CHANNELS_LAST takes it from the strides of the tensors. Convolutions stay in float where an
@@ -43,7 +43,7 @@ class Layout(Enum):
 
     @property
     def is_explicit(self) -> bool:
-        return self is Layout.EXPLICIT
+        return self is LayoutMode.EXPLICIT
 
     def arrange(self, tensor: Tensor) -> Tensor:
         """A copy of an input with the memory that a program of this layout takes."""
@@ -60,7 +60,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
     It also quantises operators of the user's own that are registered as `quantized_op`.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: LayoutMode) -> None:
         super().__init__(use_explicit_layout=layout.is_explicit)
         if QUANTIZED:
             matcher = PatternMatcher({(operator,): None for operator in QUANTIZED})
@@ -86,7 +86,7 @@ def edge_compile_config() -> EdgeCompileConfig:
 
 def to_cortex_m(
     program: ExportedProgram,
-    layout: Layout,
+    layout: LayoutMode,
     target: Target,
     after_folding: Sequence[type[ExportPass]] = (),
     before_replacement: Sequence[type[ExportPass]] = (),

@@ -16,7 +16,7 @@ from time import perf_counter
 from cmcompiler.errors import InvalidRequest, MissingPackage
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
-from cmcompiler.frontend.job import Job, Record
+from cmcompiler.frontend.job import ExportJob, ExportRecord
 from cmcompiler.frontend.model import Model
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.quantized_op import QUANTIZED
@@ -47,9 +47,9 @@ class Exporter:
 
     step: Callable[[str], None]
     verbose: bool = False
-    _prepared: dict[Job, _Prepared] = field(default_factory=dict)
+    _prepared: dict[ExportJob, _Prepared] = field(default_factory=dict)
 
-    def run(self, job: Job) -> Record:
+    def run(self, job: ExportJob) -> ExportRecord:
         """Makes the job's folder: nothing of it is there before all of it is.
 
         Raises:
@@ -83,7 +83,7 @@ class Exporter:
             (folder / records.RECORD).write_text(record.model_dump_json(indent=2) + "\n")
         return record
 
-    def _prepare(self, job: Job, load: Callable[[int, Path | None], Model]) -> _Prepared:
+    def _prepare(self, job: ExportJob, load: Callable[[int, Path | None], Model]) -> _Prepared:
         from cmcompiler.frontend.quantization import quantize
 
         seconds: dict[str, float] = {}
@@ -106,7 +106,7 @@ class Exporter:
         seconds[name] = round(perf_counter() - start, 3)
 
 
-def _record(job: Job, prepared: _Prepared, seconds: dict[str, float]) -> Record:
+def _record(job: ExportJob, prepared: _Prepared, seconds: dict[str, float]) -> ExportRecord:
     model, quantized = prepared.model, prepared.quantized
     inputs = tuple(
         records.InputRecord(
@@ -114,7 +114,7 @@ def _record(job: Job, prepared: _Prepared, seconds: dict[str, float]) -> Record:
         )
         for name, tensor in zip(quantized.input_names, model.example_inputs, strict=True)
     )
-    return Record(
+    return ExportRecord(
         model=job.model,
         target=job.target,
         seed=job.seed,

@@ -35,7 +35,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Job(Strict):
+class ExportJob(Strict):
     """One export.
 
     Attributes:
@@ -107,7 +107,7 @@ class ImageRecord(Strict):
         return ImageInput(**self.model_dump())
 
 
-class Record(Strict):
+class ExportRecord(Strict):
     """What an export did: export.json beside model.pte and samples.npz.
 
     Attributes:
@@ -132,7 +132,7 @@ class Record(Strict):
     seconds: dict[str, float]
 
 
-_Kind = TypeVar("_Kind", Job, Record)
+_Kind = TypeVar("_Kind", ExportJob, ExportRecord)
 
 
 def read(kind: type[_Kind], path: Path) -> _Kind:
@@ -162,7 +162,7 @@ def versions() -> Mapping[str, str]:
     return found
 
 
-def dependencies(job: Job) -> tuple[Path, ...]:
+def dependencies(job: ExportJob) -> tuple[Path, ...]:
     """All files that the result of a job depends on: model, weights, calibration, compiler.
 
     Raises:
@@ -182,7 +182,7 @@ def dependencies(job: Job) -> tuple[Path, ...]:
     )
 
 
-def superseded(job: Job, record: Record) -> bool:
+def superseded(job: ExportJob, record: ExportRecord) -> bool:
     """Whether an export did without published weights that have come to this machine since."""
     expected = find_source(job.model).expects_weights
     return record.weights.source is Origin.RANDOM and expected is not None and expected.is_file()

@@ -14,7 +14,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.errors import InvalidRequest, Unsupported, unsupported
 from cmcompiler.frontend import backend
-from cmcompiler.frontend.backend import Layout
+from cmcompiler.frontend.backend import LayoutMode
 from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.passes.functionalization import without_writes
@@ -45,16 +45,16 @@ def quantize(
         Unsupported: a module that torch.export or the quantizer cannot take.
     """
     calibration = list(calibration)
-    quantized = _quantize(module, example_inputs, calibration, Layout.CHANNELS_LAST)
+    quantized = _quantize(module, example_inputs, calibration, LayoutMode.CHANNELS_LAST)
     if not quantized.float_convolutions:
         return quantized
-    other = _quantize(module, example_inputs, calibration, Layout.EXPLICIT)
+    other = _quantize(module, example_inputs, calibration, LayoutMode.EXPLICIT)
     is_better = other.float_convolutions < quantized.float_convolutions
     return other if is_better and _can_be_lowered(other) else quantized
 
 
 def _quantize(
-    module: torch.nn.Module, example: Inputs, calibration: Sequence[Inputs], layout: Layout
+    module: torch.nn.Module, example: Inputs, calibration: Sequence[Inputs], layout: LayoutMode
 ) -> Quantized:
     inputs = tuple(map(layout.arrange, example))
     module = _in_eval_mode(module)
@@ -102,7 +102,7 @@ def _observe(
     prepared: GraphModule,
     example: Inputs,
     calibration: Sequence[Inputs],
-    layout: Layout,
+    layout: LayoutMode,
     states: Inputs,
 ) -> None:
     expected = _describe(example)

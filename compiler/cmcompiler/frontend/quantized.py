@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-    from cmcompiler.frontend.backend import Layout
+    from cmcompiler.frontend.backend import LayoutMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Quantized:
     """
 
     program: ExportedProgram
-    layout: Layout
+    layout: LayoutMode
     input_names: tuple[str, ...]
     float_operators: tuple[FloatOperator, ...]
 

@@ -17,7 +17,7 @@ from typing import Any
 from cmcompiler import zoo
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Model, ModelSource
-from cmcompiler.frontend.user_model import Given
+from cmcompiler.frontend.user_model import UserModel
 from cmcompiler.frontend.weights import Origin, Weights, assign
 from cmcompiler.usercode import blaming
 
@@ -33,7 +33,7 @@ def find_source(text: str) -> ModelSource:
     if match := _PYTHON_FILE.fullmatch(text):
         return PythonFile(_existing(match["path"]), match["name"] or "model")
     if text.endswith(".pt2"):
-        return Archive(_existing(text))
+        return ExportedArchive(_existing(text))
     if text.endswith((".pte", ".pth", ".pt")):
         raise InvalidRequest(
             f"{text} cannot be exported: it is no module",
@@ -81,8 +81,8 @@ class PythonFile:
 
         with torch.random.fork_rng(devices=[]), blaming(self.path), self._neighbours():
             torch.manual_seed(seed)
-            given = Given.of(self._make(), f"{self.path}:{self.name}")
-        return given.model(_weigh(given, weights, f"as {self.path.name} makes them"), seed)
+            user = UserModel.of(self._make(), f"{self.path}:{self.name}")
+        return user.model(_weigh(user, weights, f"as {self.path.name} makes them"), seed)
 
     def _make(self) -> Any:
         import torch
@@ -123,7 +123,7 @@ class PythonFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class ExportedArchive:
     """A `.pt2` file of torch.export.save. Dynamic sizes become those of its example inputs."""
 
     path: Path
@@ -151,14 +151,14 @@ class Archive:
         if named:
             raise Unsupported(f"{self.path} takes arguments by name: {', '.join(named)}")
         module = program.module(check_guards=False)
-        given = Given.of((module, tuple(positional)), str(self.path))
-        return given.model(_weigh(given, weights, f"those in {self.path.name}"), seed)
+        user = UserModel.of((module, tuple(positional)), str(self.path))
+        return user.model(_weigh(user, weights, f"those in {self.path.name}"), seed)
 
 
-def _weigh(given: Given, file: Path | None, detail: str) -> Weights:
+def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:
     if file is None:
         return Weights(Origin.GIVEN, detail)
-    assign(given.module, file)
+    assign(user.module, file)
     return Weights(Origin.FILE, file.name)
 
 

@@ -22,7 +22,7 @@ _EXPECTED = "return module, example_inputs[, calibration], or an object with the
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Given:
+class UserModel:
     """A module and its data, checked. Loading it needs torch."""
 
     module: torch.nn.Module
@@ -32,7 +32,7 @@ class Given:
     labels: npt.NDArray[Any] | None
 
     @classmethod
-    def of(cls, made: Any, where: str) -> Given:
+    def of(cls, made: Any, where: str) -> UserModel:
         import torch
 
         names = ("module", "example_inputs", "calibration", "samples", "labels")
@@ -54,15 +54,15 @@ class Given:
             given = fields[name]  # a tensor of samples has no truth value
             return [] if given is None else [tensors(sample, where) for sample in given]
 
-        given = cls(
+        user = cls(
             fields["module"],
             tensors(fields["example_inputs"], where),
             samples("calibration"),
             samples("samples"),
             None if labels is None else np.asarray(labels, np.int64),
         )
-        given._check_samples(where)
-        return given
+        user._check_samples(where)
+        return user
 
     def _check_samples(self, where: str) -> None:
         shapes = [tensor.shape for tensor in self.example_inputs]

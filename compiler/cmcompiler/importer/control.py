@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.pte.program import JumpFalseCall, KernelCall, Method, MoveCall
+from cmcompiler.pte.program import JumpFalseInstruction, KernelInstruction, Method, MoveInstruction
 
 DEEPEST = 16
 """Branches within branches."""
@@ -17,7 +17,7 @@ class Numbered:
     """An instruction and its place in the method."""
 
     number: int
-    instruction: KernelCall | MoveCall
+    instruction: KernelInstruction | MoveInstruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def structured(method: Method) -> Block:
         Unsupported: jumps are arranged in any other way: loops, for one.
     """
     for number, instruction in enumerate(method.instructions):
-        if isinstance(instruction, JumpFalseCall) and instruction.destination <= number:
+        if isinstance(instruction, JumpFalseInstruction) and instruction.destination <= number:
             raise Unsupported(
                 f"loops are not supported: instruction #{number} jumps back to "
                 f"#{instruction.destination}",
@@ -63,7 +63,7 @@ def _block(method: Method, start: int, end: int, depth: int) -> Block:
     items: list[Numbered | Branch] = []
     while start < end:
         instruction = method.instructions[start]
-        if isinstance(instruction, JumpFalseCall):
+        if isinstance(instruction, JumpFalseInstruction):
             branch, start = _branch(method, start, end, depth + 1)
             items.append(branch)
         else:
@@ -75,12 +75,16 @@ def _block(method: Method, start: int, end: int, depth: int) -> Block:
 def _branch(method: Method, number: int, end: int, depth: int) -> tuple[Branch, int]:
     """The branch that begins with a jump, and the instruction after it."""
     jump = method.instructions[number]
-    assert isinstance(jump, JumpFalseCall)
+    assert isinstance(jump, JumpFalseInstruction)
     if depth > DEEPEST:
         raise Unsupported(f"instruction #{number} is a branch within {DEEPEST} others")
     first_end = second_end = jump.destination
     last = method.instructions[first_end - 1]
-    if first_end - 1 > number and isinstance(last, JumpFalseCall) and _is_false(method, last):
+    if (
+        first_end - 1 > number
+        and isinstance(last, JumpFalseInstruction)
+        and _is_false(method, last)
+    ):
         first_end, second_end = first_end - 1, last.destination
     if second_end > end:
         raise Unsupported(f"the jumps around instruction #{number} are no branches")
@@ -93,6 +97,6 @@ def _branch(method: Method, number: int, end: int, depth: int) -> tuple[Branch, 
     return branch, second_end
 
 
-def _is_false(method: Method, jump: JumpFalseCall) -> bool:
+def _is_false(method: Method, jump: JumpFalseInstruction) -> bool:
     """Whether a jump is taken always."""
     return method.values[jump.condition] is False

@@ -16,7 +16,7 @@ from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.branch import Merge, Move
-from cmcompiler.pte.program import KernelCall, MoveCall, TensorValue
+from cmcompiler.pte.program import KernelInstruction, MoveInstruction, TensorValue
 
 Guards = tuple[Guard, ...]
 
@@ -32,7 +32,7 @@ def read_block(block: Block, scope: Scope, guards: Guards = ()) -> list[Node]:
         if isinstance(item, Branch):
             nodes += _read_branch(item, scope, guards)
             continue
-        if isinstance(item.instruction, KernelCall):
+        if isinstance(item.instruction, KernelInstruction):
             call = _kernel_call(item.number, item.instruction, scope)
         else:
             call = _move(item.number, item.instruction, scope)
@@ -43,7 +43,7 @@ def read_block(block: Block, scope: Scope, guards: Guards = ()) -> list[Node]:
     return nodes
 
 
-def _kernel_call(number: int, instruction: KernelCall, scope: Scope) -> Call:
+def _kernel_call(number: int, instruction: KernelInstruction, scope: Scope) -> Call:
     operator = operators()[instruction.operator]
     names = [name for _, name in operator.schema.parameters]
     source = f"{instruction.operator} #{number}"
@@ -55,7 +55,7 @@ def _kernel_call(number: int, instruction: KernelCall, scope: Scope) -> Call:
     return call
 
 
-def _move(number: int, instruction: MoveCall, scope: Scope) -> Call:
+def _move(number: int, instruction: MoveInstruction, scope: Scope) -> Call:
     """What the target holds is what the source held; nothing is copied yet."""
     source, target = scope.values[instruction.source], scope.values[instruction.target]
     call = Call("MoveCall", ["source"], f"MoveCall #{number}", [instruction.source], scope)

@@ -10,7 +10,13 @@ from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.branch import Move
-from cmcompiler.pte.program import KernelCall, Method, MoveCall, TensorList, TensorValue
+from cmcompiler.pte.program import (
+    KernelInstruction,
+    Method,
+    MoveInstruction,
+    TensorList,
+    TensorValue,
+)
 
 
 def mutable_buffers(method: Method) -> list[int]:
@@ -27,9 +33,9 @@ def mutable_buffers(method: Method) -> list[int]:
     ]
     written = set(method.inputs)
     for instruction in method.instructions:
-        if isinstance(instruction, MoveCall):
+        if isinstance(instruction, MoveInstruction):
             written.add(instruction.target)
-        elif isinstance(instruction, KernelCall):
+        elif isinstance(instruction, KernelInstruction):
             schema = operators()[instruction.operator].schema
             arguments = dict(zip(schema.names, instruction.arguments, strict=False))
             if schema.in_place in arguments and arguments[schema.in_place] not in written:

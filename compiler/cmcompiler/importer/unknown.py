@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.pte import escaping
-from cmcompiler.pte.program import KernelCall, Method
+from cmcompiler.pte.program import KernelInstruction, Method
 
 
 def refuse_unknown(method: Method, known: Container[str]) -> None:
@@ -15,10 +15,10 @@ def refuse_unknown(method: Method, known: Container[str]) -> None:
     It names each operator, how often it is there, its first instruction with the shapes, and the
     file that would add it.
     """
-    first: dict[str, tuple[int, KernelCall]] = {}
+    first: dict[str, tuple[int, KernelInstruction]] = {}
     counts: dict[str, int] = {}
     for number, instruction in enumerate(method.instructions):
-        if not isinstance(instruction, KernelCall) or instruction.operator in known:
+        if not isinstance(instruction, KernelInstruction) or instruction.operator in known:
             continue
         first.setdefault(instruction.operator, (number, instruction))
         counts[instruction.operator] = counts.get(instruction.operator, 0) + 1

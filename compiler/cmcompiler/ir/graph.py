@@ -94,7 +94,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class MutableBuffer:
     """A mutable buffer: memory that keeps its content from one run to the next.
 
     Attributes:
@@ -122,7 +122,7 @@ class Graph:
     nodes: tuple[Node, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    states: tuple[State, ...] = ()
+    states: tuple[MutableBuffer, ...] = ()
 
     @cached_property
     def producer(self) -> dict[Tensor, Node]:

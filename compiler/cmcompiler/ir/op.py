@@ -51,7 +51,7 @@ class Scratch:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class GrowableScratch:
     """Scratch that may be larger than it needs to be: whole units, one at least.
 
     It gets as many as fit beside what else lives during the call, but never makes the arena larger.
@@ -67,8 +67,8 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """How many of something the call's Room holds.
+class ScratchCount:
+    """How many of something the GrowableScratch of the call holds.
 
     Attributes:
         each: in a unit.
@@ -77,7 +77,7 @@ class Held:
     each: int
 
 
-Word = int | float | Address | Packed | Scratch | Room | Held
+Word = int | float | Address | Packed | Scratch | GrowableScratch | ScratchCount
 """One 32-bit field of a kernel's arguments: int32/uint32, float32, or a cm_ref."""
 
 
@@ -89,7 +89,7 @@ class KernelCall:
         kernel: name without the prefix `cm_`; defined in runtime/kernels/.
         arguments: the fields of the kernel's argument struct, in its order and by its names.
         rows: output rows [y0, y1) to compute; (0, 0) for kernels that take whole tensors.
-        microkernel: the inner loop it spends its time in, a key of isa.MICROKERNELS, or None.
+        microkernel: the inner loop it spends its time in, or None.
     """
 
     kernel: str

@@ -7,52 +7,52 @@ from collections.abc import Callable
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar
 from cmcompiler.ops.unary import emit_unary
 
 TENSORS = {
-    "mul.out": Function.MUL,
-    "div.out": Function.DIV,
-    "minimum.out": Function.MINIMUM,
-    "maximum.out": Function.MAXIMUM,
-    "floor_divide.out": Function.FLOOR_DIV,
-    "fmod.Tensor_out": Function.FMOD,
-    "remainder.Tensor_out": Function.REMAINDER,
-    "atan2.out": Function.ATAN2,
-    "bitwise_and.Tensor_out": Function.AND,
-    "bitwise_or.Tensor_out": Function.OR,
-    "bitwise_xor.Tensor_out": Function.XOR,
-    "bitwise_left_shift.Tensor_out": Function.SHIFT_LEFT,
-    "bitwise_right_shift.Tensor_out": Function.SHIFT_RIGHT,
-    "eq.Tensor_out": Function.EQ,
-    "ne.Tensor_out": Function.NE,
-    "lt.Tensor_out": Function.LT,
-    "le.Tensor_out": Function.LE,
-    "gt.Tensor_out": Function.GT,
-    "ge.Tensor_out": Function.GE,
-    "logical_and.out": Function.LOGICAL_AND,
-    "logical_or.out": Function.LOGICAL_OR,
-    "logical_xor.out": Function.LOGICAL_XOR,
+    "mul.out": BinaryFunction.MUL,
+    "div.out": BinaryFunction.DIV,
+    "minimum.out": BinaryFunction.MINIMUM,
+    "maximum.out": BinaryFunction.MAXIMUM,
+    "floor_divide.out": BinaryFunction.FLOOR_DIV,
+    "fmod.Tensor_out": BinaryFunction.FMOD,
+    "remainder.Tensor_out": BinaryFunction.REMAINDER,
+    "atan2.out": BinaryFunction.ATAN2,
+    "bitwise_and.Tensor_out": BinaryFunction.AND,
+    "bitwise_or.Tensor_out": BinaryFunction.OR,
+    "bitwise_xor.Tensor_out": BinaryFunction.XOR,
+    "bitwise_left_shift.Tensor_out": BinaryFunction.SHIFT_LEFT,
+    "bitwise_right_shift.Tensor_out": BinaryFunction.SHIFT_RIGHT,
+    "eq.Tensor_out": BinaryFunction.EQ,
+    "ne.Tensor_out": BinaryFunction.NE,
+    "lt.Tensor_out": BinaryFunction.LT,
+    "le.Tensor_out": BinaryFunction.LE,
+    "gt.Tensor_out": BinaryFunction.GT,
+    "ge.Tensor_out": BinaryFunction.GE,
+    "logical_and.out": BinaryFunction.LOGICAL_AND,
+    "logical_or.out": BinaryFunction.LOGICAL_OR,
+    "logical_xor.out": BinaryFunction.LOGICAL_XOR,
 }
 """Operators `aten::<key>(Tensor self, Tensor other, *, out)`."""
 
 SCALARS = {
-    "mul.Scalar_out": Function.MUL,
-    "div.Scalar_out": Function.DIV,
-    "fmod.Scalar_out": Function.FMOD,
-    "remainder.Scalar_out": Function.REMAINDER,
-    "bitwise_and.Scalar_out": Function.AND,
-    "bitwise_or.Scalar_out": Function.OR,
-    "bitwise_xor.Scalar_out": Function.XOR,
-    "bitwise_left_shift.Tensor_Scalar_out": Function.SHIFT_LEFT,
-    "bitwise_right_shift.Tensor_Scalar_out": Function.SHIFT_RIGHT,
-    "eq.Scalar_out": Function.EQ,
-    "ne.Scalar_out": Function.NE,
-    "lt.Scalar_out": Function.LT,
-    "le.Scalar_out": Function.LE,
-    "gt.Scalar_out": Function.GT,
-    "ge.Scalar_out": Function.GE,
+    "mul.Scalar_out": BinaryFunction.MUL,
+    "div.Scalar_out": BinaryFunction.DIV,
+    "fmod.Scalar_out": BinaryFunction.FMOD,
+    "remainder.Scalar_out": BinaryFunction.REMAINDER,
+    "bitwise_and.Scalar_out": BinaryFunction.AND,
+    "bitwise_or.Scalar_out": BinaryFunction.OR,
+    "bitwise_xor.Scalar_out": BinaryFunction.XOR,
+    "bitwise_left_shift.Tensor_Scalar_out": BinaryFunction.SHIFT_LEFT,
+    "bitwise_right_shift.Tensor_Scalar_out": BinaryFunction.SHIFT_RIGHT,
+    "eq.Scalar_out": BinaryFunction.EQ,
+    "ne.Scalar_out": BinaryFunction.NE,
+    "lt.Scalar_out": BinaryFunction.LT,
+    "le.Scalar_out": BinaryFunction.LE,
+    "gt.Scalar_out": BinaryFunction.GT,
+    "ge.Scalar_out": BinaryFunction.GE,
 }
 """Operators `aten::<key>(Tensor self, Scalar other, *, out)`."""
 
@@ -68,7 +68,7 @@ def _register(declaration: str, read: Callable[[Call], None]) -> None:
     program_op(declaration)(read)
 
 
-def _tensors(function: Function) -> Callable[[Call], None]:
+def _tensors(function: BinaryFunction) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         output = call.output("out")
         emit_binary(call, function, call.tensor("self"), call.tensor("other"), output)
@@ -76,7 +76,7 @@ def _tensors(function: Function) -> Callable[[Call], None]:
     return read
 
 
-def _scalar(function: Function) -> Callable[[Call], None]:
+def _scalar(function: BinaryFunction) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         output = call.output("out")
         emit_binary(call, function, call.tensor("self"), call.scalar("other"), output)
@@ -105,7 +105,7 @@ for _name in FLOATS:
     _register(f"aten::{_name}.out(Tensor self, *, Tensor(a!) out)", _float(_name))
 
 
-def _sum(function: Function, is_scalar: bool) -> Callable[[Call], None]:
+def _sum(function: BinaryFunction, is_scalar: bool) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         output = call.output("out")
         other = call.scalar("other") if is_scalar else call.tensor("other")
@@ -114,7 +114,7 @@ def _sum(function: Function, is_scalar: bool) -> Callable[[Call], None]:
     return read
 
 
-for _key, _function in (("add", Function.ADD), ("sub", Function.SUB)):
+for _key, _function in (("add", BinaryFunction.ADD), ("sub", BinaryFunction.SUB)):
     _register(
         f"aten::{_key}.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)",
         _sum(_function, is_scalar=False),
@@ -129,7 +129,7 @@ for _key, _function in (("add", Function.ADD), ("sub", Function.SUB)):
 def read_rsub(call: Call) -> None:
     output = call.output("out")
     scaled = _scaled(call, call.tensor("self"), output)
-    emit_binary(call, Function.SUB, call.scalar("other"), scaled, output)
+    emit_binary(call, BinaryFunction.SUB, call.scalar("other"), scaled, output)
 
 
 def _scaled(call: Call, x: Operand | Scalar, output: Operand) -> Operand | Scalar:
@@ -140,7 +140,7 @@ def _scaled(call: Call, x: Operand | Scalar, output: Operand) -> Operand | Scala
     if isinstance(x, Scalar):
         return x * alpha
     product = call.intermediate(output.dtype, x.shape, x.dim_order)
-    emit_binary(call, Function.MUL, x, alpha, product)
+    emit_binary(call, BinaryFunction.MUL, x, alpha, product)
     return product
 
 
@@ -161,7 +161,7 @@ def _divide(call: Call, other: Operand | Scalar) -> None:
     mode = None if call.is_none("rounding_mode") else call.string("rounding_mode")
     if mode not in (None, "floor", "trunc"):
         call.invalid(f"rounding_mode {mode}")
-    function = Function.FLOOR_DIV if mode == "floor" else Function.DIV
+    function = BinaryFunction.FLOOR_DIV if mode == "floor" else BinaryFunction.DIV
     if mode == "trunc" and output.dtype == FLOAT:
         quotient = call.intermediate(FLOAT, output.shape, output.dim_order)
         emit_binary(call, function, source, other, quotient)
@@ -173,19 +173,19 @@ def _divide(call: Call, other: Operand | Scalar) -> None:
 @program_op("aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out)")
 def read_pow(call: Call) -> None:
     output = call.output("out")
-    emit_binary(call, Function.POWER, call.tensor("self"), call.tensor("exponent"), output)
+    emit_binary(call, BinaryFunction.POWER, call.tensor("self"), call.tensor("exponent"), output)
 
 
 @program_op("aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)")
 def read_pow_scalar(call: Call) -> None:
     source, output, exponent = call.tensor("self"), call.output("out"), call.scalar("exponent")
     if exponent == 2:
-        emit_binary(call, Function.MUL, source, source, output)
+        emit_binary(call, BinaryFunction.MUL, source, source, output)
     else:
-        emit_binary(call, Function.POWER, source, exponent, output)
+        emit_binary(call, BinaryFunction.POWER, source, exponent, output)
 
 
 @program_op("aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out)")
 def read_pow_of_scalar(call: Call) -> None:
     output = call.output("out")
-    emit_binary(call, Function.POWER, call.scalar("self"), call.tensor("exponent"), output)
+    emit_binary(call, BinaryFunction.POWER, call.scalar("self"), call.tensor("exponent"), output)

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ops.support.pooling import Pool, read_window
+from cmcompiler.ops.support.pooling import Pool2d, read_window
 from cmcompiler.ops.support.requantize import Int8Array
 
 
 @dataclass(frozen=True)
-class AvgPool2d(Pool):
+class AvgPool2d(Pool2d):
     """Mean of the stored values of the image's pixels in a window, halves away from zero.
 
     Arithmetic: CMSIS-NN's arm_avgpool_s8. The zero point is part of the mean that is rounded.

@@ -25,7 +25,7 @@ from cmcompiler.ops.support.elementwise import align, taken_over
 Array = npt.NDArray[Any]
 
 
-class Function(IntEnum):
+class BinaryFunction(IntEnum):
     """`enum function` of kernels/binary.c."""
 
     ADD = 0
@@ -56,41 +56,41 @@ class Function(IntEnum):
 
     @property
     def gives_truth(self) -> bool:
-        return self >= Function.EQ
+        return self >= BinaryFunction.EQ
 
     @property
     def title(self) -> str:
         return self.name.lower()
 
 
-INTEGER_FUNCTIONS: dict[Function, Callable[[Array, Array], Array]] = {
-    Function.ADD: np.add,
-    Function.SUB: np.subtract,
-    Function.MUL: np.multiply,
-    Function.DIV: wrapping.quotient,
-    Function.MINIMUM: np.minimum,
-    Function.MAXIMUM: np.maximum,
-    Function.FLOOR_DIV: wrapping.floor_quotient,
-    Function.FMOD: wrapping.rest,
-    Function.REMAINDER: wrapping.floor_rest,
-    Function.POWER: wrapping.power,
-    Function.AND: np.bitwise_and,
-    Function.OR: np.bitwise_or,
-    Function.XOR: np.bitwise_xor,
-    Function.SHIFT_LEFT: wrapping.shift_left,
-    Function.SHIFT_RIGHT: wrapping.shift_right,
+INTEGER_FUNCTIONS: dict[BinaryFunction, Callable[[Array, Array], Array]] = {
+    BinaryFunction.ADD: np.add,
+    BinaryFunction.SUB: np.subtract,
+    BinaryFunction.MUL: np.multiply,
+    BinaryFunction.DIV: wrapping.quotient,
+    BinaryFunction.MINIMUM: np.minimum,
+    BinaryFunction.MAXIMUM: np.maximum,
+    BinaryFunction.FLOOR_DIV: wrapping.floor_quotient,
+    BinaryFunction.FMOD: wrapping.rest,
+    BinaryFunction.REMAINDER: wrapping.floor_rest,
+    BinaryFunction.POWER: wrapping.power,
+    BinaryFunction.AND: np.bitwise_and,
+    BinaryFunction.OR: np.bitwise_or,
+    BinaryFunction.XOR: np.bitwise_xor,
+    BinaryFunction.SHIFT_LEFT: wrapping.shift_left,
+    BinaryFunction.SHIFT_RIGHT: wrapping.shift_right,
 }
 
-TRUTHS: dict[Function, Callable[[Array, Array], Array]] = {
-    Function.EQ: np.equal,
-    Function.NE: np.not_equal,
-    Function.LT: np.less,
-    Function.LE: np.less_equal,
-    Function.GT: np.greater,
-    Function.GE: np.greater_equal,
-    Function.LOGICAL_AND: np.logical_and,
-    Function.LOGICAL_OR: np.logical_or,
-    Function.LOGICAL_XOR: np.logical_xor,
+TRUTHS: dict[BinaryFunction, Callable[[Array, Array], Array]] = {
+    BinaryFunction.EQ: np.equal,
+    BinaryFunction.NE: np.not_equal,
+    BinaryFunction.LT: np.less,
+    BinaryFunction.LE: np.less_equal,
+    BinaryFunction.GT: np.greater,
+    BinaryFunction.GE: np.greater_equal,
+    BinaryFunction.LOGICAL_AND: np.logical_and,
+    BinaryFunction.LOGICAL_OR: np.logical_or,
+    BinaryFunction.LOGICAL_XOR: np.logical_xor,
 }
 
 
@@ -111,26 +111,26 @@ def _float_floor_quotient(a: Array, b: Array) -> Array:
     return np.where(b == 0, a / b, nearest)
 
 
-FLOAT_FUNCTIONS: dict[Function, Callable[[Array, Array], Array]] = {
-    Function.ADD: np.add,
-    Function.SUB: np.subtract,
-    Function.MUL: np.multiply,
-    Function.DIV: np.divide,
-    Function.MINIMUM: lambda a, b: _float_extreme(a, b, a < b),
-    Function.MAXIMUM: lambda a, b: _float_extreme(a, b, a > b),
-    Function.FLOOR_DIV: _float_floor_quotient,
-    Function.FMOD: np.fmod,
-    Function.REMAINDER: _float_remainder,
-    Function.POWER: functions.power,
-    Function.ATAN2: np.arctan2,
+FLOAT_FUNCTIONS: dict[BinaryFunction, Callable[[Array, Array], Array]] = {
+    BinaryFunction.ADD: np.add,
+    BinaryFunction.SUB: np.subtract,
+    BinaryFunction.MUL: np.multiply,
+    BinaryFunction.DIV: np.divide,
+    BinaryFunction.MINIMUM: lambda a, b: _float_extreme(a, b, a < b),
+    BinaryFunction.MAXIMUM: lambda a, b: _float_extreme(a, b, a > b),
+    BinaryFunction.FLOOR_DIV: _float_floor_quotient,
+    BinaryFunction.FMOD: np.fmod,
+    BinaryFunction.REMAINDER: _float_remainder,
+    BinaryFunction.POWER: functions.power,
+    BinaryFunction.ATAN2: np.arctan2,
 }
 
 LIBRARY = (
-    Function.FLOOR_DIV,
-    Function.FMOD,
-    Function.REMAINDER,
-    Function.POWER,
-    Function.ATAN2,
+    BinaryFunction.FLOOR_DIV,
+    BinaryFunction.FMOD,
+    BinaryFunction.REMAINDER,
+    BinaryFunction.POWER,
+    BinaryFunction.ATAN2,
 )
 """Functions whose floats need the mathematical library."""
 
@@ -147,7 +147,7 @@ class Binary(Op):
 
     label: ClassVar[str] = "binary"
 
-    function: Function
+    function: BinaryFunction
     compute: np.dtype[Any]
     loops: Loops
     dtype: np.dtype[Any]
@@ -163,7 +163,7 @@ class Binary(Op):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        return self.function is not Function.ATAN2
+        return self.function is not BinaryFunction.ATAN2
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (self.loops.read(i, x).astype(self.compute) for i, x in enumerate(inputs))
@@ -199,7 +199,7 @@ class Binary(Op):
         ]
 
 
-def evaluate(function: Function, lhs: Array, rhs: Array) -> Array:
+def evaluate(function: BinaryFunction, lhs: Array, rhs: Array) -> Array:
     """The function on float32 or on int64 arrays; truth values are bool."""
     with np.errstate(all="ignore"):
         if function.gives_truth:
@@ -210,7 +210,7 @@ def evaluate(function: Function, lhs: Array, rhs: Array) -> Array:
 
 def emit_binary(
     call: Call,
-    function: Function,
+    function: BinaryFunction,
     lhs: Operand | Scalar,
     rhs: Operand | Scalar,
     output: Operand,

@@ -13,7 +13,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.activation import tabulate
-from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar, converted
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.unary import emit_unary
@@ -59,8 +59,8 @@ def _clamp(call: Call, low: Scalar | None, high: Scalar | None) -> None:
         tabulate(call, "clamp", source, output, of_bytes)
         return
     raised = call.intermediate(output.dtype, source.shape, source.dim_order)
-    emit_binary(call, Function.MAXIMUM, source, lowest, raised)
-    emit_binary(call, Function.MINIMUM, raised, highest, output)
+    emit_binary(call, BinaryFunction.MAXIMUM, source, lowest, raised)
+    emit_binary(call, BinaryFunction.MINIMUM, raised, highest, output)
 
 
 @program_op(
@@ -71,12 +71,12 @@ def read_clamp_tensors(call: Call) -> None:
     low, high = call.optional("min"), call.optional("max")
     if low is not None and high is not None:
         raised = call.intermediate(output.dtype, output.shape, output.dim_order)
-        emit_binary(call, Function.MAXIMUM, source, low, raised)
-        emit_binary(call, Function.MINIMUM, raised, high, output)
+        emit_binary(call, BinaryFunction.MAXIMUM, source, low, raised)
+        emit_binary(call, BinaryFunction.MINIMUM, raised, high, output)
     elif low is not None:
-        emit_binary(call, Function.MAXIMUM, source, low, output)
+        emit_binary(call, BinaryFunction.MAXIMUM, source, low, output)
     elif high is not None:
-        emit_binary(call, Function.MINIMUM, source, high, output)
+        emit_binary(call, BinaryFunction.MINIMUM, source, high, output)
     else:
         call.invalid("neither min nor max is given")
 
@@ -113,7 +113,7 @@ def read_neg(call: Call) -> None:
     if source.dtype == FLOAT:
         emit_unary(call, "neg", source, output)
     else:
-        emit_binary(call, Function.SUB, 0, source, output)
+        emit_binary(call, BinaryFunction.SUB, 0, source, output)
 
 
 @program_op("aten::abs.out(Tensor self, *, Tensor(a!) out)")
@@ -123,8 +123,8 @@ def read_abs(call: Call) -> None:
         emit_unary(call, "abs", source, output)
         return
     negative = call.intermediate(source.dtype, source.shape, source.dim_order)
-    emit_binary(call, Function.SUB, 0, source, negative)
-    emit_binary(call, Function.MAXIMUM, source, negative, output)
+    emit_binary(call, BinaryFunction.SUB, 0, source, negative)
+    emit_binary(call, BinaryFunction.MAXIMUM, source, negative, output)
 
 
 @program_op("aten::sign.out(Tensor self, *, Tensor(a!) out)")
@@ -134,8 +134,8 @@ def read_sign(call: Call) -> None:
         emit_unary(call, "sign", source, output)
         return
     raised = call.intermediate(source.dtype, source.shape, source.dim_order)
-    emit_binary(call, Function.MAXIMUM, source, -1, raised)
-    emit_binary(call, Function.MINIMUM, raised, 1, output)
+    emit_binary(call, BinaryFunction.MAXIMUM, source, -1, raised)
+    emit_binary(call, BinaryFunction.MINIMUM, raised, 1, output)
 
 
 def _rounding(name: str) -> Callable[[Call], None]:
@@ -157,20 +157,20 @@ for _name in ("floor", "ceil", "trunc", "round"):
 def read_bitwise_not(call: Call) -> None:
     source, output = call.tensor("self"), call.output("out")
     if source.dtype == np.bool_:
-        emit_binary(call, Function.EQ, source, 0, output)
+        emit_binary(call, BinaryFunction.EQ, source, 0, output)
     else:
-        emit_binary(call, Function.XOR, source, -1, output)
+        emit_binary(call, BinaryFunction.XOR, source, -1, output)
 
 
 @program_op("aten::logical_not.out(Tensor self, *, Tensor(a!) out)")
 def read_logical_not(call: Call) -> None:
-    emit_binary(call, Function.EQ, call.tensor("self"), 0, call.output("out"))
+    emit_binary(call, BinaryFunction.EQ, call.tensor("self"), 0, call.output("out"))
 
 
 @program_op("aten::isnan.out(Tensor self, *, Tensor(a!) out)")
 def read_isnan(call: Call) -> None:
     source = call.tensor("self")
-    emit_binary(call, Function.NE, source, source, call.output("out"))
+    emit_binary(call, BinaryFunction.NE, source, source, call.output("out"))
 
 
 @program_op("aten::isinf.out(Tensor self, *, Tensor(a!) out)")
@@ -178,7 +178,7 @@ def read_isinf(call: Call) -> None:
     source = call.tensor("self")
     magnitude = call.intermediate(FLOAT, source.shape, source.dim_order)
     emit_unary(call, "abs", source, magnitude)
-    emit_binary(call, Function.EQ, magnitude, inf, call.output("out"))
+    emit_binary(call, BinaryFunction.EQ, magnitude, inf, call.output("out"))
 
 
 @program_op("aten::glu.out(Tensor self, int dim=-1, *, Tensor(a!) out)")
@@ -197,7 +197,7 @@ def read_glu(call: Call) -> None:
         sides.append(side)
     gate = call.intermediate(FLOAT, output.shape, output.dim_order)
     emit_unary(call, "sigmoid", sides[1], gate)
-    emit_binary(call, Function.MUL, sides[0], gate, output)
+    emit_binary(call, BinaryFunction.MUL, sides[0], gate, output)
 
 
 @program_op("aten::logit.out(Tensor self, float? eps=None, *, Tensor(a!) out)")
@@ -208,6 +208,6 @@ def read_logit(call: Call) -> None:
     rest = call.intermediate(FLOAT, output.shape, output.dim_order)
     margin = -inf if call.is_none("eps") else call.number("eps")
     emit_unary(call, "clamp", source, x, (margin, 1 - margin))
-    emit_binary(call, Function.SUB, 1.0, x, rest)
-    emit_binary(call, Function.DIV, x, rest, odds)
+    emit_binary(call, BinaryFunction.SUB, 1.0, x, rest)
+    emit_binary(call, BinaryFunction.DIV, x, rest, odds)
     emit_unary(call, "log", odds, output)

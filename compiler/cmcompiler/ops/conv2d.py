@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import Held, KernelCall, Packed, Room, Scratch, Word
+from cmcompiler.ir.op import GrowableScratch, KernelCall, Packed, Scratch, ScratchCount, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
@@ -69,7 +69,7 @@ class Conv2d(Convolution):
         if not self._reads_pixels(inputs[0]):
             # The matrix product takes two rows at once.
             pairs = -(-self.output_shape[1] * self.output_shape[2] // 2)
-            patches = Room(2 * stride, min(pairs, max(1, PATCH_BYTES // (2 * stride))))
+            patches = GrowableScratch(2 * stride, min(pairs, max(1, PATCH_BYTES // (2 * stride))))
         arguments: list[tuple[str, Word]] = [
             *rows_arguments("input", inputs[0]),
             *rows_arguments("output", outputs[0]),
@@ -80,7 +80,7 @@ class Conv2d(Convolution):
             *self.window.arguments(),
             ("groups", self.groups),
             ("group_weights", len(weights[0])),
-            ("patch_count", Held(2) if isinstance(patches, Room) else 0),
+            ("patch_count", ScratchCount(2) if isinstance(patches, GrowableScratch) else 0),
             ("patch_stride", stride),
             ("input_zero_point", self.input_zero_point),
             *filters.output_arguments(),

@@ -16,7 +16,7 @@ from cmcompiler.ir.op import Address, KernelCall, Op, Word
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import INTEGER, code
 
 Array = npt.NDArray[Any]
@@ -205,13 +205,13 @@ def _offsets(
     total: Operand | None = None
     for dim, index in zip(dims, indices, strict=True):
         inside, scaled = (call.intermediate(INTEGER, shape, order) for _ in range(2))
-        emit_binary(call, Function.REMAINDER, index, source.shape[dim], inside)
-        emit_binary(call, Function.MUL, inside, source.strides[dim], scaled)
+        emit_binary(call, BinaryFunction.REMAINDER, index, source.shape[dim], inside)
+        emit_binary(call, BinaryFunction.MUL, inside, source.strides[dim], scaled)
         if total is None:
             total = scaled
         else:
             added = call.intermediate(INTEGER, shape, order)
-            emit_binary(call, Function.ADD, total, scaled, added)
+            emit_binary(call, BinaryFunction.ADD, total, scaled, added)
             total = added
     assert total is not None
     return total

@@ -12,12 +12,12 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Word
 from cmcompiler.ops.support.parameters import read_range
-from cmcompiler.ops.support.pooling import Pool, read_pair, read_window
+from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
 from cmcompiler.ops.support.requantize import Int8Array, Range
 
 
 @dataclass(frozen=True)
-class MaxPool2d(Pool):
+class MaxPool2d(Pool2d):
     """Maximum of the image's pixels in a window, clamped."""
 
     label: ClassVar[str] = "max_pool2d"

@@ -13,7 +13,7 @@ from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.elementwise import Pair, align_pair
 
 
@@ -53,15 +53,15 @@ class Maximum(Minimum):
 
 @program_op("cortex_m::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out)")
 def read_minimum(call: Call) -> None:
-    _read(call, Minimum, Function.MINIMUM)
+    _read(call, Minimum, BinaryFunction.MINIMUM)
 
 
 @program_op("cortex_m::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out)")
 def read_maximum(call: Call) -> None:
-    _read(call, Maximum, Function.MAXIMUM)
+    _read(call, Maximum, BinaryFunction.MAXIMUM)
 
 
-def _read(call: Call, op: type[Minimum], portable: Function) -> None:
+def _read(call: Call, op: type[Minimum], portable: BinaryFunction) -> None:
     """ExecuTorch puts these operators in place of aten's whatever the type."""
     output = call.output("out")
     operands = [call.tensor("self"), call.tensor("other")]

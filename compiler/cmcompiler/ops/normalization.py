@@ -16,14 +16,14 @@ from cmcompiler.ir.op import Address, KernelCall, Op, Word
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.binary import Function, emit_binary
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.element import FLOAT
 from cmcompiler.ops.support.functions import Floats
 from cmcompiler.ops.unary import emit_unary
 
 
-class Result(IntEnum):
+class NormalizationResult(IntEnum):
     """`enum result` of kernels/normalization.c."""
 
     NORMALIZED = 0
@@ -57,11 +57,11 @@ class Normalization(Op):
     eps: float
     has_weight: bool = False
     has_bias: bool = False
-    result: Result = Result.NORMALIZED
+    result: NormalizationResult = NormalizationResult.NORMALIZED
 
     @property
     def in_place(self) -> frozenset[int]:
-        return frozenset({0}) if self.result is Result.NORMALIZED else frozenset()
+        return frozenset({0}) if self.result is NormalizationResult.NORMALIZED else frozenset()
 
     def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
         groups = inputs[0].reshape(-1, self.cycle, self.channels, self.run)
@@ -159,8 +159,8 @@ def _emit(call: Call, groups: Groups, results: Sequence[str] = ("out0", "out1", 
             if operand.numel != cycle * channels:
                 call.invalid(f"{name} is {list(operand.shape)}")
             inputs.append(call.arrange(operand, range(operand.rank)))
-    for result, name in zip(Result, results, strict=True):
-        output, is_whole = call.output(name), result is Result.NORMALIZED
+    for result, name in zip(NormalizationResult, results, strict=True):
+        output, is_whole = call.output(name), result is NormalizationResult.NORMALIZED
         if is_whole and output.rank != source.rank:
             call.invalid(f"{name} is {list(output.shape)}")
         tensor = call.arranged_output(output, groups.order if is_whole else range(output.rank))
@@ -221,11 +221,11 @@ def read_batch_norm(call: Call) -> None:
         call.invalid("no mean or no variance")
     shifted = call.intermediate(FLOAT, variance.shape, range(variance.rank))
     inverse = call.intermediate(FLOAT, variance.shape, range(variance.rank))
-    emit_binary(call, Function.ADD, variance, call.number("eps"), shifted)
+    emit_binary(call, BinaryFunction.ADD, variance, call.number("eps"), shifted)
     emit_unary(call, "rsqrt", shifted, inverse)
-    steps = [(Function.SUB, mean), (Function.MUL, inverse)]
-    steps += [(Function.MUL, x) for x in (of_channels("weight"),) if x is not None]
-    steps += [(Function.ADD, x) for x in (of_channels("bias"),) if x is not None]
+    steps = [(BinaryFunction.SUB, mean), (BinaryFunction.MUL, inverse)]
+    steps += [(BinaryFunction.MUL, x) for x in (of_channels("weight"),) if x is not None]
+    steps += [(BinaryFunction.ADD, x) for x in (of_channels("bias"),) if x is not None]
     result = source
     for number, (function, operand) in enumerate(steps, start=1):
         is_last = number == len(steps)

@@ -25,7 +25,7 @@ from cmcompiler.ops.support.element import FLOAT, INTEGER, check_element, code
 Array = npt.NDArray[Any]
 
 
-class Function(IntEnum):
+class ReductionFunction(IntEnum):
     """`enum function` of kernels/reduction.c."""
 
     SUM = 0
@@ -37,11 +37,11 @@ class Function(IntEnum):
 
     @property
     def is_accumulation(self) -> bool:
-        return self <= Function.PRODUCT
+        return self <= ReductionFunction.PRODUCT
 
     @property
     def is_place(self) -> bool:
-        return self >= Function.ARGMAX
+        return self >= ReductionFunction.ARGMAX
 
 
 BOOL = np.dtype(np.bool_)
@@ -64,7 +64,7 @@ class Reduction(Op):
 
     label: ClassVar[str] = "reduction"
 
-    function: Function
+    function: ReductionFunction
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     groups: Loops
@@ -78,7 +78,7 @@ class Reduction(Op):
     @property
     def start(self) -> int:
         """What sums and products begin with."""
-        return 1 if self.function is Function.PRODUCT else 0
+        return 1 if self.function is ReductionFunction.PRODUCT else 0
 
     @property
     def empty_result(self) -> float:
@@ -102,10 +102,10 @@ class Reduction(Op):
         if self.function.is_accumulation:
             first = np.full((len(rows), 1), self.start, rows.dtype)
             whole = np.concatenate([first, rows], axis=1)
-            accumulate = np.add if self.function is Function.SUM else np.multiply
+            accumulate = np.add if self.function is ReductionFunction.SUM else np.multiply
             last: Array = accumulate.accumulate(whole, axis=1, dtype=rows.dtype)[:, -1]
             return last
-        is_maximum = self.function in (Function.MAXIMUM, Function.ARGMAX)
+        is_maximum = self.function in (ReductionFunction.MAXIMUM, ReductionFunction.ARGMAX)
         places: Array = np.argmax(rows, axis=1) if is_maximum else np.argmin(rows, axis=1)
         chosen: Array = rows[np.arange(len(rows)), places]
         return places if self.function.is_place else chosen
@@ -139,7 +139,7 @@ def _named(name: str, fields: Sequence[tuple[str, Word]]) -> list[tuple[str, Wor
 
 def emit_reduction(
     call: Call,
-    function: Function,
+    function: ReductionFunction,
     source: Operand,
     dims: Sequence[int],
     output: Operand,
@@ -198,7 +198,9 @@ def some_or_every_dim(call: Call, rank: int) -> tuple[int, ...]:
     return tuple(sorted(given)) or every_dim(call, rank)
 
 
-def _accumulation(function: Function, dims: Dims, divide: bool = False) -> Callable[[Call], None]:
+def _accumulation(
+    function: ReductionFunction, dims: Dims, divide: bool = False
+) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         source, output = call.tensor("self"), call.output("out")
         if divide and output.dtype != FLOAT:
@@ -213,7 +215,7 @@ def _accumulation(function: Function, dims: Dims, divide: bool = False) -> Calla
     return read
 
 
-def _extreme(function: Function, dims: Dims) -> Callable[[Call], None]:
+def _extreme(function: ReductionFunction, dims: Dims) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         source, output = call.tensor("self"), call.output("out")
         check_element(call, source.dtype)
@@ -224,7 +226,9 @@ def _extreme(function: Function, dims: Dims) -> Callable[[Call], None]:
     return read
 
 
-def _extreme_and_place(function: Function, name: str, place: str) -> Callable[[Call], None]:
+def _extreme_and_place(
+    function: ReductionFunction, name: str, place: str
+) -> Callable[[Call], None]:
     """Reads max.dim and its kin: two reductions, of which one may turn out not to be needed."""
 
     def read(call: Call) -> None:
@@ -234,12 +238,12 @@ def _extreme_and_place(function: Function, name: str, place: str) -> Callable[[C
             call.unsupported(f"{source.dtype.name} to {output.dtype.name}, {places.dtype.name}")
         dims = _one(call, source.rank)
         emit_reduction(call, function, source, dims, output)
-        emit_reduction(call, Function(function + 2), source, dims, places)
+        emit_reduction(call, ReductionFunction(function + 2), source, dims, places)
 
     return read
 
 
-def _truth(function: Function, dims: Dims) -> Callable[[Call], None]:
+def _truth(function: ReductionFunction, dims: Dims) -> Callable[[Call], None]:
     """Reads any and all: an extreme of truth values."""
 
     def read(call: Call) -> None:
@@ -258,21 +262,22 @@ def _register(declaration: str, read: Callable[[Call], None]) -> None:
 _DTYPE = "*, ScalarType? dtype=None"
 _register(
     f"sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, {_DTYPE}",
-    _accumulation(Function.SUM, some_or_every_dim),
+    _accumulation(ReductionFunction.SUM, some_or_every_dim),
 )
 _register(
     f"mean.out(Tensor self, int[1]? dim, bool keepdim=False, {_DTYPE}",
-    _accumulation(Function.SUM, some_or_every_dim, divide=True),
+    _accumulation(ReductionFunction.SUM, some_or_every_dim, divide=True),
 )
 _register(
-    f"mean.dtype_out(Tensor self, {_DTYPE}", _accumulation(Function.SUM, every_dim, divide=True)
+    f"mean.dtype_out(Tensor self, {_DTYPE}",
+    _accumulation(ReductionFunction.SUM, every_dim, divide=True),
 )
 _register(
     f"prod.int_out(Tensor self, int dim, bool keepdim=False, {_DTYPE}",
-    _accumulation(Function.PRODUCT, _one),
+    _accumulation(ReductionFunction.PRODUCT, _one),
 )
-_register(f"prod.out(Tensor self, {_DTYPE}", _accumulation(Function.PRODUCT, every_dim))
-for _function, _name in ((Function.MAXIMUM, "max"), (Function.MINIMUM, "min")):
+_register(f"prod.out(Tensor self, {_DTYPE}", _accumulation(ReductionFunction.PRODUCT, every_dim))
+for _function, _name in ((ReductionFunction.MAXIMUM, "max"), (ReductionFunction.MINIMUM, "min")):
     _register(
         f"a{_name}.out(Tensor self, int[1] dim=[], bool keepdim=False, *",
         _extreme(_function, some_or_every_dim),
@@ -280,9 +285,9 @@ for _function, _name in ((Function.MAXIMUM, "max"), (Function.MINIMUM, "min")):
     _register(f"{_name}.unary_out(Tensor self, *", _extreme(_function, every_dim))
     _register(
         f"arg{_name}.out(Tensor self, int? dim=None, bool keepdim=False, *",
-        _extreme(Function(_function + 2), _one_or_all),
+        _extreme(ReductionFunction(_function + 2), _one_or_all),
     )
-for _function, _name in ((Function.MAXIMUM, "any"), (Function.MINIMUM, "all")):
+for _function, _name in ((ReductionFunction.MAXIMUM, "any"), (ReductionFunction.MINIMUM, "all")):
     _register(f"{_name}.out(Tensor self, int dim, bool keepdim=False, *", _truth(_function, _one))
     _register(
         f"{_name}.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *",
@@ -294,8 +299,8 @@ for _function, _name in ((Function.MAXIMUM, "any"), (Function.MINIMUM, "all")):
 program_op(
     "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
     "Tensor(b!) max_values)"
-)(_extreme_and_place(Function.MAXIMUM, "max", "max_values"))
+)(_extreme_and_place(ReductionFunction.MAXIMUM, "max", "max_values"))
 program_op(
     "aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, "
     "Tensor(b!) min_indices)"
-)(_extreme_and_place(Function.MINIMUM, "min", "min_indices"))
+)(_extreme_and_place(ReductionFunction.MINIMUM, "min", "min_indices"))

@@ -6,10 +6,9 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ops.binary import Function as Pointwise
-from cmcompiler.ops.binary import emit_binary
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.reduction import (
-    Function,
+    ReductionFunction,
     emit_reduction,
     members_of,
     some_or_every_dim,
@@ -42,7 +41,7 @@ def read_var_mean(call: Call) -> None:
     source = call.tensor("self", dtype=np.float32)
     dims = some_or_every_dim(call, source.rank)
     count = float(members_of(source, dims))
-    emit_reduction(call, Function.SUM, source, dims, call.output("out1"), divisor=count)
+    emit_reduction(call, ReductionFunction.SUM, source, dims, call.output("out1"), divisor=count)
 
 
 def _correction(call: Call) -> float:
@@ -57,8 +56,8 @@ def _emit(call: Call, correction: float, name: str) -> None:
     shape = [1 if dim in dims else size for dim, size in enumerate(source.shape)]
     mean = call.intermediate(FLOAT, shape, source.dim_order)
     distance, square = (call.intermediate(FLOAT, source.shape, source.dim_order) for _ in range(2))
-    emit_reduction(call, Function.SUM, source, dims, mean, divisor=count)
-    emit_binary(call, Pointwise.SUB, source, mean, distance)
-    emit_binary(call, Pointwise.MUL, distance, distance, square)
+    emit_reduction(call, ReductionFunction.SUM, source, dims, mean, divisor=count)
+    emit_binary(call, BinaryFunction.SUB, source, mean, distance)
+    emit_binary(call, BinaryFunction.MUL, distance, distance, square)
     rest = max(0.0, count - correction)
-    emit_reduction(call, Function.SUM, square, dims, output, divisor=rest)
+    emit_reduction(call, ReductionFunction.SUM, square, dims, output, divisor=rest)

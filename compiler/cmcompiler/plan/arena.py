@@ -13,7 +13,7 @@ REPAIRS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BlockUse:
     """Bytes from the start of a block that are in use during steps [first, last]."""
 
     first: int
@@ -22,10 +22,10 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ArenaBlock:
     """Memory at one offset. Where its pieces meet in time, the later has taken over the earlier."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BlockUse, ...]
 
     @property
     def size(self) -> int:
@@ -45,7 +45,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArenaLayout:
     """Offsets of blocks, in the order the blocks were given, and the arena's bytes."""
 
     offsets: tuple[int, ...]
@@ -56,13 +56,13 @@ def aligned(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def lower_bound(blocks: Sequence[Block]) -> int:
+def lower_bound(blocks: Sequence[ArenaBlock]) -> int:
     """The most bytes in use at once: no layout is smaller."""
     starts = {piece.first for block in blocks for piece in block.pieces}
     return max((sum(aligned(b.size_at(step)) for b in blocks) for step in starts), default=0)
 
 
-def place(blocks: Sequence[Block]) -> Layout:
+def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
     """A small layout without overlaps: at `lower_bound` for the networks we know.
 
     Greedy placement by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural
@@ -71,7 +71,7 @@ def place(blocks: Sequence[Block]) -> Layout:
     """
     problem = _Problem(blocks)
     bound = lower_bound(blocks)
-    best: Layout | None = None
+    best: ArenaLayout | None = None
     best_order: Sequence[int] = ()
     for order in _orders(blocks):
         for choose in (_lowest, _tightest):
@@ -108,7 +108,7 @@ def _tightest(gaps: Iterator[Gap]) -> int:
 class _Problem:
     """Blocks, and which sizes of them meet in time."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[ArenaBlock]) -> None:
         self.blocks = blocks
         self.meetings: list[list[tuple[int, int, int]]] = [[] for _ in blocks]
         """Per block: (other block, bytes of this one, bytes of the other) in use at once."""
@@ -127,7 +127,7 @@ class _Problem:
                     self.meetings[left].append((right, size_a, size_b))
                     self.meetings[right].append((left, size_b, size_a))
 
-    def greedy(self, order: Sequence[int], choose: Callable[[Iterator[Gap]], int]) -> Layout:
+    def greedy(self, order: Sequence[int], choose: Callable[[Iterator[Gap]], int]) -> ArenaLayout:
         offsets: dict[int, int] = {}
         for index in order:
             taken = sorted(
@@ -137,7 +137,7 @@ class _Problem:
             )
             offsets[index] = choose(_gaps(taken))
         size = max((offsets[i] + aligned(b.size) for i, b in enumerate(self.blocks)), default=0)
-        return Layout(tuple(offsets[i] for i in range(len(self.blocks))), size)
+        return ArenaLayout(tuple(offsets[i] for i in range(len(self.blocks))), size)
 
 
 def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[Gap]:
@@ -150,7 +150,7 @@ def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[Gap]:
     yield start, math.inf
 
 
-def _orders(blocks: Sequence[Block]) -> Iterator[Sequence[int]]:
+def _orders(blocks: Sequence[ArenaBlock]) -> Iterator[Sequence[int]]:
     """By size, by size times duration, by size within the fullest step, and by time."""
     everyone = range(len(blocks))
     yield sorted(everyone, key=lambda i: -blocks[i].size)

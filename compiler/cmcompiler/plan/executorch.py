@@ -15,7 +15,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan.isa_check import check_isa
 from cmcompiler.plan.planner import exact_tensors
-from cmcompiler.pte.program import Allocation, KernelCall, Method, TensorValue
+from cmcompiler.pte.program import Allocation, KernelInstruction, Method, TensorValue
 
 EXECUTOR = "--executor executorch"
 
@@ -33,7 +33,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class TensorArgument:
     """An input or output of the method that is a tensor.
 
     Attributes:
@@ -78,8 +78,8 @@ class ExecutorchPlan:
     graph: Graph
     method: Method
     buffers: tuple[Extent, ...]
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
+    inputs: tuple[TensorArgument, ...]
+    outputs: tuple[TensorArgument, ...]
     operators: tuple[str, ...]
     steps: tuple[ExecutorchStep, ...]
     stepwise: bool
@@ -93,7 +93,7 @@ class ExecutorchPlan:
     @property
     def most_arguments(self) -> int:
         """Of one instruction."""
-        calls = (each for each in self.method.instructions if isinstance(each, KernelCall))
+        calls = (each for each in self.method.instructions if isinstance(each, KernelInstruction))
         return max((len(call.arguments) for call in calls), default=0)
 
     @property
@@ -123,7 +123,7 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
     outputs = places.arguments(method.outputs, given=method.inputs)
     if len(outputs) != len(graph.outputs):
         raise Unsupported(f"outputs that are numbers are not supported by {EXECUTOR}")
-    calls = [each for each in method.instructions if isinstance(each, KernelCall)]
+    calls = [each for each in method.instructions if isinstance(each, KernelInstruction)]
     exact = exact_tensors(graph)
     stepwise = len(calls) == len(method.instructions)
     exact_outputs = tuple(port.tensor in exact for port in graph.outputs)
@@ -171,7 +171,7 @@ class _Places:
         self._buffers = buffers
         self._arena = arena
 
-    def arguments(self, indices: Sequence[int], given: Sequence[int]) -> tuple[Argument, ...]:
+    def arguments(self, indices: Sequence[int], given: Sequence[int]) -> tuple[TensorArgument, ...]:
         """The tensors among inputs or outputs; those without a place get one.
 
         Args:
@@ -184,18 +184,20 @@ class _Places:
                 continue
             is_placed = value.data is not None or index in given
             if value.allocation is not None:
-                found.append(Argument(number, self.of(value, value.allocation), True))
+                found.append(TensorArgument(number, self.of(value, value.allocation), True))
             else:
                 size = 0 if is_placed else value.nbytes
                 extent = Extent(self._arena.take(size).offset, value.nbytes)
-                found.append(Argument(number, extent, is_placed))
+                found.append(TensorArgument(number, extent, is_placed))
         return tuple(found)
 
     def of(self, value: TensorValue, allocation: Allocation) -> Extent:
         buffer = self._buffers[allocation.memory - 1]
         return Extent(buffer.offset + allocation.offset, value.nbytes)
 
-    def written(self, call: KernelCall, nodes: Sequence[Node]) -> tuple[tuple[Tensor, Extent], ...]:
+    def written(
+        self, call: KernelInstruction, nodes: Sequence[Node]
+    ) -> tuple[tuple[Tensor, Extent], ...]:
         """The tensors of nodes that stand for an argument of the instruction."""
         names = {f"value_{index}": self._method.values[index] for index in call.arguments}
         found = []
@@ -215,7 +217,7 @@ def _by_source(nodes: Sequence[Node]) -> dict[str, list[Node]]:
 
 def _step(
     source: str,
-    call: KernelCall,
+    call: KernelInstruction,
     by_source: dict[str, list[Node]],
     places: _Places,
     exact: set[Tensor],

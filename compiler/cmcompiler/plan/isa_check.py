@@ -13,7 +13,7 @@ from math import fmod, prod
 from cmcompiler.decode.registry import operators
 from cmcompiler.errors import Unsupported
 from cmcompiler.isa import Isa
-from cmcompiler.pte.program import KernelCall, Method, TensorValue, Value
+from cmcompiler.pte.program import KernelInstruction, Method, TensorValue, Value
 
 Arguments = Mapping[str, Value]
 
@@ -27,7 +27,7 @@ def check_isa(method: Method, isa: Isa) -> None:
         Unsupported: naming the instruction that a core with `isa` could not run.
     """
     for number, call in enumerate(method.instructions):
-        if not isinstance(call, KernelCall) or call.operator not in operators():
+        if not isinstance(call, KernelInstruction) or call.operator not in operators():
             continue
         names = [name for _, name in operators()[call.operator].schema.parameters]
         indices = zip(names, call.arguments, strict=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.plan.arena import Block, Piece, aligned
+from cmcompiler.plan.arena import ArenaBlock, BlockUse, aligned
 from cmcompiler.plan.storage import Storage
 
 
@@ -20,7 +20,7 @@ class Lifetime:
 
 
 @dataclass(frozen=True)
-class Memory:
+class Liveness:
     """How a graph uses memory.
 
     Attributes:
@@ -31,7 +31,7 @@ class Memory:
     """
 
     storage: dict[Tensor, Storage]
-    blocks: tuple[Block, ...]
+    blocks: tuple[ArenaBlock, ...]
     block: dict[Tensor, int]
     lifetimes: dict[Tensor, Lifetime]
 
@@ -44,7 +44,7 @@ class Memory:
         return sum(aligned(block.size_at(step)) for block in self.blocks)
 
 
-def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]) -> Memory:
+def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]) -> Liveness:
     """Lifetimes of all tensors of `graph`, whose nodes run during the steps `spans`.
 
     Inputs are alive from before the first step to their last use, outputs from their producer to
@@ -52,7 +52,7 @@ def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]
     they ran one after the other, as their steps do: what is alive during either is so in both.
     """
     lifetimes = _lifetimes(graph, storage, spans)
-    pieces: list[list[Piece]] = []
+    pieces: list[list[BlockUse]] = []
     block: dict[Tensor, int] = {}
     donors = {
         node.outputs[0]: _donor(node, span, storage, lifetimes)
@@ -66,8 +66,8 @@ def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]
             pieces.append([])
         else:
             block[tensor] = block[donor]
-        pieces[block[tensor]].append(Piece(life.first, life.last, tensor.nbytes))
-    return Memory(storage, tuple(Block(tuple(group)) for group in pieces), block, lifetimes)
+        pieces[block[tensor]].append(BlockUse(life.first, life.last, tensor.nbytes))
+    return Liveness(storage, tuple(ArenaBlock(tuple(group)) for group in pieces), block, lifetimes)
 
 
 def _lifetimes(

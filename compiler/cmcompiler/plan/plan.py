@@ -74,7 +74,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One kernel call, or a branch over the steps that follow.
 
     Attributes:
@@ -110,7 +110,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StateBuffer:
     """Memory that keeps its content from one run to the next.
 
     Attributes:
@@ -157,7 +157,7 @@ class Plan:
 
     name: str
     isa: Isa
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     constants: bytes = field(repr=False)
     arena_bytes: int
     places: Mapping[Tensor, Ref] = field(repr=False)
@@ -165,12 +165,12 @@ class Plan:
     outputs: tuple[Port, ...]
     peak: Peak | None
     exact_outputs: tuple[bool, ...]
-    states: tuple[Kept, ...] = ()
+    states: tuple[StateBuffer, ...] = ()
 
     @property
     def state_bytes(self) -> int:
         """Bytes of the arena that keep their content from one run to the next."""
-        return sum(kept.span.size for kept in self.states)
+        return sum(buffer.span.size for buffer in self.states)
 
     @property
     def macs(self) -> int:
@@ -181,7 +181,7 @@ class Plan:
         """All outputs equal the reference to the bit."""
         return all(self.exact_outputs)
 
-    def fallback(self, step: Step) -> str | None:
+    def fallback(self, step: PlanStep) -> str | None:
         """Why a step does not run at the plan's own instruction set; None if it does."""
         if step.microkernel is None or step.provider is None or step.provider == self.isa:
             return None

@@ -7,18 +7,26 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.graph import Graph, State
-from cmcompiler.ir.op import Address, Held, KernelCall, Packed, Room, Scratch, Word
+from cmcompiler.ir.graph import Graph, MutableBuffer
+from cmcompiler.ir.op import (
+    Address,
+    GrowableScratch,
+    KernelCall,
+    Packed,
+    Scratch,
+    ScratchCount,
+    Word,
+)
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, provider
 from cmcompiler.plan import arena
 from cmcompiler.plan.abi import BRANCH, SLACK
-from cmcompiler.plan.arena import Block, Piece
+from cmcompiler.plan.arena import ArenaBlock, BlockUse
 from cmcompiler.plan.constants import ConstantPool
-from cmcompiler.plan.lifetimes import Memory, analyse
-from cmcompiler.plan.plan import Argument, Base, Kept, Peak, Plan, Ref, Span, Step
-from cmcompiler.plan.schedule import Branch, make_schedule
-from cmcompiler.plan.scratch import furnish, least_scratch
+from cmcompiler.plan.lifetimes import Liveness, analyse
+from cmcompiler.plan.plan import Argument, Base, Peak, Plan, PlanStep, Ref, Span, StateBuffer
+from cmcompiler.plan.schedule import BranchStart, make_schedule
+from cmcompiler.plan.scratch import grow_scratch, least_scratch
 from cmcompiler.plan.storage import share
 
 ARENA_LIMIT = 1 << 31
@@ -40,20 +48,20 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
     if bound + SLACK >= ARENA_LIMIT:
         raise Unsupported(f"activations need {bound:,} bytes at once, more than 2 GiB")
     layout = arena.place(blocks)
-    furnished = furnish(schedule.entries, blocks, layout)
+    grown = grow_scratch(schedule.entries, blocks, layout)
     constants = ConstantPool()
-    resolver = _Resolver(memory, furnished.offsets, constants)
+    resolver = _Resolver(memory, grown.offsets, constants)
     exact = exact_tensors(graph)
     steps = []
-    for index, entry in enumerate(furnished.entries):
+    for index, entry in enumerate(grown.entries):
         node = graph.nodes[entry.node]
-        if isinstance(entry.action, Branch):
+        if isinstance(entry.action, BranchStart):
             steps.append(_branch_step(entry.node, entry.action, resolver))
             continue
         call, is_last = entry.action, index == schedule.spans[entry.node][-1]
         arguments = resolver.arguments(call)
         steps.append(
-            Step(
+            PlanStep(
                 node=entry.node,
                 title=node.op.title,
                 source=node.source,
@@ -70,7 +78,7 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
         )
     for port in (*graph.inputs, *graph.outputs):
         resolver.place(port.tensor)
-    states = tuple(_kept(state, resolver, constants) for state in graph.states)
+    states = tuple(_state_buffer(state, resolver, constants) for state in graph.states)
     scratch_bytes = [sum(map(arena.aligned, sizes)) for sizes in scratch]
     return Plan(
         name=graph.name,
@@ -105,10 +113,10 @@ def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[Ker
     ]
 
 
-def _branch_step(node: int, branch: Branch, resolver: _Resolver) -> Step:
+def _branch_step(node: int, branch: BranchStart, resolver: _Resolver) -> PlanStep:
     """The fields of struct cm_branch in cmrt/program.h."""
     guard = branch.guard
-    return Step(
+    return PlanStep(
         node=node,
         title=BRANCH,
         source=guard.source,
@@ -121,15 +129,19 @@ def _branch_step(node: int, branch: Branch, resolver: _Resolver) -> Step:
     )
 
 
-def _kept(state: State, resolver: _Resolver, constants: ConstantPool) -> Kept:
+def _state_buffer(
+    state: MutableBuffer, resolver: _Resolver, constants: ConstantPool
+) -> StateBuffer:
     data = np.ascontiguousarray(state.initial).tobytes()
     initial = constants.add(data) if any(data) else None
-    return Kept(state.tensor, Span(resolver.place(state.tensor), len(data)), initial)
+    return StateBuffer(state.tensor, Span(resolver.place(state.tensor), len(data)), initial)
 
 
-def _scratch_blocks(scratch: Sequence[Sequence[int]]) -> list[Block]:
+def _scratch_blocks(scratch: Sequence[Sequence[int]]) -> list[ArenaBlock]:
     """Of sizes per step."""
-    return [Block((Piece(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes]
+    return [
+        ArenaBlock((BlockUse(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes
+    ]
 
 
 def _scratch_spans(call: KernelCall, arguments: Sequence[Argument]) -> tuple[Span, ...]:
@@ -156,7 +168,7 @@ def exact_tensors(graph: Graph) -> set[Tensor]:
     return everyone - inexact
 
 
-def _peak(memory: Memory, scratch: Sequence[int]) -> Peak | None:
+def _peak(memory: Liveness, scratch: Sequence[int]) -> Peak | None:
     if not scratch:
         return None
     sizes = [memory.bytes_at(step) + size for step, size in enumerate(scratch)]
@@ -167,7 +179,7 @@ def _peak(memory: Memory, scratch: Sequence[int]) -> Peak | None:
 class _Resolver:
     """Turns the words of kernel calls into numbers and places; scratch is taken in order."""
 
-    def __init__(self, memory: Memory, offsets: Sequence[int], constants: ConstantPool) -> None:
+    def __init__(self, memory: Liveness, offsets: Sequence[int], constants: ConstantPool) -> None:
         self.places: dict[Tensor, Ref] = {}
         self._memory = memory
         self._offsets = offsets
@@ -202,7 +214,7 @@ class _Resolver:
         if isinstance(word, Scratch):
             self._next_scratch += 1
             return Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
-        assert not isinstance(word, Room | Held)
+        assert not isinstance(word, GrowableScratch | ScratchCount)
         if isinstance(word, float | np.floating):
             return float(word)
         if not -(1 << 31) <= word < 1 << 32:

@@ -11,7 +11,7 @@ from cmcompiler.ir.op import KernelCall
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchStart:
     """Leaves out the `count` steps that follow unless the guard holds."""
 
     guard: Guard
@@ -19,7 +19,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScheduleEntry:
     """What one step does.
 
     Attributes:
@@ -27,7 +27,7 @@ class Entry:
     """
 
     node: int
-    action: KernelCall | Branch
+    action: KernelCall | BranchStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Schedule:
         spans: per node, its kernel calls as indices of `entries`.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ScheduleEntry, ...]
     spans: tuple[range, ...]
 
 
@@ -53,27 +53,29 @@ def _entries(
     nodes: Sequence[Node],
     calls: Sequence[Sequence[KernelCall]],
     depth: int,
-) -> list[Entry]:
+) -> list[ScheduleEntry]:
     """Those of nodes that have their first `depth` guards in common."""
 
     def guard_of(index: int) -> Guard | None:
         guards = nodes[index].guards
         return guards[depth] if depth < len(guards) else None
 
-    entries: list[Entry] = []
+    entries: list[ScheduleEntry] = []
     for guard, group in groupby(indices, guard_of):
         members = list(group)
         if guard is None:
-            entries += (Entry(index, call) for index in members for call in calls[index])
+            entries += (ScheduleEntry(index, call) for index in members for call in calls[index])
         elif inside := _entries(members, nodes, calls, depth + 1):
-            entries += (Entry(members[0], Branch(guard, len(inside))), *inside)
+            entries += (ScheduleEntry(members[0], BranchStart(guard, len(inside))), *inside)
     return entries
 
 
-def _spans(entries: Sequence[Entry], calls: Sequence[Sequence[KernelCall]]) -> Iterator[range]:
+def _spans(
+    entries: Sequence[ScheduleEntry], calls: Sequence[Sequence[KernelCall]]
+) -> Iterator[range]:
     position = 0
     for group in calls:
-        while group and isinstance(entries[position].action, Branch):
+        while group and isinstance(entries[position].action, BranchStart):
             position += 1
         yield range(position, position + len(group))
         position += len(group)

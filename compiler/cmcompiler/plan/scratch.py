@@ -5,59 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cmcompiler.ir.op import Held, KernelCall, Room, Scratch, Word
-from cmcompiler.plan.arena import Block, Layout, aligned
-from cmcompiler.plan.schedule import Branch, Entry
+from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch, ScratchCount, Word
+from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, aligned
+from cmcompiler.plan.schedule import BranchStart, ScheduleEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Furnished:
-    """Steps without a Room: each is Scratch of a size.
+class GrownScratch:
+    """Steps whose scratch is all of a fixed size.
 
     Attributes:
         offsets: of all blocks in the arena.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ScheduleEntry, ...]
     offsets: tuple[int, ...]
 
 
-def least_scratch(entry: Entry) -> list[int]:
+def least_scratch(entry: ScheduleEntry) -> list[int]:
     """Bytes of each piece of scratch that a step needs."""
-    if isinstance(entry.action, Branch):
+    if isinstance(entry.action, BranchStart):
         return []
     words = (word for _, word in entry.action.arguments)
     return [
-        word.unit if isinstance(word, Room) else word.size
+        word.unit if isinstance(word, GrowableScratch) else word.size
         for word in words
-        if isinstance(word, Room | Scratch)
+        if isinstance(word, GrowableScratch | Scratch)
     ]
 
 
-def furnish(entries: Sequence[Entry], blocks: Sequence[Block], layout: Layout) -> Furnished:
-    """Gives every Room the largest gap of its step.
+def grow_scratch(
+    entries: Sequence[ScheduleEntry], blocks: Sequence[ArenaBlock], layout: ArenaLayout
+) -> GrownScratch:
+    """Gives every GrowableScratch the largest gap of its step.
 
     Args:
         blocks: those of the steps' `least_scratch` in order, after all others.
     """
     offsets = list(layout.offsets)
     index = len(blocks) - sum(len(least_scratch(entry)) for entry in entries)
-    furnished = list(entries)
+    grown = list(entries)
     for step, entry in enumerate(entries):
         call = entry.action
         if not isinstance(call, KernelCall):
             continue
         for _, word in call.arguments:
-            if isinstance(word, Room):
+            if isinstance(word, GrowableScratch):
                 offsets[index], size = _largest_gap(blocks, offsets, index, step, layout.size)
                 units = min(word.most, size // word.unit)
-                furnished[step] = replace(entry, action=_with_units(call, units))
-            index += isinstance(word, Room | Scratch)
-    return Furnished(tuple(furnished), tuple(offsets))
+                grown[step] = replace(entry, action=_with_units(call, units))
+            index += isinstance(word, GrowableScratch | Scratch)
+    return GrownScratch(tuple(grown), tuple(offsets))
 
 
 def _largest_gap(
-    blocks: Sequence[Block], offsets: Sequence[int], mine: int, step: int, end: int
+    blocks: Sequence[ArenaBlock], offsets: Sequence[int], mine: int, step: int, end: int
 ) -> tuple[int, int]:
     """Start and bytes of the most memory that no block but mine uses during a step."""
     taken = sorted(
@@ -74,11 +76,11 @@ def _largest_gap(
 
 
 def _with_units(call: KernelCall, units: int) -> KernelCall:
-    """A call whose Room holds so many."""
+    """A call whose GrowableScratch has this many units."""
 
     def settled(word: Word) -> Word:
-        if isinstance(word, Room):
+        if isinstance(word, GrowableScratch):
             return Scratch(units * word.unit)
-        return units * word.each if isinstance(word, Held) else word
+        return units * word.each if isinstance(word, ScratchCount) else word
 
     return replace(call, arguments=[(name, settled(word)) for name, word in call.arguments])

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import islice
 
 from cmcompiler.errors import InvalidProgram, Unsupported
-from cmcompiler.pte.flatbuffer import FlatBuffer, Table
+from cmcompiler.pte.flatbuffer import FlatBuffer, TableReader
 from cmcompiler.pte.schema import (
     BUNDLED_IDENTIFIER,
     EXTENDED_HEADER_LENGTH,
     EXTENDED_HEADER_MAGIC,
     EXTENDED_HEADER_MINIMUM_LENGTH,
     FILE_IDENTIFIER,
-    Buffer,
-    DataSegment,
-    Program,
-    SubsegmentOffsets,
+    BufferTable,
+    DataSegmentTable,
+    ProgramTable,
+    SubsegmentOffsetsTable,
 )
 
 LARGEST = (1 << 31) - 1
@@ -39,7 +39,7 @@ class Container:
         segments: the bytes behind the program, from the first segment on.
     """
 
-    program: Table
+    program: TableReader
     segments: memoryview
 
 
@@ -100,14 +100,14 @@ class Constants:
 
     def __init__(self, container: Container) -> None:
         program = container.program
-        subsegments = program.table(Program.CONSTANT_SEGMENT)
+        subsegments = program.table(ProgramTable.CONSTANT_SEGMENT)
         self._constants = () if subsegments is None else _pieces(container, subsegments)
         if not self._constants:
-            tables = program.tables(Program.CONSTANT_BUFFER)
-            self._constants = tuple(table.bytes(Buffer.STORAGE) for table in tables)
+            tables = program.tables(ProgramTable.CONSTANT_BUFFER)
+            self._constants = tuple(table.bytes(BufferTable.STORAGE) for table in tables)
         self._initial: tuple[memoryview, ...] = ()
         # ExecuTorch's runtime looks at the first segment only.
-        for subsegments in islice(program.tables(Program.MUTABLE_DATA_SEGMENTS), 1):
+        for subsegments in islice(program.tables(ProgramTable.MUTABLE_DATA_SEGMENTS), 1):
             self._initial = _pieces(container, subsegments)
 
     def read(self, index: int, nbytes: int) -> memoryview:
@@ -135,21 +135,21 @@ def _first(pieces: Sequence[memoryview], index: int, nbytes: int, what: str) -> 
     return data[:nbytes]
 
 
-def _pieces(container: Container, subsegments: Table) -> tuple[memoryview, ...]:
+def _pieces(container: Container, subsegments: TableReader) -> tuple[memoryview, ...]:
     """From each offset to the end of the segment; it says nothing of sizes."""
-    offsets = subsegments.uint64s(SubsegmentOffsets.OFFSETS)
+    offsets = subsegments.uint64s(SubsegmentOffsetsTable.OFFSETS)
     if not offsets:
         return ()
-    segment = _segment(container, subsegments.uint32(SubsegmentOffsets.SEGMENT_INDEX))
+    segment = _segment(container, subsegments.uint32(SubsegmentOffsetsTable.SEGMENT_INDEX))
     return tuple(segment[offset:] for offset in offsets)
 
 
 def _segment(container: Container, index: int) -> memoryview:
-    segments = list(container.program.tables(Program.SEGMENTS))
+    segments = list(container.program.tables(ProgramTable.SEGMENTS))
     if index >= len(segments):
         raise InvalidProgram(f"the program is corrupt: there is no segment {index}")
-    offset = segments[index].uint64(DataSegment.OFFSET)
-    size = segments[index].uint64(DataSegment.SIZE)
+    offset = segments[index].uint64(DataSegmentTable.OFFSET)
+    size = segments[index].uint64(DataSegmentTable.SIZE)
     if offset + size > len(container.segments):
         raise InvalidProgram(
             f"the program is cut off: segment {index} ends at {offset + size:,} of "

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cmcompiler.pte.program import KernelCall, TensorList, TensorValue, Value
+from cmcompiler.pte.program import KernelInstruction, TensorList, TensorValue, Value
 
 MOST_SHAPES = 8
 """Shapes that are shown of one instruction."""
 
 
-def shapes(call: KernelCall, values: Sequence[Value]) -> str:
+def shapes(call: KernelInstruction, values: Sequence[Value]) -> str:
     """The tensors among a call's arguments, outputs last."""
     indices: dict[int, None] = {}
     for argument in call.arguments:

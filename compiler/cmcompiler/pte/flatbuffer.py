@@ -35,7 +35,7 @@ class FlatBuffer:
         self._reads_left = MOST_READS * len(data)
 
     @property
-    def root(self) -> Table:
+    def root(self) -> TableReader:
         return self.table_at(0)
 
     def read(self, layout: struct.Struct, position: int) -> int:
@@ -48,7 +48,7 @@ class FlatBuffer:
         """The target of the offset at a position."""
         return position + self.read(_UINT32, position)
 
-    def table_at(self, position: int) -> Table:
+    def table_at(self, position: int) -> TableReader:
         """The table that the offset at a position points to."""
         start = self.follow(position)
         vtable = start - self.read(_INT32, start)
@@ -56,7 +56,7 @@ class FlatBuffer:
         self.slice(vtable, vtable_size)
         if vtable_size < 4 or vtable_size % 2:
             raise InvalidProgram(f"the program is corrupt: bad table at byte {start}")
-        return Table(self, start, vtable, vtable_size)
+        return TableReader(self, start, vtable, vtable_size)
 
     def vector_at(self, position: int, item_size: int) -> tuple[int, int]:
         """First byte and number of the items of the vector that an offset points to."""
@@ -78,7 +78,7 @@ class FlatBuffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableReader:
     """Fields by slot; an absent field has its default."""
 
     buffer: FlatBuffer
@@ -110,11 +110,11 @@ class Table:
     def double(self, slot: int) -> float:
         return float(self._scalar(slot, _DOUBLE))
 
-    def table(self, slot: int) -> Table | None:
+    def table(self, slot: int) -> TableReader | None:
         field = self._field(slot)
         return None if field is None else self.buffer.table_at(field)
 
-    def tables(self, slot: int) -> Iterator[Table]:
+    def tables(self, slot: int) -> Iterator[TableReader]:
         """The items of a vector of tables; none if it is absent."""
         start, count = self._vector(slot, 4)
         return (self.buffer.table_at(start + 4 * i) for i in range(count))

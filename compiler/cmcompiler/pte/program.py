@@ -81,7 +81,7 @@ Value = (
 
 
 @dataclass(frozen=True, slots=True)
-class KernelCall:
+class KernelInstruction:
     """Runs an operator.
 
     Attributes:
@@ -94,7 +94,7 @@ class KernelCall:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveCall:
+class MoveInstruction:
     """Makes the value `target` the value `source`."""
 
     source: int
@@ -102,14 +102,14 @@ class MoveCall:
 
 
 @dataclass(frozen=True, slots=True)
-class JumpFalseCall:
+class JumpFalseInstruction:
     """Goes on at instruction `destination` if the value `condition` is false."""
 
     condition: int
     destination: int
 
 
-Instruction = KernelCall | MoveCall | JumpFalseCall
+Instruction = KernelInstruction | MoveInstruction | JumpFalseInstruction
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ from collections.abc import Collection, Iterable, Sequence
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.pte import escaping, schema
 from cmcompiler.pte.container import LARGEST, Constants, open_container
-from cmcompiler.pte.flatbuffer import Table
+from cmcompiler.pte.flatbuffer import TableReader
 from cmcompiler.pte.program import (
     Instruction,
-    JumpFalseCall,
-    KernelCall,
+    JumpFalseInstruction,
+    KernelInstruction,
     Method,
-    MoveCall,
+    MoveInstruction,
     Program,
     RefusedMethod,
 )
-from cmcompiler.pte.schema import ExecutionPlan, InstructionArguments
+from cmcompiler.pte.schema import ExecutionPlanTable, InstructionArguments
 from cmcompiler.pte.values import dynamic_tensors, read_values
 
 LONGEST_NAME = 256
@@ -40,43 +40,43 @@ def read_program(data: bytes | memoryview) -> Program:
     program = container.program
     constants = Constants(container)
     methods = tuple(
-        _method(plan, constants) for plan in program.tables(schema.Program.EXECUTION_PLAN)
+        _method(plan, constants) for plan in program.tables(schema.ProgramTable.EXECUTION_PLAN)
     )
     if not methods:
         raise InvalidProgram("the program has no method")
     if len({method.name for method in methods}) != len(methods):
         raise InvalidProgram("the program has two methods of the same name")
-    return Program(program.uint32(schema.Program.VERSION), methods)
+    return Program(program.uint32(schema.ProgramTable.VERSION), methods)
 
 
-def _method(plan: Table, constants: Constants) -> Method | RefusedMethod:
-    name = _name(plan, ExecutionPlan.NAME)
+def _method(plan: TableReader, constants: Constants) -> Method | RefusedMethod:
+    name = _name(plan, ExecutionPlanTable.NAME)
     try:
         return _runnable(name, plan, constants)
     except Unsupported as reason:
         return RefusedMethod(name, reason)
 
 
-def _runnable(name: str, plan: Table, constants: Constants) -> Method:
-    for delegate in plan.tables(ExecutionPlan.DELEGATES):
-        backend = _name(delegate, schema.BackendDelegate.ID)
+def _runnable(name: str, plan: TableReader, constants: Constants) -> Method:
+    for delegate in plan.tables(ExecutionPlanTable.DELEGATES):
+        backend = _name(delegate, schema.BackendDelegateTable.ID)
         raise Unsupported(
             f"delegates are not supported: method {name} has one for {backend}",
             "lower with the Cortex-M passes only, without to_backend",
         )
-    buffer_sizes = plan.int64s(ExecutionPlan.NON_CONST_BUFFER_SIZES)
+    buffer_sizes = plan.int64s(ExecutionPlanTable.NON_CONST_BUFFER_SIZES)
     for number, size in enumerate(buffer_sizes):
         if not 0 <= size <= LARGEST:
             raise Unsupported(f"planned buffer {number} of method {name} has {size:,} bytes")
-    entries = list(plan.tables(ExecutionPlan.VALUES))
-    inputs = _indices(plan.int32s(ExecutionPlan.INPUTS), len(entries), "input")
-    outputs = _indices(plan.int32s(ExecutionPlan.OUTPUTS), len(entries), "output")
+    entries = list(plan.tables(ExecutionPlanTable.VALUES))
+    inputs = _indices(plan.int32s(ExecutionPlanTable.INPUTS), len(entries), "input")
+    outputs = _indices(plan.int32s(ExecutionPlanTable.OUTPUTS), len(entries), "output")
     values = read_values(entries, buffer_sizes, constants)
-    chains = list(plan.tables(ExecutionPlan.CHAINS))
+    chains = list(plan.tables(ExecutionPlanTable.CHAINS))
     if len(chains) != 1:
         raise Unsupported(f"method {name} has {len(chains)} chains of instructions, not one")
-    operators = [_operator(table) for table in plan.tables(ExecutionPlan.OPERATORS)]
-    tables = list(chains[0].tables(schema.Chain.INSTRUCTIONS))
+    operators = [_operator(table) for table in plan.tables(ExecutionPlanTable.OPERATORS)]
+    tables = list(chains[0].tables(schema.ChainTable.INSTRUCTIONS))
     instructions = tuple(
         _instruction(number, len(tables), table, operators, len(values))
         for number, table in enumerate(tables)
@@ -96,7 +96,7 @@ def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
                 "export with example inputs of one size and without dynamic_shapes",
             )
     for number, call in enumerate(method.instructions):
-        if isinstance(call, KernelCall) and not set(dynamic).isdisjoint(call.arguments):
+        if isinstance(call, KernelInstruction) and not set(dynamic).isdisjoint(call.arguments):
             raise Unsupported(
                 f"data-dependent shapes are not supported: {call.operator} #{number} has one "
                 f"({escaping.shapes(call, method.values)}; "
@@ -108,33 +108,33 @@ def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
 
 
 def _instruction(
-    number: int, count: int, table: Table, operators: Sequence[str], value_count: int
+    number: int, count: int, table: TableReader, operators: Sequence[str], value_count: int
 ) -> Instruction:
     label = f"instruction #{number}"
-    kind = table.uint8(schema.Instruction.INSTR_ARGS_TYPE)
-    content = table.table(schema.Instruction.INSTR_ARGS)
+    kind = table.uint8(schema.InstructionTable.INSTR_ARGS_TYPE)
+    content = table.table(schema.InstructionTable.INSTR_ARGS)
     if content is None:
         raise InvalidProgram(f"{label} of the program is empty")
     match kind:
         case InstructionArguments.KernelCall:
-            operator = content.int32(schema.KernelCall.OP_INDEX)
+            operator = content.int32(schema.KernelCallTable.OP_INDEX)
             if not 0 <= operator < len(operators):
                 raise InvalidProgram(f"{label} has operator {operator} of {len(operators)}")
-            arguments = content.int32s(schema.KernelCall.ARGS)
-            return KernelCall(operators[operator], _indices(arguments, value_count, label))
+            arguments = content.int32s(schema.KernelCallTable.ARGS)
+            return KernelInstruction(operators[operator], _indices(arguments, value_count, label))
         case InstructionArguments.MoveCall:
             ends = (
-                content.int32(schema.MoveCall.MOVE_FROM),
-                content.int32(schema.MoveCall.MOVE_TO),
+                content.int32(schema.MoveCallTable.MOVE_FROM),
+                content.int32(schema.MoveCallTable.MOVE_TO),
             )
-            return MoveCall(*_indices(ends, value_count, label))
+            return MoveInstruction(*_indices(ends, value_count, label))
         case InstructionArguments.JumpFalseCall:
-            condition = content.int32(schema.JumpFalseCall.COND_VALUE_INDEX)
-            destination = content.int32(schema.JumpFalseCall.DESTINATION_INSTRUCTION)
+            condition = content.int32(schema.JumpFalseCallTable.COND_VALUE_INDEX)
+            destination = content.int32(schema.JumpFalseCallTable.DESTINATION_INSTRUCTION)
             if not 0 <= destination <= count:
                 raise InvalidProgram(f"{label} jumps to {destination} of {count} instructions")
             _indices((condition,), value_count, label)
-            return JumpFalseCall(condition, destination)
+            return JumpFalseInstruction(condition, destination)
         case InstructionArguments.FreeCall:
             raise Unsupported(f"FreeCall is not supported: {label} is one")
         case InstructionArguments.DelegateCall:
@@ -151,13 +151,13 @@ def _indices(indices: Iterable[int], value_count: int, label: str) -> tuple[int,
     return checked
 
 
-def _operator(table: Table) -> str:
-    name = _name(table, schema.Operator.NAME)
-    overload = _name(table, schema.Operator.OVERLOAD)
+def _operator(table: TableReader) -> str:
+    name = _name(table, schema.OperatorTable.NAME)
+    overload = _name(table, schema.OperatorTable.OVERLOAD)
     return f"{name}.{overload}" if overload else name
 
 
-def _name(table: Table, slot: int) -> str:
+def _name(table: TableReader, slot: int) -> str:
     """A string that can be part of a one-line message."""
     name = table.string(slot)
     if len(name) > LONGEST_NAME or not name.isprintable():

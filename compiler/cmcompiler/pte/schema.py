@@ -1,7 +1,7 @@
 """Field numbers and codes of ExecuTorch's program.fbs and scalar_type.fbs (executorch 1.5.1).
 
-A class per table, named as in the schema; a member is a field, its value the field's slot in the
-table's vtable. A union takes two slots: its type's code, then its value.
+A class per table, named as in the schema plus `Table`; a member is a field, its value the field's
+slot in the table's vtable. A union takes two slots: its type's code, then its value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXTENDED_HEADER_MINIMUM_LENGTH = 24
 EXTENDED_HEADER_LENGTH = 32
 
 
-class Program(IntEnum):
+class ProgramTable(IntEnum):
     VERSION = 0
     EXECUTION_PLAN = 1
     CONSTANT_BUFFER = 2
@@ -30,7 +30,7 @@ class Program(IntEnum):
     NAMED_DATA = 7
 
 
-class ExecutionPlan(IntEnum):
+class ExecutionPlanTable(IntEnum):
     NAME = 0
     VALUES = 2
     INPUTS = 3
@@ -41,30 +41,30 @@ class ExecutionPlan(IntEnum):
     NON_CONST_BUFFER_SIZES = 8
 
 
-class Buffer(IntEnum):
+class BufferTable(IntEnum):
     STORAGE = 0
 
 
-class DataSegment(IntEnum):
+class DataSegmentTable(IntEnum):
     OFFSET = 0
     SIZE = 1
 
 
-class SubsegmentOffsets(IntEnum):
+class SubsegmentOffsetsTable(IntEnum):
     SEGMENT_INDEX = 0
     OFFSETS = 1
 
 
-class Chain(IntEnum):
+class ChainTable(IntEnum):
     INSTRUCTIONS = 2
 
 
-class Operator(IntEnum):
+class OperatorTable(IntEnum):
     NAME = 0
     OVERLOAD = 1
 
 
-class Instruction(IntEnum):
+class InstructionTable(IntEnum):
     INSTR_ARGS_TYPE = 0
     INSTR_ARGS = 1
 
@@ -79,22 +79,22 @@ class InstructionArguments(IntEnum):
     FreeCall = 5
 
 
-class KernelCall(IntEnum):
+class KernelCallTable(IntEnum):
     OP_INDEX = 0
     ARGS = 1
 
 
-class MoveCall(IntEnum):
+class MoveCallTable(IntEnum):
     MOVE_FROM = 0
     MOVE_TO = 1
 
 
-class JumpFalseCall(IntEnum):
+class JumpFalseCallTable(IntEnum):
     COND_VALUE_INDEX = 0
     DESTINATION_INSTRUCTION = 1
 
 
-class EValue(IntEnum):
+class EValueTable(IntEnum):
     VAL_TYPE = 0
     VAL = 1
 
@@ -115,43 +115,43 @@ class KernelTypes(IntEnum):
     OptionalTensorList = 11
 
 
-class Int(IntEnum):
+class IntTable(IntEnum):
     INT_VAL = 0
 
 
-class Bool(IntEnum):
+class BoolTable(IntEnum):
     BOOL_VAL = 0
 
 
-class Double(IntEnum):
+class DoubleTable(IntEnum):
     DOUBLE_VAL = 0
 
 
-class String(IntEnum):
+class StringTable(IntEnum):
     STRING_VAL = 0
 
 
-class IntList(IntEnum):
+class IntListTable(IntEnum):
     ITEMS = 0
 
 
-class DoubleList(IntEnum):
+class DoubleListTable(IntEnum):
     ITEMS = 0
 
 
-class BoolList(IntEnum):
+class BoolListTable(IntEnum):
     ITEMS = 0
 
 
-class TensorList(IntEnum):
+class TensorListTable(IntEnum):
     ITEMS = 0
 
 
-class OptionalTensorList(IntEnum):
+class OptionalTensorListTable(IntEnum):
     ITEMS = 0
 
 
-class Tensor(IntEnum):
+class TensorTable(IntEnum):
     SCALAR_TYPE = 0
     STORAGE_OFFSET = 1
     SIZES = 2
@@ -163,17 +163,17 @@ class Tensor(IntEnum):
     EXTRA_TENSOR_INFO = 9
 
 
-class AllocationDetails(IntEnum):
+class AllocationDetailsTable(IntEnum):
     MEMORY_ID = 0
     MEMORY_OFFSET_LOW = 1
     MEMORY_OFFSET_HIGH = 2
 
 
-class BackendDelegate(IntEnum):
+class BackendDelegateTable(IntEnum):
     ID = 0
 
 
-class ExtraTensorInfo(IntEnum):
+class ExtraTensorInfoTable(IntEnum):
     LOCATION = 2
     DEVICE_TYPE = 3
 

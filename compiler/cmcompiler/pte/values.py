@@ -9,9 +9,9 @@ from math import prod
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.pte import schema
 from cmcompiler.pte.container import LARGEST, Constants
-from cmcompiler.pte.flatbuffer import Table
+from cmcompiler.pte.flatbuffer import TableReader
 from cmcompiler.pte.program import Allocation, TensorList, TensorValue, Value
-from cmcompiler.pte.schema import DTYPES, EValue, KernelTypes, TensorShapeDynamism
+from cmcompiler.pte.schema import DTYPES, EValueTable, KernelTypes, TensorShapeDynamism
 
 MOST_DIMENSIONS = 16
 """ExecuTorch's own limit on the rank of a tensor."""
@@ -24,25 +24,26 @@ class _IntegerList:
     items: tuple[int, ...]
 
 
-_READERS: dict[int, Callable[[Table], Value | _IntegerList]] = {
-    KernelTypes.Int: lambda table: table.int64(schema.Int.INT_VAL),
-    KernelTypes.Bool: lambda table: table.boolean(schema.Bool.BOOL_VAL),
-    KernelTypes.Double: lambda table: table.double(schema.Double.DOUBLE_VAL),
-    KernelTypes.String: lambda table: table.string(schema.String.STRING_VAL),
-    KernelTypes.IntList: lambda table: _IntegerList(table.int64s(schema.IntList.ITEMS)),
-    KernelTypes.DoubleList: lambda table: table.doubles(schema.DoubleList.ITEMS),
-    KernelTypes.BoolList: lambda table: tuple(map(bool, table.bytes(schema.BoolList.ITEMS))),
-    KernelTypes.TensorList: lambda table: TensorList(table.int32s(schema.TensorList.ITEMS)),
+_READERS: dict[int, Callable[[TableReader], Value | _IntegerList]] = {
+    KernelTypes.Int: lambda table: table.int64(schema.IntTable.INT_VAL),
+    KernelTypes.Bool: lambda table: table.boolean(schema.BoolTable.BOOL_VAL),
+    KernelTypes.Double: lambda table: table.double(schema.DoubleTable.DOUBLE_VAL),
+    KernelTypes.String: lambda table: table.string(schema.StringTable.STRING_VAL),
+    KernelTypes.IntList: lambda table: _IntegerList(table.int64s(schema.IntListTable.ITEMS)),
+    KernelTypes.DoubleList: lambda table: table.doubles(schema.DoubleListTable.ITEMS),
+    KernelTypes.BoolList: lambda table: tuple(map(bool, table.bytes(schema.BoolListTable.ITEMS))),
+    KernelTypes.TensorList: lambda table: TensorList(table.int32s(schema.TensorListTable.ITEMS)),
     KernelTypes.OptionalTensorList: lambda table: TensorList(
         tuple(
-            None if item == -1 else item for item in table.int32s(schema.OptionalTensorList.ITEMS)
+            None if item == -1 else item
+            for item in table.int32s(schema.OptionalTensorListTable.ITEMS)
         )
     ),
 }
 
 
 def read_values(
-    tables: Sequence[Table], buffer_sizes: Sequence[int], constants: Constants
+    tables: Sequence[TableReader], buffer_sizes: Sequence[int], constants: Constants
 ) -> tuple[Value, ...]:
     """Typed values from their EValue tables.
 
@@ -55,8 +56,8 @@ def read_values(
     """
     values: list[Value | _IntegerList] = []
     for number, table in enumerate(tables):
-        kind = table.uint8(EValue.VAL_TYPE)
-        content = table.table(EValue.VAL)
+        kind = table.uint8(EValueTable.VAL_TYPE)
+        content = table.table(EValueTable.VAL)
         if kind == KernelTypes.Null:
             values.append(None)
         elif content is None:
@@ -70,15 +71,19 @@ def read_values(
     return tuple(_resolved(number, value, values) for number, value in enumerate(values))
 
 
-def dynamic_tensors(tables: Sequence[Table]) -> tuple[int, ...]:
+def dynamic_tensors(tables: Sequence[TableReader]) -> tuple[int, ...]:
     """Indices of the EValue tables of tensors whose shape is not static."""
     return tuple(number for number, table in enumerate(tables) if _is_dynamic(table))
 
 
-def _is_dynamic(value: Table) -> bool:
-    tensor = value.table(EValue.VAL) if value.uint8(EValue.VAL_TYPE) == KernelTypes.Tensor else None
+def _is_dynamic(value: TableReader) -> bool:
+    tensor = (
+        value.table(EValueTable.VAL)
+        if value.uint8(EValueTable.VAL_TYPE) == KernelTypes.Tensor
+        else None
+    )
     static = TensorShapeDynamism.STATIC
-    return tensor is not None and tensor.int8(schema.Tensor.SHAPE_DYNAMISM) != static
+    return tensor is not None and tensor.int8(schema.TensorTable.SHAPE_DYNAMISM) != static
 
 
 def _resolved(
@@ -105,16 +110,16 @@ def _resolved(
 
 
 def _tensor(
-    number: int, table: Table, buffer_sizes: Sequence[int], constants: Constants
+    number: int, table: TableReader, buffer_sizes: Sequence[int], constants: Constants
 ) -> TensorValue:
     _refuse_special(number, table)
-    sizes = table.int32s(schema.Tensor.SIZES)
-    dim_order = tuple(table.bytes(schema.Tensor.DIM_ORDER))
+    sizes = table.int32s(schema.TensorTable.SIZES)
+    dim_order = tuple(table.bytes(schema.TensorTable.DIM_ORDER))
     if len(sizes) > MOST_DIMENSIONS or min(sizes, default=0) < 0:
         raise InvalidProgram(f"tensor {number} of the program has a malformed shape")
     if sorted(dim_order) != list(range(len(sizes))):
         raise InvalidProgram(f"tensor {number} of the program has a malformed dim order")
-    code = table.int8(schema.Tensor.SCALAR_TYPE)
+    code = table.int8(schema.TensorTable.SCALAR_TYPE)
     if code not in DTYPES:
         known = {item.value: item.name for item in schema.ScalarType}
         raise Unsupported(f"tensor {number} has scalar type {known.get(code, 'unknown')} ({code})")
@@ -123,8 +128,8 @@ def _tensor(
     if prod(max(size, 1) for size in sizes) * dtype.itemsize > LARGEST:
         raise Unsupported(f"tensor {number} has more than 2 GiB: {list(sizes)}")
     value = TensorValue(dtype, sizes, dim_order)
-    constant = table.uint32(schema.Tensor.DATA_BUFFER_IDX)
-    place = table.table(schema.Tensor.ALLOCATION_INFO)
+    constant = table.uint32(schema.TensorTable.DATA_BUFFER_IDX)
+    place = table.table(schema.TensorTable.ALLOCATION_INFO)
     if place is not None:
         allocation = _allocation(number, place, value.nbytes, buffer_sizes)
         data = constants.read_initial(constant, value.nbytes) if constant else None
@@ -134,27 +139,29 @@ def _tensor(
     return value
 
 
-def _refuse_special(number: int, table: Table) -> None:
-    if table.int32(schema.Tensor.STORAGE_OFFSET) != 0:
+def _refuse_special(number: int, table: TableReader) -> None:
+    if table.int32(schema.TensorTable.STORAGE_OFFSET) != 0:
         raise Unsupported(f"tensor {number} has a storage offset")
-    if table.int8(schema.Tensor.LAYOUT) != 0:
+    if table.int8(schema.TensorTable.LAYOUT) != 0:
         raise Unsupported(f"tensor {number} is sparse")
-    extra = table.table(schema.Tensor.EXTRA_TENSOR_INFO)
+    extra = table.table(schema.TensorTable.EXTRA_TENSOR_INFO)
     if extra is None:
         return
-    if extra.int8(schema.ExtraTensorInfo.LOCATION) == schema.TensorDataLocation.EXTERNAL:
+    if extra.int8(schema.ExtraTensorInfoTable.LOCATION) == schema.TensorDataLocation.EXTERNAL:
         raise Unsupported(
             f"external tensors are not supported: tensor {number} is stored outside of the program",
             "export with the constants in the .pte",
         )
-    if extra.int8(schema.ExtraTensorInfo.DEVICE_TYPE) != 0:
+    if extra.int8(schema.ExtraTensorInfoTable.DEVICE_TYPE) != 0:
         raise Unsupported(f"tensor {number} lies on another device")
 
 
-def _allocation(number: int, table: Table, nbytes: int, buffer_sizes: Sequence[int]) -> Allocation:
-    memory = table.uint32(schema.AllocationDetails.MEMORY_ID)
-    low = table.uint32(schema.AllocationDetails.MEMORY_OFFSET_LOW)
-    high = table.uint32(schema.AllocationDetails.MEMORY_OFFSET_HIGH)
+def _allocation(
+    number: int, table: TableReader, nbytes: int, buffer_sizes: Sequence[int]
+) -> Allocation:
+    memory = table.uint32(schema.AllocationDetailsTable.MEMORY_ID)
+    low = table.uint32(schema.AllocationDetailsTable.MEMORY_OFFSET_LOW)
+    high = table.uint32(schema.AllocationDetailsTable.MEMORY_OFFSET_HIGH)
     offset = low | high << 32
     # Buffer 0 stands for the constants.
     if not 0 < memory < len(buffer_sizes) or offset + nbytes > buffer_sizes[memory]:

@@ -12,7 +12,7 @@ from harness.commands import NETWORK, PROGRAMS, Commands
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 BOARDS = ["corstone300", "native"]
 

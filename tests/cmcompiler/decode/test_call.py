@@ -16,7 +16,7 @@ from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.pte import Allocation, Method, TensorList, TensorValue, Value
+from cmcompiler.pte.program import Allocation, Method, TensorList, TensorValue, Value
 
 INT8 = np.dtype(np.int8)
 NHWC = (0, 2, 3, 1)

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmcompiler.decode.memory import Memory
+from cmcompiler.decode.memory import PlannedBuffers
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.pte import Allocation
+from cmcompiler.pte.program import Allocation
 
 SIZE = 24
 
@@ -21,7 +21,7 @@ writes = st.lists(
 @given(writes)
 def test_holds_what_was_written_last_and_whole(writes: list[tuple[int, int, int]]) -> None:
     """Against a memory of single bytes, each naming its tensor."""
-    memory = Memory()
+    memory = PlannedBuffers()
     cells: dict[tuple[int, int], Tensor] = {}
     for number, (buffer, offset, size) in enumerate(writes):
         tensor = Tensor(f"t{number}", np.dtype(np.int8), (size,))

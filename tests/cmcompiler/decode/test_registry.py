@@ -26,7 +26,7 @@ reached.wait()
 threading.Timer(0.5, go_on.set).start()
 
 from cmcompiler.importer.build import build_graph
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 build_graph(read_program(Path(sys.argv[1]).read_bytes()))
 """

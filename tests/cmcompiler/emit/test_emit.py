@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from harness.toy import Same, Sum, constant, graph, node, tensor
 
-from cmcompiler.emit import emit, read_record
+from cmcompiler.emit.files import read_record
+from cmcompiler.emit.folder import emit
 from cmcompiler.emit.source import identifier
-from cmcompiler.ir.graph import Graph, State
+from cmcompiler.ir.graph import Graph, MutableBuffer
 from cmcompiler.ir.op import Word
 from cmcompiler.isa import Isa
-from cmcompiler.plan import Plan, make_plan
+from cmcompiler.plan.plan import Plan
+from cmcompiler.plan.planner import make_plan
 
 RUNTIME = Path(__file__).parents[3] / "runtime" / "include"
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-pedantic"]
@@ -46,7 +48,7 @@ def toy() -> Graph:
         a = b
     nodes.append(node(Same(), [a], [view]))
     states = tuple(
-        State(kept, kept, np.full(32, value, np.int8))
+        MutableBuffer(kept, kept, np.full(32, value, np.int8))
         for kept, value in ((tensor("kept", 32), 7), (tensor("cleared", 32), 0))
     )
     unread = [node(Sum(), [state.tensor], [tensor("unread", 32)]) for state in states]
@@ -130,8 +132,8 @@ def test_c_holds_what_the_plan_says(tmp_path: Path) -> None:
     assert [
         (row.data, row.initial, row.bytes) for row in program.states[: program.state_count]
     ] == [
-        (kept.span.ref.word, 0xFFFFFFFF if kept.initial is None else kept.initial.word, 32)
-        for kept in made.states
+        (buffer.span.ref.word, 0xFFFFFFFF if buffer.initial is None else buffer.initial.word, 32)
+        for buffer in made.states
     ]
     assert [kept.initial is None for kept in made.states] == [False, True]
     assert bytes(program.constants[: program.constant_bytes]) == made.constants

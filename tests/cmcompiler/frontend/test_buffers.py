@@ -13,7 +13,7 @@ from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.reference import evaluate_all
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 from cmcompiler.target import Target
 
 

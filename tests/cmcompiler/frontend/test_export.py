@@ -14,7 +14,7 @@ from harness.pte import operators
 from cmcompiler.__main__ import _export
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.export import Exporter, _replaced
-from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES, Record, read
+from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES, ExportRecord, read
 from cmcompiler.frontend.vectors import Samples
 
 NET = """
@@ -90,7 +90,7 @@ def test_jobs_make_folders_and_a_failed_one_does_not_stop_the_others(write, tmp_
             "cortex_m::dequantize_per_tensor": 1,
         }
         assert Samples.load(tmp_path / name / SAMPLES).inputs[0].shape == (3, 1, 4)
-    record = read(Record, tmp_path / "first" / RECORD)
+    record = read(ExportRecord, tmp_path / "first" / RECORD)
     assert (record.target, record.weights.source.value) == ("cortex-m55", "given")
     assert record.calibration.samples == record.samples.count == 3
     assert record.inputs[0].model_dump() == {"name": "input", "shape": (1, 4), "dtype": "float32"}
@@ -105,7 +105,7 @@ def test_equal_jobs_make_equal_files(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     for name in (PROGRAM, SAMPLES):
         assert (tmp_path / "again" / name).read_bytes() == (first / name).read_bytes()
-    records = [read(Record, folder / RECORD) for folder in (first, tmp_path / "again")]
+    records = [read(ExportRecord, folder / RECORD) for folder in (first, tmp_path / "again")]
     assert (
         len({record.model_copy(update={"seconds": {}}).model_dump_json() for record in records})
         == 1

@@ -10,7 +10,14 @@ import pytest
 import cmcompiler
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend import job as records
-from cmcompiler.frontend.job import Job, Record, dependencies, read, superseded, versions
+from cmcompiler.frontend.job import (
+    ExportJob,
+    ExportRecord,
+    dependencies,
+    read,
+    superseded,
+    versions,
+)
 
 FOLDER = Path(cmcompiler.__file__).parent
 
@@ -48,7 +55,7 @@ def test_a_job_depends_on_all_that_it_runs_through():
             reached.add(file)
             ahead += imports(file)
     without_effect = {"__init__.py", "errors.py", "quiet.py", "suggest.py"}
-    depended = names(dependencies(Job(model="mv2", output="x")))
+    depended = names(dependencies(ExportJob(model="mv2", output="x")))
     missing = names(reached) - without_effect - depended
     # All of the frontend counts, and of the zoo what its models share.
     whole = ("frontend/", "zoo/_")
@@ -62,7 +69,7 @@ def test_a_job_depends_on_its_model_weights_and_calibration(tmp_path):
     files += [tmp_path / "calibration" / name for name in ("a.npy", "b.pt")]
     for file in files:
         file.touch()
-    job = Job(
+    job = ExportJob(
         model=f"{files[0]}:make",
         weights=files[1],
         calibration=tmp_path / "calibration",
@@ -83,7 +90,7 @@ def test_a_job_depends_on_its_model_weights_and_calibration(tmp_path):
 )
 def test_what_a_job_names_must_exist(changes, message):
     with pytest.raises(InvalidRequest, match=message):
-        dependencies(Job(**({"model": "mv2", "output": "x"} | changes)))
+        dependencies(ExportJob(**({"model": "mv2", "output": "x"} | changes)))
 
 
 @pytest.mark.parametrize(
@@ -99,18 +106,18 @@ def test_what_a_job_names_must_exist(changes, message):
 def test_a_bad_job_is_one_line_with_its_key(tmp_path, text, message):
     (tmp_path / "job.json").write_text(text)
     with pytest.raises(InvalidRequest) as caught:
-        read(Job, tmp_path / "job.json")
+        read(ExportJob, tmp_path / "job.json")
     assert f"{tmp_path / 'job.json'}: {message}" in caught.value.message
     assert "\n" not in caught.value.message
 
 
 def test_a_missing_job_is_one_line(tmp_path):
     with pytest.raises(InvalidRequest, match="No such file or directory"):
-        read(Job, tmp_path / "job.json")
+        read(ExportJob, tmp_path / "job.json")
 
 
-def record(source: str) -> Record:
-    return Record(
+def record(source: str) -> ExportRecord:
+    return ExportRecord(
         model="mv2",
         target="cortex-m55",
         seed=0,
@@ -131,14 +138,14 @@ def test_random_weights_are_superseded_once_published_ones_are_here(monkeypatch,
     from cmcompiler import zoo
 
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    job = Job(model="mv2", output="x")
+    job = ExportJob(model="mv2", output="x")
     assert not superseded(job, record("random"))
     published = zoo.get("mv2").checkpoint.path
     published.parent.mkdir(parents=True)
     published.touch()
     assert superseded(job, record("random"))
     assert not superseded(job, record("pretrained"))
-    assert not superseded(Job(model="resnet8", output="x"), record("random"))
+    assert not superseded(ExportJob(model="resnet8", output="x"), record("random"))
 
 
 def test_versions_are_those_of_what_makes_a_program():

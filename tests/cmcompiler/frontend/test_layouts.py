@@ -8,7 +8,7 @@ import torch
 from harness.pte import operators
 from torch import nn
 
-from cmcompiler.frontend.backend import Layout
+from cmcompiler.frontend.backend import LayoutMode
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
@@ -56,7 +56,7 @@ def made(module: nn.Module, *shape: int):
 @pytest.mark.parametrize("target", ["cortex-m55", "cortex-m4", "cortex-m0plus"])
 def test_transposing_makes_them_int8(module, shape, target):
     samples, quantized = made(module, *shape)
-    assert quantized.layout is Layout.EXPLICIT
+    assert quantized.layout is LayoutMode.EXPLICIT
     assert quantized.float_convolutions == 0
     pte = lower(quantized, Target.parse(target))
     assert sum(n for name, n in operators(pte).items() if name.endswith("conv2d_nhwc")) == 2
@@ -71,7 +71,7 @@ def test_transposing_makes_them_int8(module, shape, target):
 def test_what_cannot_be_transposed_stays_in_float():
     module = nn.Sequential(Shuffled(), nn.MaxPool2d(2, dilation=2))
     _, quantized = made(module, 1, 4, 6, 5)
-    assert quantized.layout is Layout.CHANNELS_LAST
+    assert quantized.layout is LayoutMode.CHANNELS_LAST
     assert quantized.float_convolutions == 1
     lower(quantized, Target.parse("cortex-m55"))
 
@@ -80,4 +80,4 @@ def test_channels_last_is_enough_where_nothing_stays_in_float():
     _, quantized = made(
         nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 2, 1)), 1, 3, 8, 8
     )
-    assert quantized.layout is Layout.CHANNELS_LAST
+    assert quantized.layout is LayoutMode.CHANNELS_LAST

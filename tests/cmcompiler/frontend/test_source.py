@@ -7,7 +7,7 @@ import torch
 
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Task
-from cmcompiler.frontend.source import Archive, PythonFile, find_source
+from cmcompiler.frontend.source import ExportedArchive, PythonFile, find_source
 from cmcompiler.frontend.weights import Origin
 
 HEAD = """
@@ -185,7 +185,7 @@ def test_an_archive_brings_module_and_inputs(tmp_path):
     path = archive(tmp_path / "net.pt2")
     source = find_source(str(path))
     model = source.load(0)
-    assert source == Archive(path)
+    assert source == ExportedArchive(path)
     assert source.files == (path,)
     assert model.module(*model.example_inputs).shape == (2, 3)
     assert len(model.samples) == 8

@@ -16,13 +16,13 @@ from cmcompiler.importer.control import DEEPEST
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ops.branch import Merge, Move
-from cmcompiler.pte import (
+from cmcompiler.pte.program import (
     Allocation,
     Instruction,
-    JumpFalseCall,
-    KernelCall,
+    JumpFalseInstruction,
+    KernelInstruction,
     Method,
-    MoveCall,
+    MoveInstruction,
     Program,
     TensorValue,
     Value,
@@ -52,12 +52,12 @@ VALUES: list[Value] = [
 ]
 
 
-def turn(source: int, result: int) -> KernelCall:
-    return KernelCall("cortex_m::transpose.out", (source, ORDER, result, result))
+def turn(source: int, result: int) -> KernelInstruction:
+    return KernelInstruction("cortex_m::transpose.out", (source, ORDER, result, result))
 
 
-def flip(source: int, result: int) -> KernelCall:
-    return KernelCall("aten::flip.out", (source, ROWS, result, result))
+def flip(source: int, result: int) -> KernelInstruction:
+    return KernelInstruction("aten::flip.out", (source, ROWS, result, result))
 
 
 def built(*instructions: Instruction, output: int = RESULT, inputs: Sequence[int] = ()) -> Graph:
@@ -93,7 +93,10 @@ def test_only_what_is_read_later_is_merged() -> None:
 def test_a_branch_with_one_way() -> None:
     """What a place held before is what it holds if the way is not taken."""
     graph = built(
-        turn(X, RESULT), JumpFalseCall(FLAG, 4), flip(RESULT, FIRST), MoveCall(FIRST, RESULT)
+        turn(X, RESULT),
+        JumpFalseInstruction(FLAG, 4),
+        flip(RESULT, FIRST),
+        MoveInstruction(FIRST, RESULT),
     )
     x = np.arange(6, dtype=np.int8).reshape(2, 3)
     for flag, right in [(True, x.T[::-1]), (False, x.T)]:
@@ -103,8 +106,8 @@ def test_a_branch_with_one_way() -> None:
 def test_ways_that_write_without_a_move() -> None:
     """Constants and results alike, of instructions that know nothing of the branch."""
     graph = built(
-        *(JumpFalseCall(FLAG, 3), turn(X, FIRST), JumpFalseCall(FALSE, 5)),
-        *(MoveCall(TABLE, SECOND), flip(SECOND, FIRST), flip(FIRST, RESULT)),
+        *(JumpFalseInstruction(FLAG, 3), turn(X, FIRST), JumpFalseInstruction(FALSE, 5)),
+        *(MoveInstruction(TABLE, SECOND), flip(SECOND, FIRST), flip(FIRST, RESULT)),
     )
     x = np.arange(6, dtype=np.int8).reshape(2, 3)
     table = np.arange(6, dtype=np.int8).reshape(3, 2)
@@ -117,9 +120,9 @@ def test_a_view_of_one_way_is_not_taken_for_one_of_both() -> None:
     values = [*VALUES, planned(16, 6), planned(96, 6), planned(112, 6), (0,)]
     view, inside, result = 11, 12, 13
     calls = (
-        JumpFalseCall(FLAG, 2),
-        KernelCall("aten::flip.out", (view, ROWS, inside, inside)),
-        KernelCall("aten::flip.out", (view, ROWS, result, result)),
+        JumpFalseInstruction(FLAG, 2),
+        KernelInstruction("aten::flip.out", (view, ROWS, inside, inside)),
+        KernelInstruction("aten::flip.out", (view, ROWS, result, result)),
     )
     method = Method("forward", tuple(values), (FLAG, X), (result,), calls, (0, 4096))
     graph = build_graph(Program(0, (method,)))
@@ -130,29 +133,32 @@ def test_a_view_of_one_way_is_not_taken_for_one_of_both() -> None:
 
 def test_memory_that_one_way_has_written_holds_nothing() -> None:
     with pytest.raises(Unsupported, match=r"#2: self, .* is read from memory that nothing has"):
-        built(JumpFalseCall(FLAG, 2), turn(X, FIRST), flip(FIRST, RESULT))
+        built(JumpFalseInstruction(FLAG, 2), turn(X, FIRST), flip(FIRST, RESULT))
 
 
 @pytest.mark.parametrize(
     ("instructions", "message"),
     [
         (
-            [turn(X, RESULT), turn(X, RESULT), JumpFalseCall(FLAG, 1)],
+            [turn(X, RESULT), turn(X, RESULT), JumpFalseInstruction(FLAG, 1)],
             "loops are not supported: instruction #2 jumps back to #1",
         ),
-        ([JumpFalseCall(FLAG, 0)], "loops are not supported: instruction #0 jumps back to #0"),
         (
-            [JumpFalseCall(FLAG, 2), JumpFalseCall(FLAG, 3), turn(X, RESULT)],
+            [JumpFalseInstruction(FLAG, 0)],
+            "loops are not supported: instruction #0 jumps back to #0",
+        ),
+        (
+            [JumpFalseInstruction(FLAG, 2), JumpFalseInstruction(FLAG, 3), turn(X, RESULT)],
             "the jumps around instruction #1 are no branches",
         ),
         (
-            [*[JumpFalseCall(FLAG, DEEPEST + 2)] * (DEEPEST + 1), turn(X, RESULT)],
+            [*[JumpFalseInstruction(FLAG, DEEPEST + 2)] * (DEEPEST + 1), turn(X, RESULT)],
             f"instruction #{DEEPEST} is a branch within {DEEPEST} others",
         ),
-        ([JumpFalseCall(NUMBER, 1)], "JumpFalseCall #0: its condition is no tensor"),
-        ([JumpFalseCall(X, 1)], "JumpFalseCall #0: condition is int8, not bool"),
-        ([JumpFalseCall(EIGHT, 1)], "JumpFalseCall #0: its condition has 8 elements, not 1"),
-        ([MoveCall(NUMBER, ORDER)], "MoveCall #0: what it moves is no tensor"),
+        ([JumpFalseInstruction(NUMBER, 1)], "JumpFalseCall #0: its condition is no tensor"),
+        ([JumpFalseInstruction(X, 1)], "JumpFalseCall #0: condition is int8, not bool"),
+        ([JumpFalseInstruction(EIGHT, 1)], "JumpFalseCall #0: its condition has 8 elements, not 1"),
+        ([MoveInstruction(NUMBER, ORDER)], "MoveCall #0: what it moves is no tensor"),
     ],
 )
 def test_refuses_and_names(instructions: list[Instruction], message: str) -> None:
@@ -164,11 +170,11 @@ def test_refuses_and_names(instructions: list[Instruction], message: str) -> Non
 @pytest.mark.parametrize(
     ("move", "message"),
     [
-        (MoveCall(X, RESULT), r"MoveCall #0: moves int8\[2, 3\] to int8\[3, 2\]"),
-        (MoveCall(FLAG, X), "MoveCall #0: moves bool"),
-        (MoveCall(FIRST, TABLE), "MoveCall #1: target is a constant"),
+        (MoveInstruction(X, RESULT), r"MoveCall #0: moves int8\[2, 3\] to int8\[3, 2\]"),
+        (MoveInstruction(FLAG, X), "MoveCall #0: moves bool"),
+        (MoveInstruction(FIRST, TABLE), "MoveCall #1: target is a constant"),
     ],
 )
-def test_moves_that_contradict_their_tensors(move: MoveCall, message: str) -> None:
+def test_moves_that_contradict_their_tensors(move: MoveInstruction, message: str) -> None:
     with pytest.raises(InvalidProgram, match=message):
         built(turn(X, FIRST), move) if move.source == FIRST else built(move)

@@ -10,17 +10,17 @@ from cmcompiler.errors import InvalidProgram, InvalidRequest, Unsupported
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.reference import evaluate
-from cmcompiler.pte import (
+from cmcompiler.pte.program import (
     Allocation,
-    KernelCall,
+    KernelInstruction,
     Method,
-    MoveCall,
+    MoveInstruction,
     Program,
     TensorList,
     TensorValue,
     Value,
-    read_program,
 )
+from cmcompiler.pte.reader import read_program
 
 FLOAT = np.dtype(np.float32)
 INT8 = np.dtype(np.int8)
@@ -36,14 +36,14 @@ def program(
     values: list[Value],
     inputs: tuple[int, ...],
     outputs: tuple[int, ...],
-    *instructions: KernelCall | MoveCall,
+    *instructions: KernelInstruction | MoveInstruction,
 ) -> Program:
     method = Method("forward", tuple(values), inputs, outputs, instructions, (0, 1 << 20))
     return Program(0, (method,))
 
 
-def permute(source: int, order: int, result: int) -> KernelCall:
-    return KernelCall("cortex_m::transpose.out", (source, order, result, result))
+def permute(source: int, order: int, result: int) -> KernelInstruction:
+    return KernelInstruction("cortex_m::transpose.out", (source, order, result, result))
 
 
 def test_an_elided_view_is_a_node() -> None:
@@ -223,7 +223,7 @@ def test_contradictions(values: list[Value], inputs: tuple[int, ...], message: s
 
 
 def test_too_few_arguments() -> None:
-    call = KernelCall("cortex_m::transpose.out", (0, 1))
+    call = KernelInstruction("cortex_m::transpose.out", (0, 1))
     with pytest.raises(InvalidProgram, match="#0: has 2 arguments, not 3"):
         build_graph(program([planned(0, 6), planned(8, 6)], (0,), (1,), call))
 

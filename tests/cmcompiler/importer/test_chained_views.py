@@ -6,7 +6,7 @@ import numpy as np
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate
-from cmcompiler.pte.program import Allocation, KernelCall, Method, Program, TensorValue
+from cmcompiler.pte.program import Allocation, KernelInstruction, Method, Program, TensorValue
 
 
 def tensor(shape: tuple[int, ...], offset: int) -> TensorValue:
@@ -17,8 +17,8 @@ def tensor(shape: tuple[int, ...], offset: int) -> TensorValue:
 def test_a_view_of_a_part_is_of_that_part() -> None:
     source, row, squeezed = tensor((2, 4), 0), tensor((1, 4), 64), tensor((4,), 128)
     values = (source, row, squeezed, 0, 1, 2)
-    cut = KernelCall("aten::slice_copy.Tensor_out", (0, 3, 4, 5, 4, 1))
-    squeeze = KernelCall("aten::squeeze_copy.dim_out", (1, 3, 2))
+    cut = KernelInstruction("aten::slice_copy.Tensor_out", (0, 3, 4, 5, 4, 1))
+    squeeze = KernelInstruction("aten::squeeze_copy.dim_out", (1, 3, 2))
     method = Method("forward", values, (0,), (2,), (cut, squeeze), (0, 256))
     graph = build_graph(Program(0, (method,)))
     x = np.arange(8, dtype=np.float32).reshape(2, 4)

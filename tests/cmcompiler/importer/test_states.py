@@ -12,13 +12,13 @@ from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.reference import evaluate, evaluate_all
-from cmcompiler.pte import (
+from cmcompiler.pte.program import (
     Allocation,
     Instruction,
-    JumpFalseCall,
-    KernelCall,
+    JumpFalseInstruction,
+    KernelInstruction,
     Method,
-    MoveCall,
+    MoveInstruction,
     Program,
     TensorValue,
     Value,
@@ -101,12 +101,12 @@ VALUES: list[Value] = [
 ]
 
 
-def copy(source: int, target: int) -> KernelCall:
-    return KernelCall("aten::copy_", (target, source, NO, target))
+def copy(source: int, target: int) -> KernelInstruction:
+    return KernelInstruction("aten::copy_", (target, source, NO, target))
 
 
-def flip(source: int, result: int) -> KernelCall:
-    return KernelCall("aten::flip.out", (source, ROWS, result, result))
+def flip(source: int, result: int) -> KernelInstruction:
+    return KernelInstruction("aten::flip.out", (source, ROWS, result, result))
 
 
 def built(*instructions: Instruction, output: int = RESULT) -> Graph:
@@ -153,9 +153,14 @@ def test_an_input_is_no_buffer() -> None:
 def test_a_buffer_may_decide_about_a_branch() -> None:
     """The condition is what the buffer held before it was written."""
     graph = built(
-        KernelCall("aten::clone.out", (LATCH, NONE, BEFORE, BEFORE)),
+        KernelInstruction("aten::clone.out", (LATCH, NONE, BEFORE, BEFORE)),
         copy(FLAG, LATCH),
-        *(flip(X, RESULT), JumpFalseCall(BEFORE, 6), flip(RESULT, TWICE), MoveCall(TWICE, RESULT)),
+        *(
+            flip(X, RESULT),
+            JumpFalseInstruction(BEFORE, 6),
+            flip(RESULT, TWICE),
+            MoveInstruction(TWICE, RESULT),
+        ),
     )
     inputs = [(np.array(flag), ONE) for flag in (True, False, True)]
     found = [evaluation.outputs[0] for evaluation in evaluate_all(graph, inputs)]
@@ -166,11 +171,11 @@ def test_a_buffer_may_decide_about_a_branch() -> None:
     ("instructions", "message"),
     [
         (
-            [flip(BUFFER, RESULT), JumpFalseCall(FLAG, 3), copy(X, BUFFER)],
+            [flip(BUFFER, RESULT), JumpFalseInstruction(FLAG, 3), copy(X, BUFFER)],
             "aten::copy_ #2: writes a mutable buffer within a branch",
         ),
         (
-            [flip(BUFFER, RESULT), copy(X, BUFFER), MoveCall(X, BUFFER)],
+            [flip(BUFFER, RESULT), copy(X, BUFFER), MoveInstruction(X, BUFFER)],
             "MoveCall #2: moves into a mutable buffer",
         ),
         (

@@ -19,7 +19,7 @@ from cmcompiler.ops.add import Add
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.parameters import FARTHEST, Rescale
 from cmcompiler.ops.support.requantize import Range
-from cmcompiler.plan import make_plan
+from cmcompiler.plan.planner import make_plan
 
 
 def rescale(scale: float, zero_point: int) -> Rescale:

@@ -16,7 +16,7 @@ from harness.runtime import Runtime
 from cmcompiler.decode.registry import operators
 from cmcompiler.errors import CompilerError
 from cmcompiler.isa import Isa
-from cmcompiler.plan import make_plan
+from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.schema import DTYPES
 
 CALLS = operator_calls()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.ops.arithmetic import FLOATS, OF_FLOATS_ONLY, SCALARS, TENSORS
-from cmcompiler.ops.binary import Function
+from cmcompiler.ops.binary import BinaryFunction
 from cmcompiler.ops.support.element import CODES, FLOAT
 
 ANY = sorted(dtype.name for dtype in CODES)
@@ -54,19 +54,27 @@ def operands(draw: st.DrawFn, dtypes: list[str]) -> tuple[In, In]:
     return sides[0], sides[1]
 
 
-TWO = {**TENSORS, "add.out": Function.ADD, "sub.out": Function.SUB}
-BITS = (Function.AND, Function.OR, Function.XOR, Function.SHIFT_LEFT, Function.SHIFT_RIGHT)
+TWO = {**TENSORS, "add.out": BinaryFunction.ADD, "sub.out": BinaryFunction.SUB}
+BITS = (
+    BinaryFunction.AND,
+    BinaryFunction.OR,
+    BinaryFunction.XOR,
+    BinaryFunction.SHIFT_LEFT,
+    BinaryFunction.SHIFT_RIGHT,
+)
 
 
 @st.composite
 def of_two(draw: st.DrawFn, operator: str) -> Example:
     function = TWO[operator]
-    dtypes = INTEGERS if function in BITS else ["float32"] if function is Function.ATAN2 else ANY
+    dtypes = (
+        INTEGERS if function in BITS else ["float32"] if function is BinaryFunction.ATAN2 else ANY
+    )
     lhs, rhs = draw(operands(dtypes))
     dtype = result_type(lhs.array.dtype, rhs.array.dtype)
     if function.gives_truth:
         dtype = np.dtype(np.bool_)
-    elif function is Function.DIV:
+    elif function is BinaryFunction.DIV:
         dtype = FLOAT
     shape = np.broadcast_shapes(lhs.array.shape, rhs.array.shape)
     order = tuple(draw(st.permutations(range(len(shape)))))
@@ -84,7 +92,7 @@ def of_one(draw: st.DrawFn, operator: str) -> Example:
     result = np.dtype(dtype)
     if SCALARS[operator].gives_truth:
         result = np.dtype(np.bool_)
-    elif SCALARS[operator] is Function.DIV:
+    elif SCALARS[operator] is BinaryFunction.DIV:
         result = FLOAT
     elif dtype == "bool":
         result = np.dtype(np.int64)

@@ -17,8 +17,10 @@ from cmcompiler.ir.movement.view import Part, View
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan import SLACK, Base, Ref, make_plan
-from cmcompiler.pte import Allocation, KernelCall, Method, Program, TensorValue
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.plan import Base, Ref
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.program import Allocation, KernelInstruction, Method, Program, TensorValue
 
 INT8 = np.dtype(np.int8)
 
@@ -50,7 +52,7 @@ def value(shape: tuple[int, ...], order: tuple[int, ...], offset: int) -> Tensor
 
 
 def copied(source: TensorValue, target: TensorValue) -> Program:
-    call = KernelCall("aten::view_copy.out", (0, 2, 1, 1))
+    call = KernelInstruction("aten::view_copy.out", (0, 2, 1, 1))
     values = (source, target, target.sizes)
     return Program(0, (Method("forward", values, (0,), (1,), (call,), (0, 4096)),))
 

@@ -5,29 +5,29 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmcompiler.plan.arena import Block, Layout, Piece, aligned, lower_bound, place
+from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, BlockUse, aligned, lower_bound, place
 
 STEPS = 12
 
 
 @st.composite
-def blocks(draw: st.DrawFn) -> Block:
+def blocks(draw: st.DrawFn) -> ArenaBlock:
     """One to three pieces, each taking over from the one before while both are in use."""
     pieces, first, size = [], draw(st.integers(-1, STEPS)), draw(st.integers(0, 5000))
     for _ in range(draw(st.integers(1, 3))):
         last = draw(st.integers(first, STEPS + 1))
-        pieces.append(Piece(first, last, size))
+        pieces.append(BlockUse(first, last, size))
         first, size = last, draw(st.integers(0, size))
-    return Block(tuple(pieces))
+    return ArenaBlock(tuple(pieces))
 
 
-def overlaps(left: tuple[int, Piece], right: tuple[int, Piece]) -> bool:
+def overlaps(left: tuple[int, BlockUse], right: tuple[int, BlockUse]) -> bool:
     (a, p), (b, q) = left, right
     in_time = p.first <= q.last and q.first <= p.last
     return in_time and a < b + q.size and b < a + p.size and min(p.size, q.size) > 0
 
 
-def assert_valid(blocks: list[Block], layout: Layout) -> None:
+def assert_valid(blocks: list[ArenaBlock], layout: ArenaLayout) -> None:
     placed = list(zip(layout.offsets, blocks, strict=True))
     assert all(offset % 16 == 0 for offset in layout.offsets)
     assert all(offset + block.size <= layout.size for offset, block in placed)
@@ -36,7 +36,7 @@ def assert_valid(blocks: list[Block], layout: Layout) -> None:
 
 
 @given(st.lists(blocks(), max_size=24))
-def test_layouts_are_valid_and_repeatable(cases: list[Block]) -> None:
+def test_layouts_are_valid_and_repeatable(cases: list[ArenaBlock]) -> None:
     layout = place(cases)
     assert_valid(cases, layout)
     assert lower_bound(cases) <= layout.size <= sum(aligned(block.size) for block in cases)
@@ -45,32 +45,32 @@ def test_layouts_are_valid_and_repeatable(cases: list[Block]) -> None:
 
 @given(st.lists(st.integers(1, 5000), min_size=2, max_size=40))
 def test_a_chain_needs_its_largest_pair(sizes: list[int]) -> None:
-    chain = [Block((Piece(step - 1, step, size),)) for step, size in enumerate(sizes)]
+    chain = [ArenaBlock((BlockUse(step - 1, step, size),)) for step, size in enumerate(sizes)]
     assert place(chain).size == max(aligned(a) + aligned(b) for a, b in pairwise(sizes))
 
 
 def test_a_smaller_successor_frees_the_rest_of_its_block() -> None:
     """A float input that is quantised in place leaves three quarters to what comes next."""
-    image = Block((Piece(-1, 0, 4000), Piece(0, 2, 1000)))
-    features = Block((Piece(1, 3, 2000),))
+    image = ArenaBlock((BlockUse(-1, 0, 4000), BlockUse(0, 2, 1000)))
+    features = ArenaBlock((BlockUse(1, 3, 2000),))
     layout = place([image, features])
     assert_valid([image, features], layout)
     assert layout.size == 4000
 
 
 def test_nothing_needs_nothing() -> None:
-    assert place([]) == Layout((), 0)
+    assert place([]) == ArenaLayout((), 0)
 
 
 def test_an_order_by_size_alone_would_miss_the_bound() -> None:
     """Two long-lived blocks that meet different large ones: only some orders avoid a hole."""
     cases = [
-        Block((Piece(0, 1, 3200),)),
-        Block((Piece(1, 2, 1600),)),
-        Block((Piece(2, 3, 3200),)),
-        Block((Piece(3, 4, 4800),)),
-        Block((Piece(0, 4, 480),)),
-        Block((Piece(2, 2, 160),)),
+        ArenaBlock((BlockUse(0, 1, 3200),)),
+        ArenaBlock((BlockUse(1, 2, 1600),)),
+        ArenaBlock((BlockUse(2, 3, 3200),)),
+        ArenaBlock((BlockUse(3, 4, 4800),)),
+        ArenaBlock((BlockUse(0, 4, 480),)),
+        ArenaBlock((BlockUse(2, 2, 160),)),
     ]
     layout = place(cases)
     assert_valid(cases, layout)

@@ -12,7 +12,9 @@ from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.branch import Merge, Move
-from cmcompiler.plan import SLACK, Plan, Step, make_plan
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.plan import Plan, PlanStep
+from cmcompiler.plan.planner import make_plan
 
 SUM = Sum()
 
@@ -48,7 +50,7 @@ def kernels(plan: Plan) -> list[str]:
     return [step.kernel for step in plan.steps]
 
 
-def words(step: Step) -> dict[str, object]:
+def words(step: PlanStep) -> dict[str, object]:
     return {argument.name: argument.value for argument in step.arguments}
 
 

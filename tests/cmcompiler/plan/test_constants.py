@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmcompiler.plan import SLACK, Base
+from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.constants import ConstantPool
+from cmcompiler.plan.plan import Base
 
 packed = st.tuples(st.binary(max_size=40), st.sampled_from([1, 2, 4, 8, 16]))
 

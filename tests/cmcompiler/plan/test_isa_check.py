@@ -12,8 +12,8 @@ from cmcompiler.errors import Unsupported
 from cmcompiler.importer.build import find_method
 from cmcompiler.isa import Isa
 from cmcompiler.plan.isa_check import _avg_pool2d, _conv2d, _depthwise, check_isa
-from cmcompiler.pte import read_program
 from cmcompiler.pte.program import TensorValue
+from cmcompiler.pte.reader import read_program
 
 ISAS = [Isa.SCALAR, Isa.DSP, Isa.MVE]
 

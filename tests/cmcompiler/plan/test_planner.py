@@ -9,7 +9,9 @@ from cmcompiler.errors import Unsupported
 from cmcompiler.ir.op import Address
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import MICROKERNELS, Isa
-from cmcompiler.plan import SLACK, Base, Plan, Ref, make_plan
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.plan import Base, Plan, Ref
+from cmcompiler.plan.planner import make_plan
 
 EVERY_INPUT = frozenset({0, 1})
 

@@ -13,10 +13,12 @@ import pytest
 from harness.programs import program_graph
 from harness.toy import Sum, graph, node, tensor
 
-from cmcompiler.ir.op import Address, Held, KernelCall, Op, Room, Scratch
+from cmcompiler.ir.op import Address, GrowableScratch, KernelCall, Op, Scratch, ScratchCount
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan import SLACK, Plan, Step, make_plan
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.plan import Plan, PlanStep
+from cmcompiler.plan.planner import make_plan
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,18 @@ class Roomy(Op):
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
         arguments = [
-            ("count", Held(2)),
+            ("count", ScratchCount(2)),
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
             ("fixed", Scratch(16)),
             ("none", Scratch(0)),
-            ("room", Room(32, self.most)),
+            ("room", GrowableScratch(32, self.most)),
             ("more", Scratch(16)),
         ]
         return [KernelCall("roomy", arguments)]
 
 
-def planned(most: int, peak: int) -> tuple[Plan, Step]:
+def planned(most: int, peak: int) -> tuple[Plan, PlanStep]:
     """A step that needs 64 + 64 + 16 + 16 bytes and the room, after one that needs 64 + `peak`."""
     x, y, z = tensor("x", 64), tensor("y", 64), tensor("z", 64)
     nodes = [node(Sum(scratch=(peak,)), [x], [y]), node(Roomy(most), [y], [z])]
@@ -50,7 +52,7 @@ def planned(most: int, peak: int) -> tuple[Plan, Step]:
     return plan, next(step for step in plan.steps if step.kernel == "roomy")
 
 
-def spans(plan: Plan, step: Step) -> list[tuple[int, int]]:
+def spans(plan: Plan, step: PlanStep) -> list[tuple[int, int]]:
     """Bytes in use during the step."""
     held = [(plan.places[t].offset, t.nbytes) for t in plan.places if t.name in ("y", "z")]
     held += [(span.ref.offset, span.size) for span in step.scratch]

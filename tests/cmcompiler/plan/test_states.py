@@ -10,11 +10,13 @@ from harness.programs import program_graph
 from harness.states import NAMES
 from harness.toy import Same, Sum, Tail, graph, node, tensor
 
-from cmcompiler.ir.graph import Graph, Node, State
+from cmcompiler.ir.graph import Graph, MutableBuffer, Node
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan import SLACK, Base, Plan, Ref, make_plan
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.plan import Base, Plan, Ref
+from cmcompiler.plan.planner import make_plan
 
 IN_PLACE = Sum(inplace=frozenset({0}))
 INITIAL = np.arange(64, dtype=np.int8)
@@ -26,7 +28,7 @@ def stored(state: Tensor, value: Tensor) -> tuple[Node, Tensor]:
 
 
 def planned(made: Graph, state: Tensor, final: Tensor, initial: np.ndarray = INITIAL) -> Plan:
-    return make_plan(replace(made, states=(State(state, final, initial),)), Isa.SCALAR)
+    return make_plan(replace(made, states=(MutableBuffer(state, final, initial),)), Isa.SCALAR)
 
 
 def kernels(plan: Plan) -> list[str]:
@@ -45,8 +47,8 @@ def test_nothing_lies_where_a_state_is_but_what_it_becomes(name: str) -> None:
     written = {tensor for step in plan.steps for tensor in step.writes}
     written.update(port.tensor for port in plan.inputs)
     assert plan.state_bytes == sum(state.tensor.nbytes for state in program.states)
-    for kept in plan.states:
-        start, end = kept.span.ref.offset, kept.span.ref.offset + kept.span.size
+    for buffer in plan.states:
+        start, end = buffer.span.ref.offset, buffer.span.ref.offset + buffer.span.size
         for other in written - becoming:
             first = plan.places[other].offset
             assert first + other.nbytes <= start or end <= first, other.name

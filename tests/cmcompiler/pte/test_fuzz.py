@@ -13,7 +13,7 @@ from harness.programs import NAMES, program_bytes
 from cmcompiler.errors import CompilerError
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
-from cmcompiler.pte import read_program
+from cmcompiler.pte.reader import read_program
 
 MUTATIONS_EACH = 120
 LONGEST_MESSAGE = 1000

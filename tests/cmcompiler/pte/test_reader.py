@@ -12,19 +12,19 @@ import pytest
 from harness.programs import NAMES, program_bytes
 
 from cmcompiler.errors import CompilerError, InvalidProgram, Unsupported
-from cmcompiler.pte import (
+from cmcompiler.pte import schema
+from cmcompiler.pte.program import (
     Allocation,
-    JumpFalseCall,
-    KernelCall,
+    JumpFalseInstruction,
+    KernelInstruction,
     Method,
-    MoveCall,
+    MoveInstruction,
     Program,
     RefusedMethod,
     TensorList,
     TensorValue,
-    read_program,
-    schema,
 )
+from cmcompiler.pte.reader import read_program
 
 
 def only_method(name: str) -> Method:
@@ -42,7 +42,9 @@ def refusal(program: Program) -> Unsupported:
 
 def test_instructions_and_arguments() -> None:
     method = only_method("network")
-    operators = [item.operator for item in method.instructions if isinstance(item, KernelCall)]
+    operators = [
+        item.operator for item in method.instructions if isinstance(item, KernelInstruction)
+    ]
     assert operators == [
         "cortex_m::quantize_per_tensor.out",
         "cortex_m::quantized_conv2d.out",
@@ -51,7 +53,7 @@ def test_instructions_and_arguments() -> None:
         "cortex_m::dequantize_per_tensor.out",
     ]
     pool = method.instructions[2]
-    assert isinstance(pool, KernelCall)
+    assert isinstance(pool, KernelInstruction)
     values = [method.values[index] for index in pool.arguments]
     assert values[1:6] == [(6, 5), (1, 1), (0, 0), False, -128]
     assert type(values[4]) is bool
@@ -92,7 +94,7 @@ def test_lists_of_tensors_and_control_flow() -> None:
     lists = [v for v in only_method("unknown_operators").values if isinstance(v, TensorList)]
     assert lists and all(len(item.items) == 2 for item in lists)
     kinds = {type(item) for item in only_method("control_flow").instructions}
-    assert kinds >= {JumpFalseCall, MoveCall}
+    assert kinds >= {JumpFalseInstruction, MoveInstruction}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,7 +224,7 @@ def shared_list(count: int) -> bytes:
     def table(*fields: tuple[IntEnum, int]) -> int:
         builder.StartObject(1 + max(slot for slot, _ in fields))
         for slot, offset in fields:
-            if slot is schema.EValue.VAL_TYPE:
+            if slot is schema.EValueTable.VAL_TYPE:
                 builder.PrependUint8Slot(slot, offset, 0)
             else:
                 builder.PrependUOffsetTRelativeSlot(slot, offset, 0)
@@ -234,10 +236,10 @@ def shared_list(count: int) -> bytes:
             builder.PrependUOffsetTRelative(offset)
         return int(builder.EndVector())
 
-    doubles = table((schema.DoubleList.ITEMS, builder.CreateNumpyVector(np.zeros(count))))
+    doubles = table((schema.DoubleListTable.ITEMS, builder.CreateNumpyVector(np.zeros(count))))
     kind = schema.KernelTypes.DoubleList
-    value = table((schema.EValue.VAL_TYPE, kind), (schema.EValue.VAL, doubles))
-    plan = table((schema.ExecutionPlan.VALUES, vector(*[value] * count)))
-    program = table((schema.Program.EXECUTION_PLAN, vector(plan)))
+    value = table((schema.EValueTable.VAL_TYPE, kind), (schema.EValueTable.VAL, doubles))
+    plan = table((schema.ExecutionPlanTable.VALUES, vector(*[value] * count)))
+    program = table((schema.ProgramTable.EXECUTION_PLAN, vector(plan)))
     builder.Finish(program, file_identifier=schema.FILE_IDENTIFIER)
     return bytes(builder.Output())

@@ -10,7 +10,7 @@ from harness.pte import operators, plan
 from torch import nn
 
 from cmcompiler import zoo
-from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES, Record, read
+from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES, ExportRecord, read
 from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Origin
@@ -193,7 +193,7 @@ def test_a_program_is_wholly_int8_between_its_boundaries(programs, name):
     )
     assert found["cortex_m::quantize_per_tensor"] == 1
     assert found["cortex_m::dequantize_per_tensor"] == 1
-    assert read(Record, programs[name] / RECORD).float_operators == ()
+    assert read(ExportRecord, programs[name] / RECORD).float_operators == ()
 
 
 @pytest.mark.parametrize("name", ARENA)
@@ -215,7 +215,10 @@ def test_mv2_is_the_network_of_executorchs_own_tests(programs):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_lie_beside_the_program(programs, name):
-    samples, record = Samples.load(programs[name] / SAMPLES), read(Record, programs[name] / RECORD)
+    samples, record = (
+        Samples.load(programs[name] / SAMPLES),
+        read(ExportRecord, programs[name] / RECORD),
+    )
     trained = record.weights.source is Origin.TRAINED
     assert len(samples) == record.samples.count == (360 if trained else 8)
     assert (samples.labels is not None) == record.samples.labels == trained

@@ -22,7 +22,7 @@ LARGEST = (1 << 15) - 1
 
 
 @dataclass(frozen=True)
-class Pool(Op):
+class Pool2d(Op):
     """A reduction of each window of int8 NHWC images; what lies outside does not take part.
 
     Attributes:

@@ -15,7 +15,7 @@ from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
 from cmbuild.process import Completed
 from cmbuild.tasks.run import run
-from cmcompiler.frontend.job import Job
+from cmcompiler.frontend.job import ExportJob
 
 FILE = """
 def model():
@@ -35,7 +35,7 @@ class Exporter:
         self, argv: Sequence[str | Path], *, log: Path, listener: Callable[[str], None], **_: Any
     ) -> Completed:
         assert argv[1:4] == ["-m", "cmcompiler", "export"]
-        jobs = [Job.model_validate_json(Path(path).read_text()) for path in argv[4:]]
+        jobs = [ExportJob.model_validate_json(Path(path).read_text()) for path in argv[4:]]
         self.batches.append([job.model for job in jobs])
         for index, job in enumerate(jobs):
             if job.model in self.fails:
@@ -50,7 +50,7 @@ class Exporter:
         log.write_text("Segmentation fault\n")
         return Completed(tuple(map(str, argv)), -11 if self.fails else 0, 1.0, log)
 
-    def _write(self, job: Job) -> None:
+    def _write(self, job: ExportJob) -> None:
         record = {
             "model": job.model,
             "target": job.target,
@@ -91,7 +91,7 @@ class Models:
         batch = Batch(session)
         stages = [
             ExportStage(
-                Job(model=str(self.path(name)), output=Path(), **options),
+                ExportJob(model=str(self.path(name)), output=Path(), **options),
                 batch,
                 self.root / "cache",
             )

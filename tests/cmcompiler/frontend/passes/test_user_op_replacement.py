@@ -7,9 +7,9 @@ from pathlib import Path
 
 from harness.exports import export
 
-from cmcompiler.frontend.job import PROGRAM, RECORD, Record, read
-from cmcompiler.pte import read_program
-from cmcompiler.pte.program import KernelCall
+from cmcompiler.frontend.job import PROGRAM, RECORD, ExportRecord, read
+from cmcompiler.pte.program import KernelInstruction
+from cmcompiler.pte.reader import read_program
 
 DEFINITION = """
 import torch
@@ -63,7 +63,7 @@ def write(folder: Path, name: str, *parts: str) -> Path:
 
 def operators(file: Path) -> set[str]:
     (method,) = read_program(file.read_bytes()).methods
-    return {call.operator for call in method.instructions if isinstance(call, KernelCall)}
+    return {call.operator for call in method.instructions if isinstance(call, KernelInstruction)}
 
 
 def test_operators_are_quantised_where_that_is_registered(tmp_path: Path) -> None:
@@ -81,12 +81,12 @@ def test_operators_are_quantised_where_that_is_registered(tmp_path: Path) -> Non
     quantised = operators(tmp_path / "alpha" / "out" / PROGRAM)
     assert "alpha::twice_s8.out" in quantised
     assert {name.partition("::")[0] for name in quantised} <= {"alpha", "cortex_m", "aten"}
-    assert read(Record, tmp_path / "alpha" / "out" / RECORD).float_operators == ()
+    assert read(ExportRecord, tmp_path / "alpha" / "out" / RECORD).float_operators == ()
 
     in_float = operators(tmp_path / "beta" / "out" / PROGRAM)
     assert "beta::twice.out" in in_float
     assert "cortex_m::dequantize_per_tensor.out" in in_float
-    (left,) = read(Record, tmp_path / "beta" / "out" / RECORD).float_operators
+    (left,) = read(ExportRecord, tmp_path / "beta" / "out" / RECORD).float_operators
     assert (left.operator, left.reason) == (
         "beta.twice.default",
         "the quantizer has no rule for it",

@@ -1,0 +1,105 @@
+"""What plan.json says of a plan."""
+
+from __future__ import annotations
+
+from cmcompiler.ir.graph import Port
+from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.plan.plan import Peak, Plan, PlanStep, Ref
+from cmcompiler.plan.record import (
+    PeakRecord,
+    PlaceRecord,
+    PlanRecord,
+    PortRecord,
+    QuantizationRecord,
+    StepRecord,
+    TensorRecord,
+)
+
+
+def record(plan: Plan, model: str, identity: str) -> PlanRecord:
+    """The record of a plan under the names that its emitted form has."""
+    return PlanRecord(
+        model=model,
+        identity=identity,
+        isa=plan.isa.label,
+        steps=tuple(_step(plan, step) for step in plan.steps),
+        inputs=tuple(_port(plan, port, True) for port in plan.inputs),
+        outputs=tuple(
+            _port(plan, port, exact)
+            for port, exact in zip(plan.outputs, plan.exact_outputs, strict=True)
+        ),
+        states=tuple(_tensor(buffer.tensor, buffer.span.ref) for buffer in plan.states),
+        constant_bytes=len(plan.constants),
+        arena_bytes=plan.arena_bytes,
+        state_bytes=plan.state_bytes,
+        peak=_peak(plan.peak),
+        verified="exact" if plan.exact else "tolerance",
+        macs=plan.macs,
+    )
+
+
+def _step(plan: Plan, step: PlanStep) -> StepRecord:
+    return StepRecord(
+        title=step.title,
+        source=step.source,
+        kernel=step.kernel,
+        rows=step.rows,
+        microkernel=step.microkernel,
+        isa=None if step.provider is None else step.provider.label,
+        fallback=plan.fallback(step),
+        macs=step.macs,
+        exact=step.exact,
+        writes=tuple(_tensor(tensor, plan.places[tensor]) for tensor in step.writes),
+    )
+
+
+def _port(plan: Plan, port: Port, exact: bool) -> PortRecord:
+    return port_record(port, _place(port.tensor, plan.places[port.tensor]), exact)
+
+
+def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
+    """What is recorded of a port that lies at a place."""
+    return PortRecord(
+        name=port.name,
+        shape=port.shape,
+        dim_order=port.dim_order,
+        layout=port.layout,
+        dtype=port.tensor.dtype.name,
+        quantization=_quantization(port.quantization),
+        note=port.note,
+        place=place,
+        exact=exact,
+    )
+
+
+def _tensor(tensor: Tensor, ref: Ref) -> TensorRecord:
+    return TensorRecord(
+        name=tensor.name, shape=tensor.shape, dtype=tensor.dtype.name, place=_place(tensor, ref)
+    )
+
+
+def _place(tensor: Tensor, ref: Ref) -> PlaceRecord:
+    return PlaceRecord(base=ref.base.value, offset=ref.offset, bytes=tensor.nbytes)
+
+
+def _peak(peak: Peak | None) -> PeakRecord | None:
+    if peak is None:
+        return None
+    return PeakRecord(
+        step=peak.step,
+        bytes=peak.size,
+        scratch=peak.scratch,
+        tensors=tuple((tensor.name, tensor.nbytes) for tensor in peak.tensors),
+    )
+
+
+def _quantization(quantization: Quantization | None) -> QuantizationRecord | None:
+    if quantization is None:
+        return None
+    return QuantizationRecord(
+        scale=quantization.scale,
+        zero_point=quantization.zero_point,
+        minimum=quantization.minimum,
+        maximum=quantization.maximum,
+    )
