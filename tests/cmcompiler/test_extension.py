@@ -13,7 +13,7 @@ from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.extension import Extension, load_ops
 
 OP = """\
-from cmcompiler.ops.base import program_op
+from cmcompiler.decode.registry import program_op
 
 @program_op("{name}(Tensor x, *, Tensor(a!) out)")
 def read(call):

@@ -30,7 +30,7 @@ def test_the_orchestrators_side_imports_no_torch():
     program = (
         "import sys; from cmcompiler import zoo; from cmcompiler.frontend import export, job;"
         "zoo.models();"
-        "job.dependencies(job.Job(model='mv2', output='x')); job.versions();"
+        "job.dependencies(job.ExportJob(model='mv2', output='x')); job.versions();"
         "sys.exit('torch' in sys.modules or 'executorch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
