@@ -21,6 +21,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 collect_ignore = ["data"]
 """Tests among the data are run by tests."""
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run tests marked `long` too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out long tests, and says how many, unless they are asked for."""
+    if config.getoption("long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in set(long)]
+
+
 RUNTIMES = {
     "native": ("native", "scalar"),
     "scalar": ("corstone300", "scalar"),

@@ -196,7 +196,7 @@ def _power_of_two(exponent: npt.NDArray[np.int32]) -> Floats:
 def _split(x: Floats) -> tuple[Floats, Floats]:
     """e and f with x = 2^e · (1 + f), 1 + f from √½ to √2, for finite x > 0."""
     is_subnormal = x < np.float32(2.0**-126)
-    scaled = np.where(is_subnormal, x * np.float32(2.0**25), x)
+    scaled = x * np.where(is_subnormal, np.float32(2.0**25), np.float32(1))
     bits = np.array(scaled, order="C").view(np.int32)
     exponent = (bits - SQRT_HALF_BITS) >> 23
     mantissa = (bits - (exponent << 23)).view(np.float32)
