@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out long tests, and says how many, unless they are asked for."""
-    if config.getoption("long"):
+    """Deselects long tests, unless they are asked for or only listed."""
+    if config.getoption("long") or config.option.collectonly:
         return
     long = [item for item in items if item.get_closest_marker("long")]
     config.hook.pytest_deselected(items=long)

@@ -10,10 +10,8 @@ from filelock import FileLock
 from cmbuild.catalog import find_board
 from cmbuild.conformance.harness import KernelHarness
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.process import Processes
-from cmbuild.toolchain.cmake import Builder
-from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
+from harness.libraries import builder, library
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-images"
 
@@ -24,15 +22,12 @@ def kernel_harness(board_name: str, isa: str, copy: Path) -> KernelHarness:
     Args:
         copy: where to put the image, so that the next build does not change it.
     """
-    board, processes = find_board(board_name), Processes()
+    board = find_board(board_name)
+    made_by = builder(board.toolchain, Target.parse(board.cpu, isa))
     folder = FOLDER / f"{board_name}-{isa}"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
-        toolchain = find_toolchain(board.toolchain, processes, folder / "toolchain.log")
-        target = Target.parse(board.cpu, isa)
-        builder = Builder(processes, toolchain, target)
-        library = builder.library(folder / "library")
-        image = builder.kernel_harness(board, library, folder / "kernel_harness")
+        image = made_by.kernel_harness(board, library(made_by), folder)
         file = Path(shutil.copy(image, copy / f"{folder.name}-{image.name}"))
     launcher = next(x for x in launchers_of(board) if x.name in ("qemu", "native"))
-    return KernelHarness(processes, launcher, file)
+    return KernelHarness(made_by.processes, launcher, file)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from harness.branches import branched
 from harness.examples import Example
 from harness.exports import exported
+from harness.libraries import builder, library
 from harness.runtime import Runtime
 
 from cmbuild import paths
+from cmbuild.boards.board import Board
 from cmbuild.catalog import find_board
 from cmbuild.conformance.harness import KernelHarness
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
-from cmbuild.toolchain import tools
-from cmbuild.toolchain.cmake import LIBRARY, Builder
-from cmbuild.toolchain.toolchains import CROSS, Toolchain, cpu_flags, find_toolchain
+from cmbuild.toolchain.toolchains import CROSS, cpu_flags
 from cmcompiler.frontend.job import PROGRAM, SAMPLES
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
@@ -42,47 +42,29 @@ BOARDS = (
     *("corstone300", "corstone320"),
 )
 """One for each core that there is a simulator for."""
-
-Library = Callable[[str, Target], Path]
-
-
-@pytest.fixture(scope="module")
-def toolchain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Toolchain]:
-    log = tmp_path_factory.mktemp("toolchains") / "log"
-    found = {name: find_toolchain(name, Processes(), log) for name in CROSS}
-    return found.__getitem__
+TYPICAL = ("cortex-m0plus", "cortex-m4", "cortex-m55")
+"""A core with each instruction set."""
 
 
-@pytest.fixture(scope="module")
-def library(
-    toolchain: Callable[[str], Toolchain], tmp_path_factory: pytest.TempPathFactory
-) -> Library:
-    """Folder of a library, which is built when it is first asked for: warnings are errors."""
-    made: dict[tuple[str, Target], Path] = {}
-
-    def get(name: str, target: Target) -> Path:
-        if (name, target) not in made:
-            folder = tmp_path_factory.mktemp(f"{name}-{target}")
-            chosen, run = toolchain(name), Processes().run
-            strict = "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"
-            configure = [tools.find("cmake"), "-G", "Ninja", "-S", RUNTIME, "-B", folder, strict]
-            for argv in ([*configure, *chosen.cmake(target)], [tools.find("ninja"), "-C", folder]):
-                run(argv, log=folder / "log", timeout=300, env=chosen.environment)
-            made[name, target] = folder
-        return made[name, target]
-
-    return get
+def every(name: str, target: Target, *values: object) -> ParameterSet:
+    """Values for a test; only typical cores have all toolchains and sets without --long."""
+    is_short = target.cpu in TYPICAL or (name == DEFAULT and target in BEST)
+    return pytest.param(*values, marks=[] if is_short else [pytest.mark.long])
 
 
-@pytest.mark.parametrize(("name", "target"), COMPILED, ids=str)
-def test_the_library_compiles_without_a_warning(name: str, target: Target, library: Library):
-    folder = library(name, target)
-    assert (folder / LIBRARY).stat().st_size > 0
+def target_of(board: Board) -> Target:
+    return Target(board.cpu, board.isas[0])
+
+
+@pytest.mark.parametrize(("name", "target"), [every(*each, *each) for each in COMPILED], ids=str)
+def test_the_library_compiles_without_a_warning(name: str, target: Target):
+    made = library(builder(name, target))
+    assert made.stat().st_size > 0
     best: dict[str, str] = {}
     for level in (level for level in Isa if level <= target.isa):
         for path in RUNTIME.glob(f"isa/{level.label}/*.c"):
             best[path.stem] = level.label
-    commands = (folder / "build.ninja").read_text()
+    commands = made.with_name("build.ninja").read_text()
     linked = re.findall(r"isa/(\w+)/(\w+)\.c\.obj: ", commands)
     assert sorted(linked) == sorted((level, name) for name, level in best.items())
 
@@ -92,12 +74,10 @@ QUESTIONS = ("__ARM_ARCH", "__ARM_FEATURE_DSP", "__ARM_FEATURE_MVE", "__ARM_PCS_
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
-def test_all_toolchains_mean_the_same_core(
-    target: Target, toolchain: Callable[[str], Toolchain], tmp_path: Path
-):
+def test_all_toolchains_mean_the_same_core(target: Target, tmp_path: Path):
     answers = []
     for name in CROSS:
-        chosen = toolchain(name)
+        chosen = builder(name, target).toolchain
         words = [*chosen.words, *cpu_flags(name, target), "-dM", "-E", "-x", "c", "/dev/null"]
         said = Processes().run(words, log=tmp_path / "log", timeout=60).output
         macros = dict(re.findall(r"#define (\w+) (\S+)", said))
@@ -108,26 +88,22 @@ def test_all_toolchains_mean_the_same_core(
     assert ("__ARM_FEATURE_MVE" in macros) == (target.isa is Isa.MVE)
 
 
-def runtime(name: str, board_name: str, chosen: Toolchain, library: Library, folder: Path):
-    board, processes = find_board(board_name), Processes()
-    target = Target(board.cpu, board.isas[0])
-    builder = Builder(processes, chosen, target)
-    image = builder.kernel_harness(board, library(name, target) / LIBRARY, folder)
+def runtime(name: str, board_name: str, folder: Path) -> Runtime:
+    board = find_board(board_name)
+    target = target_of(board)
+    made_by = builder(name, target)
+    image = made_by.kernel_harness(board, library(made_by), folder)
     launcher = next(each for each in launchers_of(board) if each.name == "qemu")
-    return Runtime(KernelHarness(processes, launcher, image), target.isa, folder)
+    return Runtime(KernelHarness(made_by.processes, launcher, image), target.isa, folder)
 
 
-@pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("name", CROSS)
-def test_every_core_computes_the_reference(
-    name: str,
-    board: str,
-    toolchain: Callable[[str], Toolchain],
-    library: Library,
-    tmp_path: Path,
-):
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [every(name, target_of(find_board(board)), name, board) for name in CROSS for board in BOARDS],
+)
+def test_every_core_computes_the_reference(name: str, board: str, tmp_path: Path):
     """Op by op: so all toolchains give the same bits, and those of this computer."""
-    place = runtime(name, board, toolchain(name), library, tmp_path)
+    place = runtime(name, board, tmp_path)
     models = ["ds_cnn", "mlp"] + (["mv2", "resnet8"] if board == "corstone300" else [])
     if name == DEFAULT:
         models = models[:1]  # the tests of the zoo have all of them

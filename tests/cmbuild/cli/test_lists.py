@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from harness.commands import NETWORK, Commands, Result
 
-from cmbuild.cli import cli
 from cmbuild.cli.group import Verbs
+from cmbuild.cli.root import cli
 from cmcompiler import zoo
 
 VERBS = Verbs().list_commands(cli.make_context("cmbuild", ["models"]))
