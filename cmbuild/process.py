@@ -37,6 +37,8 @@ _DIAGNOSTIC = re.compile(
     r":\d+: (fatal |syntax )?error|undefined reference to "
     r"|\bld(\.\w+)?: ?(?!.*(warning: |in function ))"
 )
+# Of git, which CMake runs, and of CMake, whose explanation follows in lines that are indented.
+_CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.MULTILINE)
 _LOG_LIMIT = 64 * 1024 * 1024
 
 
@@ -86,12 +88,14 @@ class Completed:
 
     def failure(self, name: str) -> CmbuildError:
         """The error that says so, quoting the line that tells most: the first error of a compiler
-        or linker, else the last line that mentions one, else the last. NoSpace if that is why.
+        or linker, else of git or CMake, else the last line that mentions one, else the last.
+        NoSpace if that is why.
         """
         if os.strerror(errno.ENOSPC) in self.output:
             return NoSpace(path=self.log.parent)
         lines = [line for line in self.output.splitlines() if line.strip()]
         diagnostics = [line for line in lines if _DIAGNOSTIC.search(line)]
+        diagnostics += [match[0] for match in _CONFIGURATION.finditer(self.output)]
         errors = [line for line in lines if "error" in line.lower()]
         detail = diagnostics[0] if diagnostics else (errors or lines or ["it printed nothing"])[-1]
         return ProcessFailed(name=name, outcome=self.outcome, detail=detail, log=self.log)

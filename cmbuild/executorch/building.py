@@ -1,22 +1,30 @@
-"""ExecuTorch's bare-metal libraries from a checkout: what a program needs, in our folders."""
+"""ExecuTorch's bare-metal libraries from a checkout: what a program needs, outside the checkout."""
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.errors import Failed, Missing
+from cmbuild.cache.locks import locked
+from cmbuild.errors import Failed, Interrupted, Missing, ProcessFailed
 from cmbuild.executorch.checkout import Checkout
-from cmbuild.executorch.families import CORE, PRIMITIVES, Family
+from cmbuild.executorch.families import (
+    CORE,
+    PORTABLE,
+    PRIMITIVES,
+    Family,
+    functions,
+    needed_sources,
+)
 from cmbuild.executorch.runtime import Runtime
+from cmbuild.executorch.tree import Tree
 from cmbuild.toolchain import tools
-from cmbuild.toolchain.cmake import Builder, find_program
-from cmbuild.toolchain.tools import ARM_GXX, CMAKE, NINJA
-
-_SECONDS = 3600.0  # all of upstream's kernels take three minutes on two slow cores
+from cmbuild.toolchain.tools import ARM_GXX
 
 # Upstream's preset for bare metal configures the SDK of an NPU, which it fetches, and logs at run
 # time; its defaults build runners, tools for developers and libraries of threads.
@@ -43,15 +51,16 @@ _OPTIONS = {
     "EXECUTORCH_USE_DL": "OFF",
     # Named, this submodule is not configured: only its thread pools need it.
     "FXDIV_SOURCE_DIR": "unused",
+    "TARGET_CXX_FLAGS": (
+        "-fno-exceptions -fno-rtti -fno-unwind-tables -fno-asynchronous-unwind-tables "
+        "-fno-threadsafe-statics -ffunction-sections -fdata-sections"
+    ),
+    "TARGET_PROBE": "ON",
 }
 
-_CXX_FLAGS = (
-    "-fno-exceptions -fno-rtti -fno-unwind-tables -fno-asynchronous-unwind-tables "
-    "-fno-threadsafe-statics -ffunction-sections -fdata-sections"
-)
-
-# The registry is an array of 12 bytes a kernel, 2000 of them unless told otherwise.
-_REGISTRY_STEP = 32
+# The registry is an array of 12 bytes a kernel, 2000 of them by default. Its size is compiled into
+# the core, so nearly all programs share one.
+_REGISTRY_STEP = 128
 _MOST_PRIMITIVES = 64
 
 
@@ -64,35 +73,57 @@ class NoCompiler(Missing):
     template = "{tool}: {problem}"
 
 
+class OtherCmsisNn(Failed):
+    template = "{cmsis_nn} is not the CMSIS-NN that {root} needs: {detail}"
+    hint = (
+        "git -C {cmsis_nn} fetch origin {pin} && git -C {cmsis_nn} checkout {pin}; "
+        "the whole output is in {log}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What is built of a checkout.
 
     Attributes:
         families: of operators whose kernels are wanted.
-        primitives: the runtime's own operators are, too.
+        portable: the operators among them that have portable kernels.
+        primitives: whether the runtime's own operators are wanted, too.
         registry: how many kernels can be registered.
     """
 
     families: tuple[Family, ...]
+    portable: tuple[str, ...]
     primitives: bool
     registry: int
 
     @classmethod
-    def of(cls, families: Iterable[Family], operators: int, primitives: bool) -> Parts:
+    def of(cls, operators: Mapping[Family, tuple[str, ...]], primitives: bool) -> Parts:
         """
         Args:
-            operators: how many are registered, without the primitive ones.
+            operators: of a program, without the primitive ones.
         """
-        needed = operators + (_MOST_PRIMITIVES if primitives else 0)
+        portable = {
+            name
+            for family, names in operators.items()
+            if PORTABLE in family.libraries
+            for name in names
+        }
+        needed = sum(map(len, operators.values())) + (_MOST_PRIMITIVES if primitives else 0)
         steps = max(1, -(-needed // _REGISTRY_STEP))
-        return cls(tuple(families), primitives, steps * _REGISTRY_STEP)
+        registry = steps * _REGISTRY_STEP
+        return cls(tuple(operators), tuple(sorted(portable)), primitives, registry)
 
     @property
     def targets(self) -> tuple[str, ...]:
         """CMake targets, each a library."""
         kernels = (target for family in self.families for target in family.libraries)
         return tuple(dict.fromkeys((CORE, *([PRIMITIVES] if self.primitives else []), *kernels)))
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """CMake's variables, without those that are paths on this machine."""
+        return _OPTIONS | {"MAX_KERNEL_NUM": str(self.registry)}
 
 
 def check_compiler() -> None:
@@ -108,50 +139,85 @@ def check_compiler() -> None:
         raise NoCompiler(tool=ARM_GXX.name, problem=problem, hint=tools.install_command(ARM_GXX))
 
 
-def options(checkout: Checkout, parts: Parts) -> dict[str, str]:
-    """CMake's variables for a build of a checkout, without the toolchain and folders of ours."""
-    own = {} if checkout.cmsis_nn is None else {"CMSIS_NN_LOCAL_PATH": str(checkout.cmsis_nn)}
-    return _OPTIONS | own | {"MAX_KERNEL_NUM": str(parts.registry)}
+def schema_compiler(checkout: Checkout) -> Path | None:
+    """The `flatc` of the installed ExecuTorch, if its version is that of the checkout's headers;
+    upstream builds one with the compiler of this computer otherwise.
+    """
+    package = importlib.util.find_spec("executorch")
+    for folder in (package and package.submodule_search_locations) or ():
+        program = Path(folder, "data", "bin", "flatc")
+        if program.is_file() and tools.version(program) == checkout.flatbuffers:
+            return program
+    return None
 
 
-def build(checkout: Checkout, parts: Parts, builder: Builder, folder: Path) -> None:
-    """Configures and builds a checkout; its libraries come to be in a folder, the rest goes.
+def variables(checkout: Checkout, parts: Parts) -> Mapping[str, str]:
+    """CMake's variables for a build of a checkout, without those of the toolchain."""
+    found = {**parts.options, "PYTHON_EXECUTABLE": sys.executable}
+    if checkout.cmsis_nn is not None:
+        found["CMSIS_NN_LOCAL_PATH"] = str(checkout.cmsis_nn)
+    if (flatc := schema_compiler(checkout)) is not None:
+        found["FLATC_EXECUTABLE"] = str(flatc)
+    return found
+
+
+def build(checkout: Checkout, parts: Parts, tree: Tree, folder: Path) -> None:
+    """Builds the libraries that `built` finds.
 
     Args:
-        builder: for our own library, with the same core and toolchain.
+        tree: of this checkout with these variables, for a core and a toolchain.
+        folder: gets the libraries and the logs.
 
     Raises:
         MissingTool, ProcessFailed, TimedOut.
         NoLibrary: it has built something else.
+        OtherCmsisNn: the user's CMSIS-NN and the checkout's kernels do not go together.
     """
-    cmake, ninja = find_program(CMAKE), find_program(NINJA)
-    place = folder / "build"
-    variables = options(checkout, parts) | {
-        "CMAKE_MAKE_PROGRAM": str(ninja),
-        # CMake refuses to export libraries whose headers are within its own build folder.
-        "FETCHCONTENT_BASE_DIR": str(folder.absolute() / "fetched"),
-        "PYTHON_EXECUTABLE": sys.executable,
-        "TARGET_CXX_FLAGS": _CXX_FLAGS,
-        "TARGET_PROBE": "ON",
-    }
-    configure: list[str | Path] = [
-        *(cmake, "-G", "Ninja", "-S", checkout.root, "-B", place),
-        *builder.toolchain.cmake(builder.target),
-        *(f"-D{name}={value}" for name, value in variables.items()),
-    ]
-    # Its code generators are run from within the checkout, where they must leave nothing.
-    clean = {"PYTHONDONTWRITEBYTECODE": "1"}
     log = folder / "build.log"
-    builder.processes.run(configure, log=folder / "configure.log", timeout=_SECONDS, env=clean)
-    command: Sequence[str | Path] = [ninja, "-C", place, *parts.targets]
-    builder.processes.run(command, log=log, timeout=_SECONDS, env=clean)
-    for name in parts.targets:
-        found = next(iter(sorted(place.rglob(f"lib{name}.a"))), None)
-        if found is None:
-            raise NoLibrary(root=checkout.root, target=name, log=log)
-        shutil.move(found, folder / found.name)
-    for leftover in (place, folder / "fetched"):
-        shutil.rmtree(leftover, ignore_errors=True)
+
+    def waiting() -> None:
+        if tree.builder.processes.is_ended:
+            raise Interrupted
+
+    with locked(tree.lock, waiting):
+        tree.refresh(checkout.sources)
+        tree.configure(checkout.root, variables(checkout, parts), folder / "configure.log")
+        objects = _portable_objects(checkout, parts, tree)
+        whole = [name for name in parts.targets if name != PORTABLE or not objects]
+        try:
+            tree.make([*whole, *objects], log)
+        except ProcessFailed as error:
+            raise _other_cmsis_nn(checkout, error, log) or error from error
+        for name in whole:
+            found = tree.library(name)
+            if found is None:
+                raise NoLibrary(root=checkout.root, target=name, log=log)
+            shutil.copy(found, folder / found.name)
+        if objects:
+            tree.archive(objects, folder / f"lib{PORTABLE}.a", folder / "archive.log")
+
+
+def _portable_objects(checkout: Checkout, parts: Parts, tree: Tree) -> list[str]:
+    """Those of the portable kernels that the operators need; none if that cannot be told."""
+    if not parts.portable:
+        return []
+    sources = tree.sources(PORTABLE)
+    known = functions(checkout.root)
+    return [sources[file] for file in needed_sources(sources, known, parts.portable)]
+
+
+def _other_cmsis_nn(checkout: Checkout, error: ProcessFailed, log: Path) -> OtherCmsisNn | None:
+    """A failure that has to do with the user's own CMSIS-NN, None if it does not look so."""
+    mentioned = re.search(r"\barm_\w+|cmsis", error.message, re.IGNORECASE)
+    if checkout.cmsis_nn is None or checkout.cmsis_nn_pin is None or mentioned is None:
+        return None
+    return OtherCmsisNn(
+        cmsis_nn=checkout.cmsis_nn,
+        root=checkout.root,
+        detail=error.message,
+        pin=checkout.cmsis_nn_pin,
+        log=log,
+    )
 
 
 def built(checkout: Checkout, parts: Parts, folder: Path) -> Runtime:

@@ -27,6 +27,22 @@ _FILES = (
     "schema/program.fbs",
 )
 
+# What of a checkout is compiled, or says how.
+_SOURCES = (
+    "CMakeLists.txt",
+    "backends/cortex_m",
+    "codegen",
+    "extension/data_loader",
+    "kernels",
+    "runtime",
+    "schema",
+    "shim_et/xplat/executorch/build",
+    "third-party/CMakeLists.txt",
+    "tools/cmake",
+    "version.txt",
+)
+_CMSIS_NN_SOURCES = ("CMakeLists.txt", "Include", "Source")
+
 # Submodules that a build for Cortex-M may configure; needed are those that its own CMake names.
 _SUBMODULES = ("flatbuffers", "flatcc", "json", "gflags")
 
@@ -41,6 +57,11 @@ class NoCheckout(Missing):
 
 class NotACheckout(UsageError):
     template = "{root} is no checkout of ExecuTorch: {reason}"
+
+
+class NotCmsisNn(UsageError):
+    template = "{cmsis_nn} is not CMSIS-NN: Include/arm_nnfunctions.h not found"
+    hint = "git clone https://github.com/ARM-software/CMSIS-NN, then {variable}=DIR"
 
 
 class OtherVersion(UsageError):
@@ -67,6 +88,34 @@ class Checkout:
     root: Path
     version: str
     cmsis_nn: Path | None
+
+    @property
+    def sources(self) -> list[Path]:
+        """Files and folders that are compiled, or say how; of CMSIS-NN, too."""
+        own = [] if self.cmsis_nn is None else [self.cmsis_nn / name for name in _CMSIS_NN_SOURCES]
+        return [self.root / name for name in _SOURCES] + own
+
+    @property
+    def flatbuffers(self) -> str | None:
+        """The version of FlatBuffers that its headers are of: `24.3.25`."""
+        file = self.root / "third-party/flatbuffers/include/flatbuffers/base.h"
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        parts = [
+            re.search(rf"^#define FLATBUFFERS_VERSION_{name}\s+(\d+)", text, re.MULTILINE)
+            for name in ("MAJOR", "MINOR", "REVISION")
+        ]
+        return ".".join(part[1] for part in parts if part is not None) or None
+
+    @property
+    def cmsis_nn_pin(self) -> str | None:
+        """The commit or tag of CMSIS-NN that the checkout's own build fetches."""
+        file = self.root / "backends/cortex_m/CMakeLists.txt"
+        text = file.read_text(encoding="utf-8", errors="replace")
+        tag = re.search(r"\bGIT_TAG\s+\"?([^\s\")]+)", text)
+        variable = tag and re.fullmatch(r"\$\{(\w+)\}", tag[1])
+        if variable:
+            tag = re.search(rf"\bset\(\s*{variable[1]}\s+\"?([^\s\")]+)", text)
+        return tag[1] if tag else None
 
     @property
     def include(self) -> Path:
@@ -103,7 +152,7 @@ def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
         version: of the ExecuTorch that programs are made with; None if it is not known.
 
     Raises:
-        NotACheckout, OtherVersion, MissingPieces.
+        NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
     """
     if not (root / "version.txt").is_file():
         reason = "it has no version.txt" if root.is_dir() else "there is no such folder"
@@ -124,11 +173,7 @@ def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
         hint = f"git -C {root} submodule update --init --depth 1 {' '.join(missing)}"
         raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)
     if cmsis_nn is not None and not (cmsis_nn / "Include" / "arm_nnfunctions.h").is_file():
-        raise NotACheckout(
-            root=root,
-            reason=f"CMSIS-NN is not in {cmsis_nn}",
-            hint=f"git clone https://github.com/ARM-software/CMSIS-NN, and {CMSIS_NN_VARIABLE}=DIR",
-        )
+        raise NotCmsisNn(cmsis_nn=cmsis_nn, variable=CMSIS_NN_VARIABLE)
     return Checkout(root, found, cmsis_nn)
 
 

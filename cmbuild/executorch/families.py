@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,9 @@ class Family:
     libraries: tuple[str, ...]
 
 
+PORTABLE = "portable_kernels"
+"""The library of so many kernels that only the needed ones are built."""
+
 FAMILIES = (
     Family(
         "cortex_m",
@@ -51,13 +54,13 @@ FAMILIES = (
         "custom",
         "kernels/portable/custom_ops.yaml",
         "--custom-ops-yaml-path",
-        ("portable_kernels", "kernels_util_all_deps"),
+        (PORTABLE, "kernels_util_all_deps"),
     ),
     Family(
         "portable",
         "kernels/portable/functions.yaml",
         "--functions-yaml-path",
-        ("portable_kernels", "kernels_util_all_deps"),
+        (PORTABLE, "kernels_util_all_deps"),
     ),
 )
 
@@ -88,10 +91,56 @@ def assign(root: Path, operators: Iterable[str]) -> Mapping[Family, tuple[str, .
     return found
 
 
+def functions(root: Path) -> Mapping[str, frozenset[str]]:
+    """The C++ functions of each operator with portable kernels, without their namespaces."""
+    found = {}
+    for family in FAMILIES:
+        if PORTABLE in family.libraries:
+            for name, entry in _entries(root / family.declarations):
+                found[name] = frozenset(re.findall(r"kernel_name:\s*[\w:]*\b(\w+)", entry))
+    return found
+
+
+def needed_sources(
+    sources: Iterable[Path], known: Mapping[str, frozenset[str]], operators: Iterable[str]
+) -> list[Path]:
+    """The sources of portable kernels that operators need: those that mention their functions, or
+    functions that these mention; and all that are not named after an operator.
+
+    Args:
+        known: as `functions` gives them.
+
+    Returns: none if a function is mentioned nowhere: then only a build of everything is sure.
+    """
+    sources = list(sources)
+    everything = frozenset().union(*known.values())
+    mentions = {
+        file: everything.intersection(re.findall(r"\w+", _text(file)))
+        for file in sources
+        if file.name.startswith("op_")
+    }
+    wanted = frozenset().union(*(known[name] for name in operators))
+    if wanted - frozenset().union(*mentions.values()):
+        return []
+    while more := {f for names in mentions.values() if names & wanted for f in names} - wanted:
+        wanted |= more
+    return [file for file in sources if file not in mentions or mentions[file] & wanted]
+
+
 def _declared(file: Path) -> frozenset[str]:
-    """Full names of the operators that a file declares; `aten` where it names no namespace."""
-    if not file.is_file():
-        return frozenset()
-    text = file.read_text(encoding="utf-8", errors="replace")
-    names = re.findall(r"^-\s+(?:func|op):\s*([\w:.]+)", text, re.MULTILINE)
-    return frozenset(name if "::" in name else f"aten::{name}" for name in names)
+    return frozenset(name for name, _ in _entries(file))
+
+
+def _entries(file: Path) -> Iterator[tuple[str, str]]:
+    """What a file declares: full names of operators, `aten` where it names no namespace, each with
+    the lines about it.
+    """
+    text = _text(file) if file.is_file() else ""
+    for entry in re.split(r"^-\s+(?=(?:func|op):)", text, flags=re.MULTILINE)[1:]:
+        match = re.match(r"\w+:\s*([\w:.]+)", entry)
+        if match is not None:
+            yield match[1] if "::" in match[1] else f"aten::{match[1]}", entry
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")

@@ -9,12 +9,16 @@ from pathlib import Path
 from harness.upstream import INCLUDE, ROOT
 
 FAKE = Path(__file__).parents[1] / "fakes" / "executorch"
+FLATBUFFERS = "24.3.25"
+"""The version of the wheel's flatc."""
+
 _FROM_WHEEL = (
     "backends/cortex_m/ops/operators.yaml",
     "kernels/portable/custom_ops.yaml",
     "kernels/portable/functions.yaml",
     "kernels/quantized/quantized.yaml",
     "schema/program.fbs",
+    "schema/scalar_type.fbs",
 )
 
 
@@ -32,6 +36,11 @@ def make_checkout(parent: Path, version: str = "1.5.1") -> Path:
     for name in ("flatbuffers", "flatcc", "gflags", "json"):
         (third_party / name).mkdir(parents=True)
         (third_party / name / "CMakeLists.txt").touch()
+    headers = third_party / "flatbuffers" / "include" / "flatbuffers"
+    headers.mkdir(parents=True)
+    numbers = zip(("MAJOR", "MINOR", "REVISION"), FLATBUFFERS.split("."), strict=True)
+    lines = [f"#define FLATBUFFERS_VERSION_{name} {number}" for name, number in numbers]
+    (headers / "base.h").write_text("\n".join(lines) + "\n")
     built_in_place = ("json", "gflags", "flatcc")
     lines = ["# flatbuffers", *(f"add_subdirectory({name})" for name in built_in_place)]
     (third_party / "CMakeLists.txt").write_text("\n".join(lines) + "\n")

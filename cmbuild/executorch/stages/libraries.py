@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.cache.store import Entry
 from cmbuild.executorch import building, registration
 from cmbuild.executorch.building import Parts
@@ -16,25 +16,11 @@ from cmbuild.executorch.families import PRIMITIVE, Family, assign
 from cmbuild.executorch.runtime import Runtime
 from cmbuild.executorch.stages.checkout import CheckoutStage
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
+from cmbuild.executorch.tree import Tree
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.text import plural
-
-# What of a checkout is compiled, or says how.
-_SOURCES = (
-    "CMakeLists.txt",
-    "backends/cortex_m",
-    "codegen",
-    "extension/data_loader",
-    "kernels",
-    "runtime",
-    "schema",
-    "shim_et/xplat/executorch/build",
-    "third-party/CMakeLists.txt",
-    "tools/cmake",
-    "version.txt",
-)
 
 
 class OperatorStage(Stage):
@@ -74,9 +60,8 @@ class OperatorStage(Stage):
     @property
     def parts_needed(self) -> Parts:
         """What of the checkout the program needs."""
-        registered = sum(map(len, self.families.values()))
         primitives = any(name.startswith(f"{PRIMITIVE}::") for name in self.names)
-        return Parts.of(self.families, registered, primitives)
+        return Parts.of(self.families, primitives)
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -128,14 +113,10 @@ class ExecutorchLibraryStage(Stage):
     def parts(self) -> Mapping[str, Value]:
         checkout, needed = self.operators.checkout, self.operators.parts_needed
         return toolchain_parts(self._library.toolchain, self._library.target) | {
-            "sources": [checkout.root / name for name in _SOURCES],
-            "cmsis-nn": checkout.cmsis_nn,
-            "options": {
-                name: value
-                for name, value in building.options(checkout, needed).items()
-                if name != "CMSIS_NN_LOCAL_PATH"
-            },
+            "sources": checkout.sources,
+            "options": needed.options,
             "targets": needed.targets,
+            "portable": needed.portable,
         }
 
     @property
@@ -156,12 +137,19 @@ class ExecutorchLibraryStage(Stage):
             building.check_compiler()
 
     def make(self, folder: Path) -> None:
-        building.build(
-            self.operators.checkout,
-            self.operators.parts_needed,
-            self._library.builder,
-            folder,
+        checkout, needed = self.operators.checkout, self.operators.parts_needed
+        building.build(checkout, needed, self._tree, folder)
+
+    @property
+    def _tree(self) -> Tree:
+        checkout, library = self.operators.checkout, self._library
+        key = fingerprint(
+            **toolchain_parts(library.toolchain, library.target),
+            root=str(checkout.root),
+            cmsis_nn=checkout.cmsis_nn_pin,
+            variables=building.variables(checkout, self.operators.parts_needed),
         )
+        return Tree(self._folder / "trees" / f"{library.name}-{key[:16]}", library.builder)
 
     def summary(self) -> str:
         families = ", ".join(family.name for family in self.operators.families)

@@ -10,9 +10,8 @@ import pytest
 from harness.checkout import make_checkout
 from harness.upstream import C10, INCLUDE
 
-from cmbuild.executorch.building import Parts
 from cmbuild.executorch.checkout import Checkout
-from cmbuild.executorch.families import FAMILIES, NoKernel, assign
+from cmbuild.executorch.families import NoKernel, assign
 from cmbuild.executorch.registration import generate, generated
 from cmbuild.process import Processes
 
@@ -54,16 +53,3 @@ def test_just_the_operators_of_a_program_are_registered(checkout: Checkout, tmp_
 def test_operators_that_are_declared_nowhere_are_all_named(checkout: Checkout) -> None:
     with pytest.raises(NoKernel, match=r"has no kernel for a::b\.out, aten::nothing\.out$"):
         assign(checkout.root, ["a::b.out", "aten::add.out", "aten::nothing.out"])
-
-
-def test_only_what_is_needed_is_built() -> None:
-    cortex_m = next(family for family in FAMILIES if family.name == "cortex_m")
-    few = Parts.of([cortex_m], 8, primitives=False)
-    assert few.registry == 32
-    assert few.targets == (
-        *("executorch_core", "cortex_m_kernels", "cmsis-nn", "kernels_util_all_deps"),
-    )
-    many = Parts.of(FAMILIES, 33, primitives=True)
-    assert many.registry >= 33 + 25  # operators that the runtime registers of its own accord
-    assert many.targets[:2] == ("executorch_core", "executorch")
-    assert {"portable_kernels", "quantized_kernels"} <= set(many.targets)

@@ -5,6 +5,11 @@
 
 #include <executorch/runtime/kernel/kernel_includes.h>
 
+#ifdef HAS_CMSIS_NN
+#include <arm_nnfunctions.h>
+static_assert(sizeof(&arm_softmax_s8) > 0, "");
+#endif
+
 namespace cortex_m {
 namespace native {
 

@@ -1,0 +1,126 @@
+"""What is built of a checkout, and with which options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness.checkout import FLATBUFFERS, make_checkout
+from harness.upstream import ROOT
+
+from cmbuild.executorch.building import Parts, variables
+from cmbuild.executorch.checkout import Checkout
+from cmbuild.executorch.families import FAMILIES, Family, functions, needed_sources
+
+FAMILY = {family.name: family for family in FAMILIES}
+
+
+def operators(family: Family, count: int) -> dict[Family, tuple[str, ...]]:
+    return {family: tuple(f"{family.name}::op{number}" for number in range(count))}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(make_checkout(tmp_path), "1.5.1", None)
+
+
+def test_only_what_is_needed_is_built() -> None:
+    few = Parts.of(operators(FAMILY["cortex_m"], 8), primitives=False)
+    assert few.targets == (
+        *("executorch_core", "cortex_m_kernels", "cmsis-nn", "kernels_util_all_deps"),
+    )
+    assert few.portable == ()
+    everything = {family: (f"aten::{family.name}",) for family in FAMILIES}
+    many = Parts.of(everything, primitives=True)
+    assert many.targets[:2] == ("executorch_core", "executorch")
+    assert {"portable_kernels", "quantized_kernels"} <= set(many.targets)
+    assert many.portable == ("aten::custom", "aten::portable")
+
+
+def test_programs_share_the_size_of_the_registry() -> None:
+    """It is compiled into the core."""
+    few = Parts.of(operators(FAMILY["cortex_m"], 1), primitives=False)
+    many = Parts.of(operators(FAMILY["portable"], 60), primitives=True)
+    assert few.registry == many.registry >= 60 + 25  # those that the runtime registers itself
+    most = Parts.of(operators(FAMILY["portable"], 200), primitives=False)
+    assert most.registry >= 200
+
+
+def test_the_schema_compiler_is_the_installed_one_if_its_version_is_the_checkouts(
+    checkout: Checkout,
+) -> None:
+    parts = Parts.of({}, primitives=False)
+    assert checkout.flatbuffers == FLATBUFFERS
+    assert variables(checkout, parts)["FLATC_EXECUTABLE"] == str(ROOT / "data" / "bin" / "flatc")
+    header = checkout.root / "third-party/flatbuffers/include/flatbuffers/base.h"
+    header.write_text(header.read_text().replace("MINOR 3", "MINOR 4"))
+    assert checkout.flatbuffers == "24.4.25"
+    assert "FLATC_EXECUTABLE" not in variables(checkout, parts)
+    header.unlink()
+    assert "FLATC_EXECUTABLE" not in variables(checkout, parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "pin"),
+    [
+        (
+            'set(CMSIS_NN_VERSION\n    "v7.0.0"\n CACHE STRING "x")\nGIT_TAG ${CMSIS_NN_VERSION}',
+            "v7.0.0",
+        ),
+        ("FetchContent_Declare(cmsis_nn GIT_TAG dbf45db)", "dbf45db"),
+        ('FetchContent_Declare(cmsis_nn GIT_TAG "dbf45db")', "dbf45db"),
+        ("add_library(cmsis-nn)", None),
+    ],
+)
+def test_the_pin_of_cmsis_nn(checkout: Checkout, text: str, pin: str | None) -> None:
+    (checkout.root / "backends/cortex_m/CMakeLists.txt").write_text(text)
+    assert checkout.cmsis_nn_pin == pin
+
+
+KNOWN = {
+    "aten::add.out": frozenset({"add_out"}),
+    "aten::add.Scalar_out": frozenset({"add_scalar_out"}),
+    "aten::sub.out": frozenset({"sub_out"}),
+    "aten::acos.out": frozenset({"acos_out"}),
+    "aten::mean.out": frozenset({"mean_dim_out"}),
+    "aten::sum.out": frozenset({"sum_dim_out"}),
+    "aten::lost.out": frozenset({"lost_out"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "needed"),
+    [
+        (["aten::sub.out"], {"op_sub.cpp"}),
+        (["aten::add.Scalar_out"], {"op_add.cpp"}),
+        (["aten::acos.out"], {"op_acos.cpp"}),
+        (["aten::mean.out"], {"op_mean.cpp", "op_sum.cpp"}),
+        (["aten::sum.out"], {"op_mean.cpp", "op_sum.cpp"}),  # who calls it comes along
+    ],
+)
+def test_sources_are_chosen_by_the_functions_they_mention(
+    tmp_path: Path, names: list[str], needed: set[str]
+) -> None:
+    texts = {
+        "op_add.cpp": "Tensor& add_out(Tensor& out); Tensor& add_scalar_out(Tensor& out);",
+        "op_sub.cpp": "Tensor& sub_out(Tensor& out);",
+        "op_acos.cpp": "DEFINE_UNARY(acos_out, std::acos)",
+        "op_mean.cpp": "Tensor& mean_dim_out(Tensor& out) { return sum_dim_out(out); }",
+        "op_sum.cpp": "Tensor& sum_dim_out(Tensor& out);",
+        "unary_ufunc.cpp": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    sources = sorted(tmp_path.iterdir())
+    found = {file.name for file in needed_sources(sources, KNOWN, names)}
+    assert found == {*needed, "unary_ufunc.cpp"}
+    assert needed_sources(sources, KNOWN, [*names, "aten::lost.out"]) == []
+
+
+def test_functions_of_portable_operators() -> None:
+    known = functions(ROOT)
+    assert known["aten::add.out"] == {"add_out"}
+    assert known["aten::_log_softmax.out"] == {"log_softmax_out"}
+    assert known["dim_order_ops::_clone_dim_order.out"] == {"_clone_dim_order_out"}
+    assert known["aten::allclose.out"] == {"allclose_out"}
+    assert all(known.values())

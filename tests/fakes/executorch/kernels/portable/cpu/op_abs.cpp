@@ -1,0 +1,1 @@
+#error abs_out is built only if a program needs it
