@@ -1,7 +1,8 @@
-"""Instruction sets, and which of them has a microkernel of its own."""
+"""Instruction sets, and the microkernels written for them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -25,32 +26,20 @@ class Isa(IntEnum):
         return cls[name.upper()]
 
 
-# Microkernel → the instruction sets under runtime/isa/ that bring their own version of it. The
-# packing of weights follows it; a test holds this table to the files.
-MICROKERNELS: dict[str, frozenset[Isa]] = {
-    "add_affine_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "add_s8": frozenset({Isa.SCALAR}),
-    "avg_window_s8": frozenset({Isa.SCALAR, Isa.DSP, Isa.MVE}),
-    "copy_blocks_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "copy_strided": frozenset({Isa.SCALAR, Isa.MVE}),
-    "depthwise_3x3_s8": frozenset({Isa.SCALAR, Isa.DSP, Isa.MVE}),
-    "depthwise_5x5_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "depthwise_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "dequantize_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "gemm_s8": frozenset({Isa.SCALAR, Isa.DSP, Isa.MVE}),
-    "gemv_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "lookup_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "matmul_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "max_window_s8": frozenset({Isa.SCALAR, Isa.DSP, Isa.MVE}),
-    "maximum_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "minimum_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "mul_right_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "mul_s8": frozenset({Isa.SCALAR}),
-    "quantize_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-    "softmax_s8": frozenset({Isa.SCALAR, Isa.MVE}),
-}
+@dataclass(frozen=True, slots=True)
+class Microkernel:
+    """The inner loop of kernels: a C file of its name below runtime/isa/ for each version of it.
 
+    Attributes:
+        dsp, mve: the instruction set has its own version; runtime/isa/scalar has one of each.
+    """
 
-def provider(microkernel: str, isa: Isa) -> Isa:
-    """The instruction set whose version of a microkernel is linked for a core with `isa`."""
-    return max(level for level in MICROKERNELS[microkernel] if level <= isa)
+    name: str
+    dsp: bool = False
+    mve: bool = False
+
+    def provider(self, isa: Isa) -> Isa:
+        """The instruction set whose version is linked for a core with `isa`."""
+        if self.mve and isa is Isa.MVE:
+            return Isa.MVE
+        return Isa.DSP if self.dsp and isa is not Isa.SCALAR else Isa.SCALAR

@@ -1,18 +1,29 @@
-"""The table of microkernels says what the folders of the runtime hold."""
+"""Ops declare the microkernels that the folders of the runtime hold."""
 
+import sys
 from pathlib import Path
 
-from cmcompiler.isa import MICROKERNELS, Isa, provider
+from cmcompiler.decode.registry import operators
+from cmcompiler.isa import Isa, Microkernel
 
 FOLDER = Path(__file__).parents[2] / "runtime" / "isa"
 
 
-def test_the_table_is_the_folders() -> None:
+def declared() -> set[Microkernel]:
+    """Those of all modules of the compiler, once every op is imported."""
+    assert operators()
+    modules = [module for name, module in sys.modules.items() if name.startswith("cmcompiler.")]
+    everything = [value for module in modules for value in vars(module).values()]
+    return {value for value in everything if isinstance(value, Microkernel)}
+
+
+def test_declarations_are_the_folders() -> None:
+    assert len({each.name for each in declared()}) == len(declared()) > 0
     for isa in Isa:
         files = {file.stem for file in (FOLDER / isa.label).glob("*.c")}
-        assert files == {name for name, isas in MICROKERNELS.items() if isa in isas}
+        assert files == {each.name for each in declared() if each.provider(isa) is isa}
 
 
 def test_every_core_has_a_version_of_every_microkernel() -> None:
-    for name in MICROKERNELS:
-        assert [provider(name, isa) <= isa for isa in Isa] == [True] * len(Isa)
+    for microkernel in declared():
+        assert [microkernel.provider(isa) <= isa for isa in Isa] == [True] * len(Isa)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch, Word
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Sum(Op):
     table: bytes = b""
     calls: int = 1
     exact: bool = True  # type: ignore[misc]
-    microkernel: str | None = None
+    microkernel: Microkernel | None = None
     macs: int = 0
     extra: Word = 0
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -95,7 +95,7 @@ class KernelCall:
     kernel: str
     arguments: Sequence[tuple[str, Word]]
     rows: tuple[int, int] = (0, 0)
-    microkernel: str | None = None
+    microkernel: Microkernel | None = None
 
 
 class Op(ABC):

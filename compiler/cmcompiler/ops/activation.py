@@ -14,10 +14,12 @@ from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Packed
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY
 
 INT8 = np.dtype(np.int8)
+
+LOOKUP = Microkernel("lookup_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Activation(Op):
                     ("output", Address(outputs[0])),
                     ("count", outputs[0].numel),
                 ],
-                microkernel="lookup_s8",
+                microkernel=LOOKUP,
             )
         ]
 

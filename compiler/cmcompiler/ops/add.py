@@ -15,7 +15,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
 from cmcompiler.ops.support.elementwise import Pair, align_pair
 from cmcompiler.ops.support.parameters import (
@@ -28,6 +28,9 @@ from cmcompiler.ops.support.requantize import Range, wrap32
 
 LEFT_SHIFT = 20
 """Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""
+
+ADD = Microkernel("add_s8")
+ADD_AFFINE = Microkernel("add_affine_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Add(Pair):
         arguments = self.words(inputs, outputs)
         affine = _affine(self.lhs, self.rhs, self.output, self.range)
         if affine is None:
-            kernel = "add_s8"
+            microkernel = ADD
             arguments += [
                 ("lhs_zero_point", self.lhs.zero_point),
                 ("lhs_multiplier", self.lhs.multiplier),
@@ -71,7 +74,7 @@ class Add(Pair):
                 ("shift", self.output.shift),
             ]
         else:
-            kernel = "add_affine_s8"
+            microkernel = ADD_AFFINE
             arguments += [
                 ("lhs_factor", affine.lhs_factor),
                 ("rhs_factor", affine.rhs_factor),
@@ -79,7 +82,7 @@ class Add(Pair):
                 ("shift", affine.shift),
             ]
         arguments += [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
-        return [KernelCall(kernel, arguments, microkernel=kernel)]
+        return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
 
 
 def _sum(

@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
+from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.pooling import Pool2d, read_window
 from cmcompiler.ops.support.requantize import Int8Array
+
+AVG_WINDOW = Microkernel("avg_window_s8", dsp=True, mve=True)
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class AvgPool2d(Pool2d):
 
     label: ClassVar[str] = "avg_pool2d"
     kernel: ClassVar[str] = "avg_pool2d_s8"
-    microkernel: ClassVar[str] = "avg_window_s8"
+    microkernel: ClassVar[Microkernel] = AVG_WINDOW
 
     def reduce(self, taps: npt.NDArray[np.int32], inside: npt.NDArray[np.bool_]) -> Int8Array:
         sums = taps.sum(axis=(3, 4), dtype=np.int32)

@@ -14,11 +14,11 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Scratch
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.requantize import Requantize
 
-MATMUL = "matmul_s8"
+MATMUL = Microkernel("matmul_s8", mve=True)
 
 
 @dataclass(frozen=True)

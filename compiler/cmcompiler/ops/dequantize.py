@@ -12,9 +12,11 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Word
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.quantize import DTYPES
 from cmcompiler.ops.support.parameters import read_scale
+
+DEQUANTIZE = Microkernel("dequantize_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Dequantize(Op):
             ("scale", self.scale),
         ]
         if inputs[0].dtype == np.int8:
-            return [KernelCall("dequantize_s8", arguments, microkernel="dequantize_s8")]
+            return [KernelCall("dequantize_s8", arguments, microkernel=DEQUANTIZE)]
         return [KernelCall("dequantize", [*arguments, ("size", inputs[0].dtype.itemsize)])]
 
 

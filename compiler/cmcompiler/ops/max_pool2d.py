@@ -11,9 +11,12 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Word
+from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
 from cmcompiler.ops.support.requantize import Int8Array, Range
+
+MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class MaxPool2d(Pool2d):
 
     label: ClassVar[str] = "max_pool2d"
     kernel: ClassVar[str] = "max_pool2d_s8"
-    microkernel: ClassVar[str] = "max_window_s8"
+    microkernel: ClassVar[Microkernel] = MAX_WINDOW
 
     range: Range
 

@@ -12,9 +12,12 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.elementwise import Pair, align_pair
+
+MINIMUM = Microkernel("minimum_s8", mve=True)
+MAXIMUM = Microkernel("maximum_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Minimum(Pair):
     """The smaller of two int8 elements."""
 
     label: ClassVar[str] = "minimum"
+    microkernel: ClassVar[Microkernel] = MINIMUM
 
     def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         operands = (self.loops.read(i, x) for i, x in enumerate(inputs))
@@ -36,8 +40,8 @@ class Minimum(Pair):
     ) -> Sequence[KernelCall]:
         if self.loops.numel == 0:
             return ()
-        kernel = f"{self.label}_s8"
-        return [KernelCall(kernel, self.words(inputs, outputs), microkernel=kernel)]
+        words = self.words(inputs, outputs)
+        return [KernelCall(self.microkernel.name, words, microkernel=self.microkernel)]
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Maximum(Minimum):
     """The larger of two int8 elements."""
 
     label: ClassVar[str] = "maximum"
+    microkernel: ClassVar[Microkernel] = MAXIMUM
 
     @staticmethod
     def choose(lhs: np.ndarray[Any, Any], rhs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -12,12 +12,15 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
 
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""
+
+MUL = Microkernel("mul_s8")
+MUL_RIGHT = Microkernel("mul_right_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,10 @@ class Mul(Pair):
     ) -> Sequence[KernelCall]:
         if self.loops.numel == 0:
             return ()
-        kernel = "mul_right_s8" if self.output.shift in SHORT_SHIFTS else "mul_s8"
+        microkernel = MUL_RIGHT if self.output.shift in SHORT_SHIFTS else MUL
         return [
             KernelCall(
-                kernel,
+                microkernel.name,
                 [
                     *self.words(inputs, outputs),
                     ("lhs_zero_point", self.lhs_zero_point),
@@ -55,7 +58,7 @@ class Mul(Pair):
                     ("multiplier", self.output.multiplier),
                     ("shift", self.output.shift),
                 ],
-                microkernel=kernel,
+                microkernel=microkernel,
             )
         ]
 

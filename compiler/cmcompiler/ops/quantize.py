@@ -12,11 +12,13 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Word
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import read_scale
 
 DTYPES = tuple(np.dtype(name) for name in ("int8", "uint8", "int16"))
 """Quantised types that kernels know."""
+
+QUANTIZE = Microkernel("quantize_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Quantize(Op):
             ("maximum", self.maximum),
         ]
         if self.dtype == np.int8:
-            return [KernelCall("quantize_s8", arguments, microkernel="quantize_s8")]
+            return [KernelCall("quantize_s8", arguments, microkernel=QUANTIZE)]
         return [KernelCall("quantize", [*arguments, ("size", self.dtype.itemsize)])]
 
 

@@ -14,7 +14,7 @@ from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Packed
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.exponential import (
     exp_of_negative,
     multiply_high,
@@ -27,6 +27,8 @@ SUM_BITS = 12
 
 LARGEST_SUM = 1 << 28
 """512 in the sum's format: from there on no probability reaches half a step, 1/512."""
+
+SOFTMAX = Microkernel("softmax_s8", mve=True)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Softmax(Op):
                     ("rows", outputs[0].numel // length),
                     ("length", length),
                 ],
-                microkernel="softmax_s8",
+                microkernel=SOFTMAX,
             )
         ]
 

@@ -18,7 +18,7 @@ from cmcompiler.ir.op import (
     Word,
 )
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa, provider
+from cmcompiler.isa import Isa
 from cmcompiler.plan import arena
 from cmcompiler.plan.abi import BRANCH, SLACK
 from cmcompiler.plan.arena import ArenaBlock, BlockUse
@@ -68,8 +68,8 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
                 kernel=call.kernel,
                 arguments=arguments,
                 rows=call.rows,
-                microkernel=call.microkernel,
-                provider=provider(call.microkernel, isa) if call.microkernel else None,
+                microkernel=call.microkernel.name if call.microkernel else None,
+                provider=call.microkernel.provider(isa) if call.microkernel else None,
                 macs=node.op.macs if is_last else 0,
                 scratch=_scratch_spans(call, arguments),
                 writes=node.outputs if is_last else (),

@@ -12,7 +12,10 @@ import numpy as np
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, KernelCall, Op
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
+
+COPY_BLOCKS = Microkernel("copy_blocks_s8", mve=True)
+COPY_STRIDED = Microkernel("copy_strided", mve=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -
                 ("input_row", row_steps[0]),
                 ("output_row", row_steps[1]),
             ],
-            microkernel="copy_blocks_s8" if loops.inner == (1, 1) else "copy_strided",
+            microkernel=COPY_BLOCKS if loops.inner == (1, 1) else COPY_STRIDED,
         )
     ]
 

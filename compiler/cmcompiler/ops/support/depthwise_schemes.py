@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.isa import Isa, provider
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.window import Window
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
-ANY = "depthwise_s8"
-FOR_3X3 = "depthwise_3x3_s8"
-FOR_5X5 = "depthwise_5x5_s8"
+ANY = Microkernel("depthwise_s8", mve=True)
+FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
+FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
 
 OFFSETS = 1 << 16
 """MVE stores eight outputs at once, at offsets of 16 bits."""
@@ -38,7 +38,7 @@ class Scheme:
     """
 
     kernel: str
-    microkernel: str
+    microkernel: Microkernel
     weights: bytes
     band: int
     chunk: int
@@ -66,7 +66,7 @@ def choose(
 def _for_any(filters: Filters, window: Window, isa: Isa) -> Scheme | None:
     """Needs a pointer per tap and a pixel of padding."""
     channels, area = len(filters.bias), window.area
-    if provider(ANY, isa) is not Isa.MVE:
+    if ANY.provider(isa) is not Isa.MVE:
         workspace = 8 * area + channels  # pointers of a computer with 64 bits
         return Scheme("depthwise_conv2d", ANY, _by_channel(filters), 1, 1, workspace)
     # The products of two neighbouring taps have to add up within 16 bits.
@@ -102,7 +102,7 @@ def _by_lane(filters: Filters) -> bytes:
 def _for_3x3(
     filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
 ) -> Scheme | None:
-    stride, version = window.stride, provider(FOR_3X3, isa)
+    stride, version = window.stride, FOR_3X3.provider(isa)
     if stride[1] not in (1, 2):
         return None
     band = 2 if stride == (1, 1) and output_shape[1] > 1 else 1
@@ -156,7 +156,7 @@ def _for_5x5(
 ) -> Scheme | None:
     """With MVE, in rounds of eight outputs: four rows of two columns, or two rows of four."""
     _, height, width, channels = output_shape
-    if provider(FOR_5X5, isa) is not Isa.MVE or window.stride not in ((1, 1), (2, 2)):
+    if FOR_5X5.provider(isa) is not Isa.MVE or window.stride not in ((1, 1), (2, 2)):
         return None
     stride = window.stride[0]
     rows, outputs = (4, 2) if stride == 1 else (2, 4)

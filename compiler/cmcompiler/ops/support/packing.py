@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.isa import Isa, provider
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize, Rounding, wrap32
 
-GEMM = "gemm_s8"
-GEMV = "gemv_s8"
+GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
+GEMV = Microkernel("gemv_s8", mve=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -109,12 +109,12 @@ class Filters:
 
 def gemm_weights(filters: Filters, isa: Isa) -> bytes:
     """For cm_isa_gemm_s8: filters are the columns of the product."""
-    return _GEMM_LAYOUTS[provider(GEMM, isa)](filters)
+    return _GEMM_LAYOUTS[GEMM.provider(isa)](filters)
 
 
 def gemv_weights(filters: Filters, isa: Isa) -> bytes:
     """For cm_isa_gemv_s8: filters are the columns of the matrix."""
-    if provider(GEMV, isa) is not Isa.MVE:
+    if GEMV.provider(isa) is not Isa.MVE:
         return gemm_weights(filters, isa)
     blocks = []
     for block in filters.blocks(8):
@@ -129,7 +129,7 @@ def gemm_workspace(depth: int, isa: Isa) -> int:
         Isa.SCALAR: -(-depth // 8) * 8,
         Isa.DSP: -(-depth // 4) * 16,
         Isa.MVE: 0,
-    }[provider(GEMM, isa)]
+    }[GEMM.provider(isa)]
 
 
 def patch_stride(depth: int, isa: Isa) -> int:

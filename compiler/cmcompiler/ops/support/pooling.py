@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import KernelCall, Op, Scratch, Word
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window, rows_arguments
 
@@ -34,7 +34,7 @@ class Pool2d(Op):
     kernel: ClassVar[str]
     """Of the runtime, without the prefix cm_."""
 
-    microkernel: ClassVar[str]
+    microkernel: ClassVar[Microkernel]
 
     window: Window
     output_shape: tuple[int, ...]
