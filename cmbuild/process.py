@@ -42,6 +42,13 @@ _CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.M
 _LOG_LIMIT = 64 * 1024 * 1024
 
 
+# A command whose process group ends when the other end of its standard input is closed, by the
+# starter or, when that was killed, by the kernel: nobody else would wait for compilers of a build.
+_GUARDED = (
+    "exec 3<&0 </dev/null; { read _ <&3; kill -s KILL -- -$$; } >/dev/null 2>&1 & "
+    'exec 3<&-; exec "$@"'
+)
+
 # `python -m` would import from the working folder first, where anyone may have put a numpy.py.
 _RUN_MODULE = (
     "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
@@ -168,8 +175,7 @@ class Processes:
                 _stop(process)
                 raise
             finally:
-                with self._lock:
-                    self._running.discard(process)
+                self._forget(process)
         completed = Completed(words, status, time.monotonic() - start, log)
         if self._ended.is_set():
             raise Interrupted()
@@ -211,8 +217,7 @@ class Processes:
             yield wait
         finally:
             _stop(process)
-            with self._lock:
-                self._running.discard(process)
+            self._forget(process)
 
     def foreground(self, argv: Sequence[str | Path], *, cwd: Path) -> int:
         """Runs a program that people talk to: the terminal is its own, and so is Ctrl-C.
@@ -253,6 +258,13 @@ class Processes:
         for process in running:
             _stop(process)
 
+    def _forget(self, process: subprocess.Popen[bytes]) -> None:
+        """Lets go of a process that has ended, and ends what it left behind."""
+        assert process.stdin is not None
+        process.stdin.close()
+        with self._lock:
+            self._running.discard(process)
+
     def _start(
         self,
         words: tuple[str, ...],
@@ -269,8 +281,8 @@ class Processes:
             self._starter = threading.get_ident()
             try:
                 process = subprocess.Popen(
-                    _outlived(words),
-                    stdin=subprocess.DEVNULL,
+                    ("sh", "-c", _GUARDED, "sh", *words) if shutil.which(words[0]) else words,
+                    stdin=subprocess.PIPE,
                     stdout=streams.output,
                     stderr=streams.error,
                     cwd=cwd,
@@ -289,20 +301,6 @@ class Processes:
             if self._ended.is_set():
                 _signal(process, signal.SIGTERM)
             return process
-
-
-def _outlived(words: tuple[str, ...]) -> tuple[str, ...]:
-    """A command that the kernel kills when the thread that started it is gone, which waits for it
-    otherwise: then nobody else would, as after SIGKILL.
-
-    setpriv(1) asks for that, as a function of ours could between fork and exec; but a fork that
-    runs Python waits for the locks of other threads, numpy's for one, and they for it.
-    """
-    setpriv = shutil.which("setpriv")
-    # What is missing is to fail as itself.
-    if setpriv is None or shutil.which(words[0]) is None:
-        return words
-    return (setpriv, "--pdeathsig", "KILL", "--", *words)
 
 
 @dataclass(frozen=True, slots=True)

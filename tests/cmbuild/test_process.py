@@ -197,3 +197,47 @@ def test_a_failure_quotes_the_line_that_tells_most(
         Processes().run(python(code), log=tmp_path / "log", timeout=60, name="tool")
     wanted = output.splitlines()[0] if detail is None else detail
     assert error.value.message.startswith(f"tool failed with status 1: {wanted}")
+
+
+GRANDPARENT = """
+import sys
+from pathlib import Path
+from cmbuild.process import Processes
+
+left = ["sh", "-c", "sleep 600 & echo $! > grandchild; wait"]
+Processes().run(left, log=Path("log"), timeout=300)
+"""
+
+
+def test_no_grandchild_outlives_a_killed_command(tmp_path: Path) -> None:
+    """Of a build that is killed, ninja's compilers would go on."""
+    command = subprocess.Popen([sys.executable, "-c", GRANDPARENT], cwd=tmp_path)
+    number = tmp_path / "grandchild"
+    while not (number.exists() and number.read_text().strip()):
+        time.sleep(0.01)
+    command.kill()
+    command.wait()
+    for _ in range(1000):
+        if is_gone(int(number.read_text())):
+            return
+        time.sleep(0.01)
+    raise AssertionError("the grandchild is still there")
+
+
+def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    left = ["sh", "-c", "sleep 600 & echo $! > grandchild"]
+    Processes().run(left, log=tmp_path / "log", timeout=60, cwd=tmp_path)
+    for _ in range(1000):
+        if is_gone(int((tmp_path / "grandchild").read_text())):
+            return
+        time.sleep(0.01)
+    raise AssertionError("what it started is still there")
+
+
+def is_gone(number: int) -> bool:
+    """Whether no process has that number, or one that only waits to be asked how it ended."""
+    status = Path(f"/proc/{number}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
