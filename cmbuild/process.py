@@ -281,7 +281,7 @@ class Processes:
             self._starter = threading.get_ident()
             try:
                 process = subprocess.Popen(
-                    ("sh", "-c", _GUARDED, "sh", *words) if shutil.which(words[0]) else words,
+                    ("/bin/sh", "-c", _GUARDED, "sh", *words) if shutil.which(words[0]) else words,
                     stdin=subprocess.PIPE,
                     stdout=streams.output,
                     stderr=streams.error,

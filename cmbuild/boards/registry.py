@@ -45,6 +45,21 @@ def board_folders(
     return dict(sorted(found.items()))
 
 
+def is_from_project(folder: Path, project: Path | None = None) -> bool:
+    """Whether a board is one that the project, by default the current folder, brings along.
+
+    Nobody has to know of it: whoever was given the folder works in it.
+    """
+    own = (project or Path.cwd()).resolve() / "boards"
+    return folder.parent == own and own != paths.boards()
+
+
+def hides_builtin(folder: Path) -> bool:
+    """Whether a board takes the place of the one of its name that comes with cmbuild."""
+    builtin = paths.boards() / folder.name
+    return folder != builtin and (builtin / FILE).is_file()
+
+
 def _places(project: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     yield project / "boards"
     for entry in filter(None, environ.get("CMBUILD_BOARD_PATH", "").split(os.pathsep)):

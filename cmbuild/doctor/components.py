@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
+from cmbuild.boards.registry import is_from_project
 from cmbuild.catalog import readable_boards
 from cmbuild.launchers.base import LauncherMissing
 from cmbuild.launchers.registry import launchers_of
@@ -103,8 +104,11 @@ def _probes() -> Iterator[Callable[[], Component]]:
 
 
 def _platforms(boards: list[Board]) -> list[str]:
-    """Titles of the Fixed Virtual Platforms that boards name."""
-    launchers = (launcher for board in boards for launcher in launchers_of(board))
+    """Titles of the Fixed Virtual Platforms that boards name, those of the project aside: a title
+    is a program that is asked for its version.
+    """
+    trusted = (board for board in boards if not is_from_project(board.folder))
+    launchers = (launcher for board in trusted for launcher in launchers_of(board))
     return sorted({launcher.title for launcher in launchers if isinstance(launcher, Fvp)})
 
 

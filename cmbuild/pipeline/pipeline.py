@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild import paths
-from cmbuild.boards.registry import board_folders
+from cmbuild.boards.registry import board_folders, hides_builtin
 from cmbuild.catalog import find_board
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.stages import ConformanceStage
@@ -210,7 +210,9 @@ class Pipeline:
 
     def _board(self, name: str) -> Board:
         if name not in self._boards:
-            self._boards[name] = find_board(name, self._board_folders)
+            board = self._boards[name] = find_board(name, self._board_folders)
+            if hides_builtin(board.folder):
+                self.session.reporter.note(f"{name} is the board in {board.folder}, not cmbuild's")
         return self._boards[name]
 
     @cached_property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from cmbuild.boards.board import Board
 from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLauncher
@@ -76,10 +78,17 @@ class Fvp(ProgramLauncher):
         return [str(program), *options, "--timelimit", str(limit), "-a", str(image)]
 
 
+def _program_name(text: str) -> str:
+    """With a folder it would be a program of whoever wrote the board, not one installed here."""
+    if not re.fullmatch(r"\w[\w.+-]*", text):
+        raise ValueError(f"expected the name of a program on PATH, not {text!r}")
+    return text
+
+
 class FvpTable(LauncherTable):
     """[launchers.fvp]: see Fvp."""
 
-    executable: str
+    executable: Annotated[str, AfterValidator(_program_name)]
     cpu: str
     board: str
     parameters: dict[str, int] = Field(default_factory=dict)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.boards.registry import BrokenPackage, MissingFolder, board_folders
+from cmbuild.boards.registry import BrokenPackage, MissingFolder, board_folders, hides_builtin
 from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode, UnknownName
 
@@ -87,3 +87,11 @@ def test_an_unknown_board():
     with pytest.raises(UnknownName, match="unknown board 'corstone30'") as error:
         find_board("corstone30")
     assert error.value.hint == "did you mean corstone300 or corstone320?"
+
+
+def test_a_board_that_hides_one_of_cmbuild_is_known(tmp_path: Path):
+    own = tmp_path / "boards" / "corstone300"
+    own.mkdir(parents=True)
+    (own / "board.toml").write_text("")
+    assert hides_builtin(board_folders(tmp_path)["corstone300"])
+    assert not hides_builtin(board_folders()["corstone300"])

@@ -165,3 +165,11 @@ def test_zig_needs_no_compiler_of_the_system(cmbuild: Commands, tmp_path: Path) 
         result = alone(*words, "--toolchain", toolchain)
         assert (result.exit_code, result.document["error"]) == (3, f"{missing} not found")
         assert "apt-get install" in result.document["hint"]
+
+
+def test_a_board_that_hides_one_of_cmbuild_is_named(cmbuild: Commands) -> None:
+    own = cmbuild.folder / "boards" / "native"
+    shutil.copytree(Path(__file__).parents[3] / "boards" / "native", own)
+    result = cmbuild("run", NETWORK, "--board", "native")
+    assert result.exit_code == 0, result.stderr
+    assert f"native is the board in {own}, not cmbuild's" in result.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -112,6 +113,20 @@ def test_a_broken_board_does_not_stop_the_doctor(bare: Path, monkeypatch: pytest
     (board / "board.toml").write_text("title =")
     monkeypatch.setenv("CMBUILD_BOARD_PATH", str(board.parent))
     assert FVP in found()
+
+
+def test_nothing_that_a_project_names_is_started(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever is handed a project has not asked for any of its boards."""
+    started = tmp_path / "started"
+    write(bare / "theirs", f"touch {started}; echo 1.0")
+    shutil.copytree(ROOT / "boards/corstone300", tmp_path / "boards/theirs")
+    descriptor = tmp_path / "boards/theirs/board.toml"
+    descriptor.write_text(descriptor.read_text().replace(FVP, "theirs"))
+    monkeypatch.chdir(tmp_path)
+    assert "theirs" not in found()
+    assert not started.exists()
 
 
 @pytest.mark.parametrize(("free", "status"), [(1 << 40, Status.PRESENT), (1, Status.UNUSABLE)])
