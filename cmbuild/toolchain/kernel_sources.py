@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")
-_KERNEL = re.compile(r"^void cm_([a-z0-9_]+)\(const struct cm_context \*", re.MULTILINE)
+_KERNEL = re.compile(
+    r"^void cm_([a-z0-9_]+)\(const struct cm_context \*\w*,([^)]*)\)", re.MULTILINE
+)
+_CALL = re.compile(r"\s*const struct cm_call \*\w*")
 _FIELD = re.compile(r"(int32_t|uint32_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
 
 
@@ -71,7 +74,8 @@ def check_calls(plan: Plan, kernels: Mapping[str, Kernel]) -> None:
             raise WrongCall(
                 source=step.source,
                 problem=f"no C file defines the kernel cm_{step.kernel}",
-                hint=f"void cm_{step.kernel}(const struct cm_context *, …): docs/adding-an-op.md",
+                hint=f"void cm_{step.kernel}(const struct cm_context *, const struct cm_call *): "
+                "docs/adding-an-op.md",
             )
         given = tuple(argument.name for argument in step.arguments)
         if given != kernel.fields:
@@ -90,6 +94,11 @@ def _kernels(file: Path) -> Iterator[Kernel]:
         # Only files with kernels are searched for structs, and only once.
         structs = structs or _shared() | _structs(text)
         name, line = match[1], text.count("\n", 0, match.start()) + 1
+        if not _CALL.fullmatch(match[2]):
+            problem = (
+                "takes other parameters than const struct cm_context *, const struct cm_call *"
+            )
+            raise _broken(name, file, line, problem)
         # Kernels may share a struct: cm_linear_vector takes struct cm_linear.
         named = [struct for struct in structs if f"cm_{name}_".startswith(f"{struct}_")]
         if not named:

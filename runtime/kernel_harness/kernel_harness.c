@@ -94,9 +94,7 @@ static bool run(const struct harness *harness, const struct test_case *test)
     for (uint32_t i = 0; i < test->step_count; ++i) {
         const struct cm_step step = {
             .run = steps[i].kernel == BRANCH ? NULL : find_kernel(kernel_name(harness, steps[i].kernel)),
-            .arguments = batch + steps[i].arguments,
-            .y0 = steps[i].y0,
-            .y1 = steps[i].y1,
+            .call = {batch + steps[i].arguments, steps[i].y0, steps[i].y1},
         };
         ticks[i] = 0;
         if (left_out > 0) {

@@ -7,11 +7,9 @@ struct cm_activation_s8 {
     int32_t count;
 };
 
-void cm_activation_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_activation_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_activation_s8 *op = arguments;
+    const struct cm_activation_s8 *op = call->arguments;
     cm_isa_lookup_s8(cm_read(context, op->input), cm_read(context, op->table), cm_write(context, op->output),
                      op->count);
 }

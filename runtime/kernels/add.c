@@ -12,11 +12,9 @@ struct cm_add_s8 {
     int32_t minimum, maximum;
 };
 
-void cm_add_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_add_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_add_s8 *op = arguments;
+    const struct cm_add_s8 *op = call->arguments;
     const struct cm_sum sum = {
         .lhs = {op->lhs_zero_point, op->lhs_multiplier, op->lhs_shift},
         .rhs = {op->rhs_zero_point, op->rhs_multiplier, op->rhs_shift},
@@ -43,11 +41,9 @@ struct cm_add_affine_s8 {
     int32_t minimum, maximum;
 };
 
-void cm_add_affine_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_add_affine_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_add_affine_s8 *op = arguments;
+    const struct cm_add_affine_s8 *op = call->arguments;
     const struct cm_affine affine = {
         .lhs_factor = op->lhs_factor,
         .rhs_factor = op->rhs_factor,

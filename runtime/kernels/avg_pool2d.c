@@ -8,9 +8,9 @@ struct cm_avg_pool2d_s8 {
     int32_t pad_top, pad_left, dilation_height, dilation_width;
 };
 
-void cm_avg_pool2d_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_avg_pool2d_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    const struct cm_avg_pool2d_s8 *op = arguments;
+    const struct cm_avg_pool2d_s8 *op = call->arguments;
     const struct cm_pool pool = {
         .input = &op->input,
         .output = &op->output,
@@ -26,7 +26,7 @@ void cm_avg_pool2d_s8(const struct cm_context *context, const void *arguments, i
     };
     struct cm_windows windows;
     for (int32_t n = 0; n < op->output.batch; ++n)
-        for (int32_t y = y0; y < y1; ++y)
+        for (int32_t y = call->y0; y < call->y1; ++y)
             for (int32_t x = 0; x < op->output.width; x += windows.pixels) {
                 cm_pool_windows(context, &pool, n, y, x, &windows);
                 cm_isa_avg_window_s8(&windows);

@@ -10,9 +10,9 @@ struct cm_batch_matmul {
     int32_t zero_point, minimum, maximum, rounding;
 };
 
-void cm_batch_matmul(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_batch_matmul(const struct cm_context *context, const struct cm_call *call)
 {
-    const struct cm_batch_matmul *op = arguments;
+    const struct cm_batch_matmul *op = call->arguments;
     struct cm_matmul matmul = {
         .lhs = cm_read(context, op->lhs),
         .rhs = cm_read(context, op->rhs),
@@ -27,7 +27,6 @@ void cm_batch_matmul(const struct cm_context *context, const void *arguments, in
         .shift = op->shift,
         .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
     };
-    (void)y0, (void)y1;
     for (int32_t n = 0; n < op->batch; ++n) {
         cm_isa_matmul_s8(&matmul);
         matmul.lhs += op->rows * op->depth;

@@ -131,11 +131,9 @@ static void float_run(const struct cm_binary *op, struct run run)
     }
 }
 
-void cm_binary_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_binary_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    walk(context, arguments, float_run);
+    walk(context, call->arguments, float_run);
 }
 
 /* The remainder has the sign of the divisor. */
@@ -179,11 +177,9 @@ static void library_run(const struct cm_binary *op, struct run run)
         output[i] = library_value(op->function, lhs[i * op->lhs_step], rhs[i * op->rhs_step]);
 }
 
-void cm_binary_library_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_binary_library_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    walk(context, arguments, library_run);
+    walk(context, call->arguments, library_run);
 }
 
 /* Towards zero; x / 0 is 0, and nothing overflows. */
@@ -271,9 +267,7 @@ static void integer_run(const struct cm_binary *op, struct run run)
     }
 }
 
-void cm_binary_integer(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_binary_integer(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    walk(context, arguments, integer_run);
+    walk(context, call->arguments, integer_run);
 }

@@ -16,11 +16,9 @@ static int64_t truncated(float x)
     return x < 0x1p63f ? (int64_t)x : INT64_MAX;
 }
 
-void cm_cast(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_cast(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_cast *op = arguments;
+    const struct cm_cast *op = call->arguments;
     const void *input = cm_read(context, op->input);
     void *output = cm_write(context, op->output);
     for (int32_t i = 0; i < op->count; ++i) {
@@ -53,11 +51,9 @@ static void store_double(enum cm_element to, void *output, int32_t i, double x)
 }
 
 /* From or to doubles, apart from the others because few cores have them in hardware. */
-void cm_cast_double(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_cast_double(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_cast *op = arguments;
+    const struct cm_cast *op = call->arguments;
     const void *input = cm_read(context, op->input);
     void *output = cm_write(context, op->output);
     for (int32_t i = 0; i < op->count; ++i) {

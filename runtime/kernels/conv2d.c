@@ -165,9 +165,10 @@ static int32_t contiguous_rows(const struct cm_rows *rows, int32_t pixel, int32_
     return limit < to_end ? limit : to_end;
 }
 
-void cm_conv2d(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_conv2d(const struct cm_context *context, const struct cm_call *call)
 {
-    const struct cm_conv2d *op = arguments;
+    const struct cm_conv2d *op = call->arguments;
+    const int32_t y1 = call->y1;
     struct cm_gemm gemm = {
         .depth = op->kernel_height * op->kernel_width * op->input.channels / op->groups,
         .columns = op->output.channels / op->groups,
@@ -178,7 +179,7 @@ void cm_conv2d(const struct cm_context *context, const void *arguments, int32_t 
     int32_t same_pixels =
         op->stride_height == 1 && op->stride_width == 1 && op->input.width == op->output.width;
     for (int32_t n = 0; n < op->output.batch; ++n)
-        for (int32_t y = y0, rows; y < y1; y += rows) {
+        for (int32_t y = call->y0, rows; y < y1; y += rows) {
             rows = contiguous_rows(&op->output, op->output_pixel, y, y1 - y);
             if (op->patches != CM_REF_NONE) {
                 convolve_patches(context, op, &gemm, n, y, rows);

@@ -26,11 +26,9 @@ static void copy_rows(const struct cm_copy *op, const uint8_t *input, uint8_t *o
     }
 }
 
-void cm_copy(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_copy(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_copy *op = arguments;
+    const struct cm_copy *op = call->arguments;
     /* What an op does in place, but for other pieces of its output, is there already. */
     if (op->input == op->output)
         return;

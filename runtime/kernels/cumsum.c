@@ -29,11 +29,9 @@ static void sum_integers(const struct cm_cumsum *op, const void *input, int64_t 
     }
 }
 
-void cm_cumsum(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_cumsum(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_cumsum *op = arguments;
+    const struct cm_cumsum *op = call->arguments;
     struct cm_nest nest;
     cm_nest_start(&nest, context, op->levels, op->depth);
     do {

@@ -14,9 +14,11 @@ struct cm_depthwise_conv2d {
     int32_t zero_point, minimum, maximum, rounding;
 };
 
-static void convolve(const struct cm_context *context, const struct cm_depthwise_conv2d *op, int32_t y0,
-                     int32_t y1, void (*microkernel)(const struct cm_depthwise *))
+static void convolve(const struct cm_context *context, const struct cm_call *call,
+                     void (*microkernel)(const struct cm_depthwise *))
 {
+    const struct cm_depthwise_conv2d *op = call->arguments;
+    const int32_t y1 = call->y1;
     int32_t reach = (op->kernel_height - 1) * op->dilation_height + 1;
     int32_t *input_rows = cm_write(context, op->row_table);
     int32_t *out_rows = input_rows + (op->band - 1) * op->stride_height + reach;
@@ -42,7 +44,7 @@ static void convolve(const struct cm_context *context, const struct cm_depthwise
         .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
     };
     for (int32_t n = 0; n < op->output.batch; ++n)
-        for (int32_t y = y0; y < y1; y += op->band) {
+        for (int32_t y = call->y0; y < y1; y += op->band) {
             depthwise.band = y1 - y < op->band ? y1 - y : op->band;
             int32_t top = y * op->stride_height - op->pad_top;
             int32_t count = (depthwise.band - 1) * op->stride_height + reach;
@@ -57,17 +59,17 @@ static void convolve(const struct cm_context *context, const struct cm_depthwise
         }
 }
 
-void cm_depthwise_conv2d(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_depthwise_conv2d(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, arguments, y0, y1, cm_isa_depthwise_s8);
+    convolve(context, call, cm_isa_depthwise_s8);
 }
 
-void cm_depthwise_conv2d_3x3(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_depthwise_conv2d_3x3(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, arguments, y0, y1, cm_isa_depthwise_3x3_s8);
+    convolve(context, call, cm_isa_depthwise_3x3_s8);
 }
 
-void cm_depthwise_conv2d_5x5(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_depthwise_conv2d_5x5(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, arguments, y0, y1, cm_isa_depthwise_5x5_s8);
+    convolve(context, call, cm_isa_depthwise_5x5_s8);
 }

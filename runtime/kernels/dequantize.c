@@ -10,11 +10,9 @@ struct cm_dequantize_s8 {
     uint32_t scale; /* float */
 };
 
-void cm_dequantize_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_dequantize_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_dequantize_s8 *op = arguments;
+    const struct cm_dequantize_s8 *op = call->arguments;
     cm_isa_dequantize_s8(cm_read(context, op->input), op->zero_point, cm_float(op->scale),
                          cm_write(context, op->output), op->count);
 }
@@ -28,11 +26,9 @@ struct cm_dequantize {
     int32_t size;   /* bytes of an element: 1 if unsigned, 2 if signed */
 };
 
-void cm_dequantize(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_dequantize(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_dequantize *op = arguments;
+    const struct cm_dequantize *op = call->arguments;
     const uint8_t *input = cm_read(context, op->input);
     float *output = cm_write(context, op->output);
     float scale = cm_float(op->scale);

@@ -41,11 +41,9 @@ static void divide_run(const struct cm_div_quantized *op, const int8_t *lhs, con
     }
 }
 
-void cm_div_quantized(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_div_quantized(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_div_quantized *op = arguments;
+    const struct cm_div_quantized *op = call->arguments;
     const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     int8_t *output = cm_write(context, op->output);
     struct cm_nest nest;

@@ -9,11 +9,9 @@ struct cm_fill {
     uint32_t low, high; /* eight bytes of the value, repeated */
 };
 
-void cm_fill(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_fill(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_fill *op = arguments;
+    const struct cm_fill *op = call->arguments;
     uint8_t *output = cm_write(context, op->output);
     uint32_t words = op->bytes / 4;
     if (op->low == op->high && op->low == (op->low & 0xff) * UINT32_C(0x01010101)) {

@@ -101,11 +101,9 @@ static void convolve(const struct cm_context *context, const struct cm_convoluti
         }
 }
 
-void cm_convolution_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_convolution_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_convolution_f32 *op = arguments;
+    const struct cm_convolution_f32 *op = call->arguments;
     const struct cm_axis *depth = &op->depth, *height = &op->height, *width = &op->width;
     const float *input = cm_read(context, op->input);
     float *output = cm_write(context, op->output);

@@ -86,11 +86,9 @@ static void average(const struct cm_context *context, const void *arguments, con
     output[place->output] = sum / (float)divisor;
 }
 
-void cm_avg_pool_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_avg_pool_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_avg_pool_f32 *op = arguments;
+    const struct cm_avg_pool_f32 *op = call->arguments;
     pool_images(context, &op->images, op, average);
 }
 
@@ -120,11 +118,9 @@ static void float_maximum(const struct cm_context *context, const void *argument
         ((float *)output)[place->output] = input[best.offset];
 }
 
-void cm_max_pool_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_max_pool_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_max_pool *op = arguments;
+    const struct cm_max_pool *op = call->arguments;
     pool_images(context, &op->images, op, float_maximum);
 }
 
@@ -152,10 +148,8 @@ static void integer_maximum(const struct cm_context *context, const void *argume
         cm_store(type, output, place->output, largest);
 }
 
-void cm_max_pool_integer(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_max_pool_integer(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_max_pool *op = arguments;
+    const struct cm_max_pool *op = call->arguments;
     pool_images(context, &op->images, op, integer_maximum);
 }

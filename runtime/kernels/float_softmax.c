@@ -16,11 +16,9 @@ static float largest(const float *row, int32_t length)
     return result;
 }
 
-void cm_softmax_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_softmax_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_softmax_f32 *op = arguments;
+    const struct cm_softmax_f32 *op = call->arguments;
     const float *input = cm_read(context, op->input);
     float *output = cm_write(context, op->output);
     for (int32_t row = 0; row < op->rows; ++row, input += op->length, output += op->length) {
@@ -39,11 +37,9 @@ struct cm_log_softmax_f32 {
     int32_t rows, length;
 };
 
-void cm_log_softmax_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_log_softmax_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_log_softmax_f32 *op = arguments;
+    const struct cm_log_softmax_f32 *op = call->arguments;
     const float *input = cm_read(context, op->input);
     float *output = cm_write(context, op->output);
     for (int32_t row = 0; row < op->rows; ++row, input += op->length, output += op->length) {

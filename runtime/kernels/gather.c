@@ -36,11 +36,9 @@ static void gather_run(const struct cm_gather *op, const uint8_t *input, const u
     }
 }
 
-void cm_gather(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_gather(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_gather *op = arguments;
+    const struct cm_gather *op = call->arguments;
     const uint8_t *input = cm_read(context, op->input), *index = cm_read(context, op->index);
     uint8_t *output = cm_write(context, op->output);
     struct cm_nest nest;

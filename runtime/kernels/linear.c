@@ -24,17 +24,15 @@ static struct cm_gemm product(const struct cm_context *context, const struct cm_
     };
 }
 
-void cm_linear(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_linear(const struct cm_context *context, const struct cm_call *call)
 {
-    struct cm_gemm gemm = product(context, arguments);
-    (void)y0, (void)y1;
+    struct cm_gemm gemm = product(context, call->arguments);
     cm_isa_gemm_s8(&gemm);
 }
 
 /* For a single row. */
-void cm_linear_vector(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_linear_vector(const struct cm_context *context, const struct cm_call *call)
 {
-    struct cm_gemm gemm = product(context, arguments);
-    (void)y0, (void)y1;
+    struct cm_gemm gemm = product(context, call->arguments);
     cm_isa_gemv_s8(&gemm);
 }

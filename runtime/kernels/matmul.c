@@ -23,11 +23,9 @@ static float dot(const float *lhs, int32_t lhs_step, const float *rhs, int32_t r
     return sum;
 }
 
-void cm_matmul_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_matmul_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_matmul_f32 *op = arguments;
+    const struct cm_matmul_f32 *op = call->arguments;
     const float *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     const float *addend = op->addend == CM_REF_NONE ? NULL : cm_read(context, op->addend);
     float *output = cm_write(context, op->output);

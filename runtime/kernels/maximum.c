@@ -8,11 +8,9 @@ struct cm_maximum_s8 {
     int32_t depth, count, rhs_step;
 };
 
-void cm_maximum_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_maximum_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_maximum_s8 *op = arguments;
+    const struct cm_maximum_s8 *op = call->arguments;
     const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     int8_t *output = cm_write(context, op->output);
     struct cm_nest nest;

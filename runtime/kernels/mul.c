@@ -31,17 +31,13 @@ static inline void multiply(const struct cm_context *context, const struct cm_mu
     while (cm_nest_next(&nest));
 }
 
-void cm_mul_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_mul_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    multiply(context, arguments, cm_isa_mul_s8);
+    multiply(context, call->arguments, cm_isa_mul_s8);
 }
 
 /* Takes struct cm_mul with an output shift in [-11, 0]. */
-void cm_mul_right_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_mul_right_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    multiply(context, arguments, cm_isa_mul_right_s8);
+    multiply(context, call->arguments, cm_isa_mul_right_s8);
 }

@@ -53,11 +53,9 @@ static const float *optional(const struct cm_context *context, cm_ref ref, int32
     return ref == CM_REF_NONE ? NULL : (const float *)cm_read(context, ref) + offset;
 }
 
-void cm_normalization_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_normalization_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_normalization_f32 *op = arguments;
+    const struct cm_normalization_f32 *op = call->arguments;
     const int32_t count = op->channels * op->run;
     const float *x = cm_read(context, op->input);
     float *output = cm_write(context, op->output);

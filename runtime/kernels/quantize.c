@@ -11,11 +11,9 @@ struct cm_quantize_s8 {
     int32_t zero_point, minimum, maximum;
 };
 
-void cm_quantize_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_quantize_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_quantize_s8 *op = arguments;
+    const struct cm_quantize_s8 *op = call->arguments;
     const struct cm_quantize_parameters to = {
         .inverse_scale = cm_float(op->inverse_scale),
         .zero_point = op->zero_point,
@@ -34,11 +32,9 @@ struct cm_quantize {
     int32_t size; /* bytes of an element: 1 or 2 */
 };
 
-void cm_quantize(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_quantize(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_quantize *op = arguments;
+    const struct cm_quantize *op = call->arguments;
     const float *input = cm_read(context, op->input);
     uint8_t *output = cm_write(context, op->output);
     float inverse_scale = cm_float(op->inverse_scale);

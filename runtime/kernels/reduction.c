@@ -65,11 +65,9 @@ static struct float_extreme float_extreme(const struct members *members, bool is
     return best;
 }
 
-void cm_reduction_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_reduction_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_reduction *op = arguments;
+    const struct cm_reduction *op = call->arguments;
     enum function function = (enum function)op->function;
     bool is_maximum = function == MAXIMUM || function == ARGMAX;
     struct cm_nest nest;
@@ -122,11 +120,9 @@ static int64_t reduce_integers(const struct members *members)
     return function == ARGMAX || function == ARGMIN ? result.place : result.value;
 }
 
-void cm_reduction_integer(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_reduction_integer(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_reduction *op = arguments;
+    const struct cm_reduction *op = call->arguments;
     struct cm_nest nest;
     cm_nest_start(&nest, context, op->group_levels, op->group_depth);
     do {

@@ -37,11 +37,9 @@ static void put(const struct cm_scatter *op, uint8_t *output, const uint8_t *val
     cm_store(type, output, 0, (int64_t)sum);
 }
 
-void cm_scatter(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_scatter(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_scatter *op = arguments;
+    const struct cm_scatter *op = call->arguments;
     const uint8_t *index = cm_read(context, op->index), *values = cm_read(context, op->values);
     uint8_t *output = cm_write(context, op->output);
     struct cm_nest nest;

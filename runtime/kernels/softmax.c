@@ -7,11 +7,9 @@ struct cm_softmax_s8 {
     int32_t rows, length;
 };
 
-void cm_softmax_s8(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_softmax_s8 *op = arguments;
+    const struct cm_softmax_s8 *op = call->arguments;
     const int8_t *input = cm_read(context, op->input);
     int8_t *output = cm_write(context, op->output);
     for (int32_t row = 0; row < op->rows; ++row)

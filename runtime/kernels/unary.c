@@ -159,30 +159,22 @@ static float library(int32_t function, float x, float first, float second)
     return atanf(x);
 }
 
-void cm_unary_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_unary_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    map(context, arguments, plain);
+    map(context, call->arguments, plain);
 }
 
-void cm_unary_exp_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_unary_exp_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    map(context, arguments, exponential);
+    map(context, call->arguments, exponential);
 }
 
-void cm_unary_hyperbolic_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_unary_hyperbolic_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    map(context, arguments, hyperbolic);
+    map(context, call->arguments, hyperbolic);
 }
 
-void cm_unary_library_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_unary_library_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    map(context, arguments, library);
+    map(context, call->arguments, library);
 }

@@ -38,11 +38,9 @@ static void blend_image(const struct cm_context *context, const struct cm_biline
         }
 }
 
-void cm_bilinear_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_bilinear_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_bilinear_f32 *op = arguments;
+    const struct cm_bilinear_f32 *op = call->arguments;
     const float *input = cm_read(context, op->input);
     float *output = cm_write(context, op->output);
     for (int32_t n = 0; n < op->batch; ++n)

@@ -27,11 +27,9 @@ static void copy_element(uint8_t *output, const uint8_t *input, int32_t size)
     }
 }
 
-void cm_where(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_where(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_where *op = arguments;
+    const struct cm_where *op = call->arguments;
     const uint8_t *condition = cm_read(context, op->condition);
     const uint8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     uint8_t *output = cm_write(context, op->output);

@@ -149,7 +149,7 @@ def _meaning(argument: Argument) -> str:
 def _step_row(index: int, step: PlanStep) -> str:
     y0, y1 = step.rows
     kernel = "NULL" if step.is_branch else f"cm_{step.kernel}"
-    return f"{{{kernel}, words_{index}, {y0}, {y1}}}, /* {comment(step.title)} */"
+    return f"{{{kernel}, {{words_{index}, {y0}, {y1}}}}}, /* {comment(step.title)} */"
 
 
 def _port_row(plan: Plan, port: Port) -> str:

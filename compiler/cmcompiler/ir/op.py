@@ -83,7 +83,7 @@ Word = int | float | Address | Packed | Scratch | GrowableScratch | ScratchCount
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """One call of a C function `void cm_<kernel>(context, arguments, y0, y1)`.
+    """One call of a C function `void cm_<kernel>(context, call)`.
 
     Attributes:
         kernel: name without the prefix `cm_`; defined in runtime/kernels/.

@@ -31,15 +31,18 @@ static inline void *cm_write(const struct cm_context *context, cm_ref ref)
     return context->arena + ref;
 }
 
-/* Computes output rows [y0, y1), or the whole of its outputs for kernels that are not spatial.
-   `arguments` is the kernel's own struct of 32-bit fields. */
-typedef void cm_kernel(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1);
+/* What a kernel is called with. A spatial kernel computes the output rows [y0, y1); others compute whole
+   tensors and read neither. */
+struct cm_call {
+    const void *arguments; /* the kernel's own struct of 32-bit fields */
+    int32_t y0, y1;
+};
+typedef void cm_kernel(const struct cm_context *context, const struct cm_call *call);
 
 /* A kernel call; or, if `run` is NULL, a branch with a struct cm_branch as its arguments. */
 struct cm_step {
     cm_kernel *run;
-    const void *arguments;
-    int32_t y0, y1;
+    struct cm_call call;
 };
 
 /* Leaves out the `count` steps that follow unless the bool at `condition` is as expected. */
@@ -52,10 +55,10 @@ struct cm_branch {
 static inline uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step)
 {
     if (step->run != NULL) {
-        step->run(context, step->arguments, step->y0, step->y1);
+        step->run(context, &step->call);
         return 0;
     }
-    const struct cm_branch *branch = step->arguments;
+    const struct cm_branch *branch = step->call.arguments;
     const uint8_t *condition = cm_read(context, branch->condition);
     return (*condition != 0) == (branch->expected != 0) ? 0 : branch->count;
 }

@@ -9,7 +9,7 @@ import pytest
 from cmbuild import paths
 from cmbuild.toolchain.kernel_sources import BrokenKernel, read_kernels
 
-FUNCTION = "void cm_{}(const struct cm_context *context, const void *arguments,\n int32_t y0);\n"
+FUNCTION = "void cm_{}(const struct cm_context *context,\n    const struct cm_call *call);\n"
 
 
 def test_every_kernel_of_ours_is_found_with_its_fields() -> None:
@@ -36,6 +36,11 @@ def test_structs_may_be_shared_and_nested(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "struct cm_mine { cm_ref x; };\n"
+            "void cm_mine(const struct cm_context *context, const void *arguments);\n",
+            "mine.c:2: cm_mine takes other parameters than const struct cm_context *, const struct",
+        ),
         (FUNCTION.format("mine"), "mine.c:1: cm_mine has no struct cm_mine for its arguments"),
         (
             "struct cm_mine { float x; };\n" + FUNCTION.format("mine"),

@@ -29,9 +29,9 @@ LIMITS: list[Word] = [0, -1, -(2**31), 2**31 - 1, 2**31, 2**32 - 1, 0.1, float("
 KERNEL = """
 #include "cmrt/program.h"
 cm_kernel cm_sum;
-void cm_sum(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_sum(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)context, (void)arguments, (void)y0, (void)y1;
+    (void)context, (void)call;
 }
 """
 

@@ -7,20 +7,20 @@ extern const uint8_t toy_weights[];
 
 enum { COUNT = 100 };
 
-static void increment(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+static void increment(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)arguments, (void)y0, (void)y1;
+    (void)call;
     for (int i = 0; i < COUNT; ++i)
         context->arena[i] = (uint8_t)(context->arena[i] + 1);
 }
 
-static void first(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+static void first(const struct cm_context *context, const struct cm_call *call)
 {
     body(context);
-    increment(context, arguments, y0, y1);
+    increment(context, call);
 }
 
-static const struct cm_step steps[] = {{first, NULL, 0, 0}, {increment, NULL, 0, 0}};
+static const struct cm_step steps[] = {{first, {NULL, 0, 0}}, {increment, {NULL, 0, 0}}};
 static const struct cm_port inputs[] = {{0, COUNT}};
 static const struct cm_port outputs[] = {{0, COUNT}, {CM_REF_CONSTANT | 1, 4}};
 

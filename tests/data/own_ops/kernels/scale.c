@@ -8,11 +8,9 @@ struct cm_scale_f32 {
     uint32_t factor; /* float */
 };
 
-void cm_scale_f32(const struct cm_context *context, const void *arguments, int32_t y0, int32_t y1)
+void cm_scale_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    (void)y0;
-    (void)y1;
-    const struct cm_scale_f32 *op = arguments;
+    const struct cm_scale_f32 *op = call->arguments;
     const float *input = cm_read(context, op->input);
     float *output = cm_write(context, op->output);
     for (int32_t i = 0; i < op->count; ++i)
