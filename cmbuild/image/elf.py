@@ -49,12 +49,27 @@ class Segment:
     loaded: int
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section that takes memory."""
+
+    name: str
+    size: int
+    is_loaded: bool
+    is_writable: bool
+
+
+def sections(image: Path) -> list[Section]:
+    with _opened(image) as file:
+        return list(_sections(file))
+
+
 def sizes(image: Path) -> Sizes:
     """From the sections that runtime/cortexm/link.ld.j2 makes; of a program for this computer,
     whose sections are not ours, only weights and arena.
     """
     with _opened(image) as file:
-        named = {s.name: int(s["sh_size"]) for s in file.iter_sections() if s["sh_flags"] & 2}
+        named = {section.name: section.size for section in _sections(file)}
         arena = sum(size for name, size in _variables(file) if name == "cm_arena")
     weights = named.get(".weights", 0)
     if ".vectors" not in named:
@@ -177,6 +192,17 @@ class _opened:
 
     def __exit__(self, *_: object) -> None:
         self._stream.close()
+
+
+def _sections(file: ELFFile) -> Iterator[Section]:
+    from elftools.elf.constants import SH_FLAGS
+
+    for section in file.iter_sections():
+        flags = section["sh_flags"]
+        if flags & SH_FLAGS.SHF_ALLOC:
+            is_loaded = section["sh_type"] != "SHT_NOBITS"
+            is_writable = bool(flags & SH_FLAGS.SHF_WRITE)
+            yield Section(section.name, section["sh_size"], is_loaded, is_writable)
 
 
 def _functions(file: ELFFile) -> Iterator[tuple[int, int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
-from cmbuild.sizing.archive import Archive, taken
+from cmbuild.sizing.linking import Linked
+from cmbuild.toolchain.kernel_sources import without_comments
 
 if TYPE_CHECKING:
     from cmcompiler.plan.plan import Plan
-
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 # What is compiled for each image, of runtime/cortexm and the executor, and the stack for faults:
 # measured on images for M0+, M3, M4, M33 and M55, whose figures lie within 60 bytes of each other.
@@ -132,46 +131,30 @@ def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
     return Need(program, code, board.stack, {name: size for name, size in over.items() if size > 0})
 
 
-def code_size(
-    board: Board, program: ProgramSize, library: Sequence[Archive], basis: Basis
-) -> CodeSize:
-    """
-    Args:
-        library: the runtime's, then those of the compiler.
-    """
-    copies = board.layout is not None and board.layout.hot is not None
-    own = _text((board.folder,))
-    names = set(re.findall(r"\w+", own + _text(_compiled_for_each_image())))
+def functions(board: Board, program: ProgramSize) -> list[str]:
+    """What an image calls of the library, and more names of C that the library does not have."""
+    text = _text(board.folder) + _text(paths.runtime() / "cortexm")
+    text += (paths.runtime() / "runner" / "static_executor.c").read_text()
     kernels = {f"cm_{kernel}" for kernel in program.kernels}
-    found = taken(kernels | {name for name in names if library[0].find(name)}, library)
+    return sorted(kernels.union(re.findall(r"\bcm_\w+", text)))
+
+
+def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) -> CodeSize:
+    copies = board.layout is not None and board.layout.hot is not None
+    own = round(_CODE_A_CHARACTER * len(_text(board.folder)))
+    vectors = _VECTOR_BYTES * (_VECTORS + _interrupts(board))
     return CodeSize(
-        code=(
-            found.code
-            + program.tables
-            + _VECTOR_BYTES * (_VECTORS + _interrupts(board))
-            + _SUPPORT_CODE
-            + round(_CODE_A_CHARACTER * len(own))
-        ),
-        variables=found.variables + _SUPPORT_VARIABLES,
+        code=linked.code + program.tables + vectors + _SUPPORT_CODE + own,
+        variables=linked.variables + _SUPPORT_VARIABLES,
         basis=basis,
-        hot=found.hot if copies else 0,
+        hot=linked.hot if copies else 0,
     )
 
 
-def _compiled_for_each_image() -> tuple[Path, ...]:
-    runtime = paths.runtime()
-    return runtime / "cortexm", runtime / "runner" / "static_executor.c"
-
-
-def _text(places: Iterable[Path]) -> str:
+def _text(folder: Path) -> str:
     """C and assembly without comments."""
-    files = [
-        file
-        for place in places
-        for file in ([place] if place.is_file() else sorted(place.iterdir()))
-        if file.suffix in (".c", ".S")
-    ]
-    return "".join(_COMMENT.sub("", file.read_text()) for file in files)
+    files = (file for file in sorted(folder.iterdir()) if file.suffix in (".c", ".S"))
+    return "".join(without_comments(file.read_text()) for file in files)
 
 
 def _interrupts(board: Board) -> int:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.boards.registry import board_folders
-from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.catalog import find_board
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
@@ -21,20 +21,26 @@ from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.stages.export import ExportStage, slug
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.plan import PlanStage
-from cmbuild.sizing.archive import Archive
-from cmbuild.sizing.estimate import ASSUMED, Basis, CodeSize, Need, ProgramSize, code_size, need
-from cmbuild.toolchain import tools
-from cmbuild.toolchain.toolchains import cpu_flags
+from cmbuild.sizing.estimate import (
+    ASSUMED,
+    Basis,
+    CodeSize,
+    Need,
+    ProgramSize,
+    code_size,
+    functions,
+    need,
+)
+from cmbuild.sizing.linking import Linked, link
 from cmcompiler.isa import Isa
 from cmcompiler.target import BEST_ISA, Target
 
 T = TypeVar("T")
 
 _SIZE = TypeAdapter(ProgramSize)
-_FILES = TypeAdapter(tuple[Path, ...])
+_LINKED = TypeAdapter(Linked)
 
-_SYSTEM_LIBRARIES = ("libc_nano.a", "libm.a", "libgcc.a")
-_VERSION = 1  # of what `fits` in the cache holds
+_VERSION = 2  # of what `fits` in the cache holds
 
 
 class NoProgram(Missing):
@@ -110,8 +116,6 @@ class Fits:
         # Exports of a pipeline that are due are made together; these are to be looked at only.
         self._looking = Pipeline(pipeline.session)
         self._programs: dict[tuple[str, Isa], ProgramSize | None] = {}
-        self._libraries: dict[tuple[Isa, str], list[LibraryStage]] = {}
-        self._archives: dict[Path, Archive] = {}
 
     def cell(self, request: BuildRequest) -> Cell:
         """
@@ -166,49 +170,29 @@ class Fits:
         return size
 
     def _code(self, board: Board, library: LibraryStage, program: ProgramSize) -> CodeSize:
-        if self._session.is_made(library):
-            return code_size(board, program, self._linked(library), Basis.LIBRARY)
-        for other in self._others(library):
-            if self._session.is_made(other):
-                return code_size(board, program, self._linked(other), Basis.RELATED)
+        best = (cpu for cpu, isa in BEST_ISA.items() if isa is library.target.isa)
+        targets = (Target(cpu, library.target.isa) for cpu in best)
+        related = (self._looking.library(target, library.toolchain_name) for target in targets)
+        for made in (library, *related):
+            if self._session.is_made(made):
+                basis = Basis.LIBRARY if made is library else Basis.RELATED
+                linked = self._linked(made, functions(board, program))
+                return code_size(board, program, linked, basis)
         return ASSUMED
 
-    def _others(self, library: LibraryStage) -> list[LibraryStage]:
-        """Libraries for other cores with the same instruction set."""
-        isa, toolchain = library.target.isa, library.toolchain_name
-        if (isa, toolchain) not in self._libraries:
-            targets = (Target(cpu, isa) for cpu, best in BEST_ISA.items() if best is isa)
-            found = [self._looking.library(target, toolchain) for target in targets]
-            self._libraries[isa, toolchain] = found
-        return self._libraries[isa, toolchain]
+    def _linked(self, library: LibraryStage, names: list[str]) -> Linked:
+        file = self._cached(library=library.fingerprint, names=names)
+        linked = _read(_LINKED, file)
+        if linked is None:
+            session, log = self._session, self._session.logs / f"link-{library.name}.txt"
+            compiler, target = library.toolchain, library.target
+            linked = link(
+                library.archive, names, compiler, target, processes=session.processes, log=log
+            )
+            write(file, _LINKED.dump_json(linked).decode())
+        return linked
 
-    def _linked(self, library: LibraryStage) -> list[Archive]:
-        """The archives that an image is linked from."""
-        files = (library.archive, *self._system_libraries(library))
-        for file in files:
-            if file not in self._archives:
-                self._archives[file] = Archive(file)
-        return [self._archives[file] for file in files]
-
-    def _system_libraries(self, library: LibraryStage) -> tuple[Path, ...]:
-        """The C library's and the compiler's own; a toolchain without them has all in ours."""
-        toolchain, target = library.toolchain, library.target
-        if toolchain.name != "gcc":
-            return ()
-        file = self._cached(library=library.fingerprint)
-        known = _read(_FILES, file)
-        if known is None or not all(path.exists() for path in known):
-            flags = cpu_flags(toolchain.name, target)
-            asked = [
-                tools.ask(toolchain.compiler, *flags, f"-print-file-name={name}")[1]
-                for name in _SYSTEM_LIBRARIES
-            ]
-            # A compiler that has no such file repeats the name.
-            known = tuple(path for path in map(Path, map(str.strip, asked)) if path.is_absolute())
-            write(file, _FILES.dump_json(known).decode())
-        return known
-
-    def _cached(self, **key: str) -> Path:
+    def _cached(self, **key: Value) -> Path:
         return paths.cache() / "fits" / f"{fingerprint(version=_VERSION, **key)}.json"
 
 

@@ -115,8 +115,12 @@ def _shared() -> dict[str, str]:
     return _structs((paths.runtime() / "include" / "cmrt" / "rows.h").read_text())
 
 
+def without_comments(text: str) -> str:
+    return _COMMENT.sub("", text)
+
+
 def _structs(text: str) -> dict[str, str]:
-    return dict(_STRUCT.findall(_COMMENT.sub("", text)))
+    return dict(_STRUCT.findall(without_comments(text)))
 
 
 def _fields(name: str, structs: Mapping[str, str]) -> Iterator[str]:

@@ -1,0 +1,76 @@
+"""What a linker takes of a library for some functions: a link of nothing but those."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.image import elf
+from cmbuild.process import Processes
+from cmbuild.toolchain.toolchains import Toolchain, cpu_flags
+from cmcompiler.target import Target
+
+_SCRIPT = "SECTIONS { .hot : { *(.text.cm_isa_*) } .text : { *(.text .text.*) } }\n"
+"""Divides code as runtime/cortexm/link.ld.j2 does."""
+
+_OPTIONS = ("-m", "armelf", "--gc-sections", "--strip-debug", "--unresolved-symbols=ignore-all")
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Bytes of what is linked.
+
+    Attributes:
+        code: instructions, tables, and the first values of variables.
+        variables: RAM, those first values included.
+        hot: of the code, microkernels, which a board may run from RAM.
+    """
+
+    code: int
+    variables: int
+    hot: int
+
+
+def link(
+    library: Path,
+    names: Iterable[str],
+    toolchain: Toolchain,
+    target: Target,
+    *,
+    processes: Processes,
+    log: Path,
+) -> Linked:
+    """
+    Args:
+        names: of functions; those that the library does not have count nothing.
+
+    Raises:
+        ProcessFailed: it is not a library for the target.
+    """
+    with tempfile.TemporaryDirectory(prefix="cmbuild-") as folder:
+        script, image = Path(folder) / "link.ld", Path(folder) / "image.elf"
+        script.write_text(_SCRIPT)
+        options = [*_OPTIONS, "-e", "0", "-T", str(script), *(f"-u{name}" for name in names)]
+        command = _command(toolchain, target, options, library)
+        processes.run([*command, "-o", image], log=log, timeout=60, env=toolchain.environment)
+        sections = elf.sections(image)
+    return Linked(
+        code=sum(section.size for section in sections if section.is_loaded),
+        variables=sum(section.size for section in sections if section.is_writable),
+        hot=sum(section.size for section in sections if section.name == ".hot"),
+    )
+
+
+def _command(
+    toolchain: Toolchain, target: Target, options: list[str], library: Path
+) -> list[str | Path]:
+    if toolchain.name == "zig":  # whose `cc` does not pass all options on
+        return [toolchain.compiler, "ld.lld", *options, library]
+    passed = [word for option in options for word in ("-Xlinker", option)]
+    if toolchain.name == "clang":
+        own = ["--target=thumb-none-eabi", "-fuse-ld=lld", "-nostdlib"]
+        return [toolchain.compiler, *own, *passed, library]
+    own = [*cpu_flags(toolchain.name, target), "--specs=nano.specs", "-nostartfiles"]
+    return [toolchain.compiler, *own, *passed, library, "-lm"]
