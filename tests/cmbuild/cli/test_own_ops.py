@@ -112,7 +112,7 @@ def test_ops_belong_to_their_project(project: Commands, tmp_path: Path) -> None:
             "kernels/scale.c:11: cm_scale_f32 takes struct cm_scale_f32, but 'float factor' "
             "declares no 32-bit fields",
         ),
-        ("kernels/scale.c", "output[i] =", "output[i] == }", "kernels/scale.c:19:"),
+        ("kernels/scale.c", "output[i] =", "output[i] == }", "kernels/scale.c:17:"),
     ],
 )
 def test_a_broken_op_is_one_line_with_its_place(
