@@ -13,7 +13,7 @@ from cmbuild.disk import unwritable
 from cmbuild.pipeline.session import LOCK
 from cmbuild.pipeline.stages.export import slug
 
-PARTS = ("exports", "libraries", "harnesses", "references", "logs", "zig", "fits")
+PARTS = ("exports", "libraries", "harnesses", "references", "executorch", "logs", "zig", "fits")
 """Folders of the cache."""
 
 

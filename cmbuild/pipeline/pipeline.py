@@ -15,6 +15,7 @@ from cmbuild.conformance.stages import ConformanceStage
 from cmbuild.conformance.suite import find_suite
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.executorch.checkout import find_cmsis_nn, find_root
+from cmbuild.executorch.simulated import simulated
 from cmbuild.executorch.stages.checkout import CheckoutStage
 from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, OperatorStage
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
@@ -126,7 +127,10 @@ class Pipeline:
         board = self._board(request.board)
         isa = _isa(board, request.isa)
         folder = build_folder(request)
-        source = self._source(request, board.cpu)
+        target = Target(board.cpu, isa, board.fpu)
+        # The static executor runs a program made for any core.
+        cpu = target.exported_for if request.uses_executorch else board.cpu
+        source = self._source(request, cpu)
         library = self._library(board, isa, request.toolchain)
         if request.uses_executorch:
             return self._executorch_runner(request, source, library, board)
@@ -194,8 +198,10 @@ class Pipeline:
         check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
         operators = OperatorStage(plan, check, session, folder)
         libraries = ExecutorchLibraryStage(operators, library, self._cache / "executorch")
-        dry = ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries)
-        pools = PoolStage(dry, getattr(request, "launcher", None), session, folder)
+        place = simulated(board, library.target.isa, map(self._board, self._board_folders))
+        dry = ExecutorchRunnerStage(plan, library, place, folder, libraries=libraries)
+        launcher = getattr(request, "launcher", None) if place is board else None
+        pools = PoolStage(dry, launcher, session, folder)
         return ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries, pools=pools)
 
     def _source(self, request: BuildRequest | PackageRequest, cpu: str) -> ProgramSource:

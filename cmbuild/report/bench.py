@@ -18,7 +18,7 @@ from cmbuild.text import count, size
 
 _NONE = "–"
 _HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "MAC/i", "flash", "RAM")
-_COMPARING = ("board", "isa", "verified", "instr", "by", "ratio", "MAC/i", "flash", "RAM")
+_COMPARING = ("board", "isa", "verified", "instr", "by", "gain", "MAC/i", "flash", "RAM")
 _WIDTHS = (-12, -7, -10, 8, 9, 7, 7, 9, 9)  # of columns; to the left where negative
 
 
@@ -64,7 +64,7 @@ class BenchCell:
 
     @property
     def ratio(self) -> float | None:
-        """Upstream's instructions by ours."""
+        """Upstream's instructions by this one's."""
         if self.upstream is None or not self.instructions:
             return None
         return self.upstream.instructions / self.instructions
@@ -177,7 +177,7 @@ class BenchReport:
             yield text.entry("mind", f"{board}: {caveat}")
         if self._compares:
             first = self._name(self.cells[0])
-            yield text.entry("ratio", f"instructions with {first}, by this one's")
+            yield text.entry("gain", f"instructions with {first}, by this one's")
         elif any(cell.ratio for cell in self.cells):
             told = measurements().about.partition(",")[0]
             yield text.entry("upstream", f"instructions of {told}; ratio: by ours")
@@ -208,7 +208,7 @@ def _rows(cell: BenchCell, base: BenchCell | None, name: str) -> Iterator[Text]:
     other = _count(None if upstream is None else upstream.instructions)
     ratio = cell.ratio
     if base is not None:
-        other, ratio = name, None
+        other, ratio = name, None  # the column is called otherwise
         if base.instructions and cell.instructions:
             ratio = base.instructions / cell.instructions
     verified = "✗ no" if run is None or cell.failure else run.verification.rule

@@ -27,6 +27,9 @@ BEST_ISA: dict[str, Isa] = {
 # sizes, kernel sums) depends on its instruction set alone, so the M55's program is the M52's.
 _EXPORTED_AS = {"cortex-m52": "cortex-m55"}
 
+_LEAST = {Isa.SCALAR: "cortex-m0plus", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
+"""For each instruction set, a CPU that has no better one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -69,6 +72,11 @@ class Target:
     def exported_as(self) -> str:
         """The CPU whose name ExecuTorch's Cortex-M backend knows for this one."""
         return _EXPORTED_AS.get(self.cpu, self.cpu)
+
+    @property
+    def exported_for(self) -> str:
+        """The CPU to export a program for whose kernels use just this instruction set."""
+        return self.cpu if self.isa is BEST_ISA[self.cpu] else _LEAST[self.isa]
 
     def __str__(self) -> str:
         return self.cpu if self.isa == BEST_ISA[self.cpu] else f"{self.cpu} {self.isa.label}"

@@ -89,7 +89,7 @@ class PoolStage(Stage):
             launcher: its name; the best that this machine has if None.
         """
         self.name = dry.name
-        self.subject = f"dry run of {dry.subject}"
+        self.subject = f"dry run of {dry.plan.source.name} on {dry.board.name}"
         self.after = dry.after
         self._dry = dry
         self._launcher = launcher

@@ -118,6 +118,14 @@ def test_images_run_on_boards_beside_static_ones(upstream: Commands) -> None:
         assert loaded["instructions"] > 1000
 
 
+def test_a_board_without_a_simulator_can_be_built_for(upstream: Commands) -> None:
+    words = ("--board", "nrf52840dk", "--executor", "executorch", "--json")
+    result = upstream("build", PROGRAMS / "two_inputs.pte", *words)
+    assert result.exit_code == 0, result.stderr
+    assert {"pools", "runner"} <= result.done
+    assert Path(result.document["artifacts"]["image"]).is_file()
+
+
 def test_the_checkout_may_be_named_by_the_project(upstream: Commands, checkout: Path) -> None:
     (upstream.folder / "cmbuild.toml").write_text(f'[executorch]\nroot = "{checkout}"\n')
     (checkout / "version.txt").write_text("0.7.0\n")

@@ -131,7 +131,8 @@ def test_upstream_is_compared_at_the_instruction_set_it_was_measured_with() -> N
 def test_toolchains_are_compared_with_the_first() -> None:
     fewer = replace(MV2, instructions=replace(MV2.instructions, total=100_000_000))
     cells = [GOOD, replace(GOOD, toolchain="clang", best=False, result=fewer)]
-    _, _, first, second, *legend = BenchReport(cells).screen().plain.splitlines()
+    header, _, first, second, *legend = BenchReport(cells).screen().plain.splitlines()
+    assert "gain" in header and "ratio" not in header  # that is upstream's by ours, everywhere
     assert first.split()[3:7] == ["141.2", "M", "gcc", "1.00×"]
     assert second.split()[3:7] == ["100.0", "M", "clang", "1.41×"]
     assert any("instructions with gcc, by this one's" in line for line in legend)
@@ -141,7 +142,8 @@ def test_toolchains_are_compared_with_the_first() -> None:
 def test_executors_are_compared_with_the_first() -> None:
     more = replace(MV2, instructions=replace(MV2.instructions, total=166_483_062))
     cells = [GOOD, replace(GOOD, executor="executorch", best=False, result=more)]
-    _, _, first, second, *legend = BenchReport(cells).screen().plain.splitlines()
+    header, _, first, second, *legend = BenchReport(cells).screen().plain.splitlines()
+    assert "gain" in header and "ratio" not in header
     assert first.split()[3:7] == ["141.2", "M", "static", "1.00×"]
     assert second.split()[3:7] == ["166.5", "M", "upstream", "0.85×"]
     assert any("instructions with static, by this one's" in line for line in legend)
