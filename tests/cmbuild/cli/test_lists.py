@@ -155,6 +155,7 @@ def test_clean_removes_what_was_asked_for_and_nothing_else(cmbuild: Commands) ->
 def test_clean_cache(cmbuild: Commands, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     (cache / "exports" / "x").mkdir(parents=True)
+    (cache / "executorch" / "trees").mkdir(parents=True)
     (cache / "mine").mkdir()
     own = Commands(cmbuild.folder, cache)
     assert own("clean", "--cache").exit_code == 0
