@@ -22,6 +22,13 @@ class Remote:
                 break
         self._socket.settimeout(patience)
 
+    def __enter__(self) -> Remote:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Hangs up."""
+        self._socket.close()
+
     def ask(self, packet: str) -> str:
         """Sends a packet; the packet that answers it."""
         self.tell(packet)

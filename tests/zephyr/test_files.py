@@ -191,7 +191,6 @@ def test_no_source_of_the_runtime_is_here_twice() -> None:
     assert not ours & {path.read_bytes() for path in (ROOT / "runtime").rglob("*.c")}
 
 
-def test_the_wheel_takes_the_module() -> None:
-    pyproject = (ROOT / "pyproject.toml").read_text()
-    assert '"zephyr" = "cmbuild/data/zephyr"' in pyproject
-    assert Path(MODULE).parents[1] == ROOT, "the module is the folder above zephyr/"
+def test_the_module_is_the_folder_above_its_description() -> None:
+    """That wheels hold it is a test of wheels."""
+    assert Path(MODULE).parents[1] == ROOT

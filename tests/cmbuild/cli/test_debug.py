@@ -86,12 +86,12 @@ def test_gdb_is_attached_where_there_is_one(cmbuild: Commands, tmp_path: Path) -
 
 def test_another_debugger_may_connect(cmbuild: Commands, waiting) -> None:
     process, port = waiting()
-    remote = Remote(port)
     main = symbol_address(image(cmbuild), "cm_main")
     assert main is not None
-    assert remote.run_to(main).startswith("T05")
-    assert remote.pc == main
-    remote.kill()
+    with Remote(port) as remote:
+        assert remote.run_to(main).startswith("T05")
+        assert remote.pc == main
+        remote.kill()
     # communicate() would not see lines that came along with the one waited for.
     assert process.stdout is not None and process.stderr is not None
     output, error = process.stdout.read(), process.stderr.read()
@@ -103,7 +103,8 @@ def test_another_debugger_may_connect(cmbuild: Commands, waiting) -> None:
 
 def test_the_image_has_its_samples_and_may_run_to_its_end(cmbuild: Commands, waiting) -> None:
     process, port = waiting()
-    assert Remote(port).ask("c").startswith(("W", "X"))
+    with Remote(port) as remote:
+        assert remote.ask("c").startswith(("W", "X"))
     process.communicate()
     assert process.returncode == 0
     log = image(cmbuild).parents[1] / "logs" / "debug.txt"
@@ -116,11 +117,10 @@ def test_the_image_has_its_samples_and_may_run_to_its_end(cmbuild: Commands, wai
 )
 def test_no_simulator_is_left_behind(waiting, number: signal.Signals, status: int) -> None:
     process, port = waiting()
-    remote = Remote(port)
-    process.send_signal(number)
-    process.communicate()
-    assert process.returncode == status
-    del remote
+    with Remote(port):
+        process.send_signal(number)
+        process.communicate()
+        assert process.returncode == status
     assert gone(port)
 
 

@@ -47,7 +47,8 @@ def test_a_program_runs_with_the_real_runtime(upstream: Commands, checkout: Path
     second = run(upstream, "-n", "3")
     assert second.done == {"checkout", "simulate"}
 
-    (checkout / "runtime" / "core" / "error.h").open("a").write("// Changed.\n")
+    header = checkout / "runtime" / "core" / "error.h"
+    header.write_text(header.read_text() + "// Changed.\n")
     third = run(upstream, "-n", "3")
     assert third.done == {"checkout", "upstream", "pools", "runner", "simulate"}
 

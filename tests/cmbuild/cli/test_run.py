@@ -112,16 +112,23 @@ def test_quantised_boundary(cmbuild: Commands) -> None:
         assert document["inputs"][0]["scale"] > 0
 
 
-def test_several_inputs_and_methods(cmbuild: Commands) -> None:
+def test_several_inputs(cmbuild: Commands) -> None:
     document = cmbuild("run", PROGRAMS / "two_inputs.pte", "--board", "native", "--json").document
     assert document["verified"]
     assert len(document["inputs"]) == 2
-    for method in ("forward", "other"):
-        result = cmbuild(
-            *("run", PROGRAMS / "two_methods.pte", "--board", "native", "--json"),
-            *("--method", method),
-        )
-        assert result.exit_code in (0, 2), result.stderr
+
+
+def test_a_method_runs_by_its_name(cmbuild: Commands) -> None:
+    words = ("run", PROGRAMS / "two_methods.pte", "--board", "native", "--json")
+    for method, shape in (("forward", [2, 3]), ("backward", [])):
+        result = cmbuild(*words, "--method", method)
+        assert result.exit_code == 0, result.stderr
+        assert result.document["verified"]
+        assert [port["shape"] for port in result.document["inputs"]] == [shape]
+    result = cmbuild(*words, "--method", "other")
+    assert (result.exit_code, result.document["exit_code"]) == (2, 2)
+    assert "'other'" in result.document["error"]
+    assert result.document["hint"] == "--method takes one of: backward, forward"
 
 
 def test_samples_depend_on_the_seed_and_their_number_alone(cmbuild: Commands) -> None:
