@@ -1,4 +1,4 @@
-/* Arm Corstone-320 on the MPS4 board, simulated by Arm's FVP; QEMU's mps3-an547 stands in. */
+/* Arm Corstone-320 on the MPS4 board, simulated by Arm's FVP; by QEMU's mps3-an547 instead. */
 #include "cmrt/board.h"
 #include "cmrt/system_counter.h"
 

@@ -1,2 +1,2 @@
-/* Room for every external interrupt of the SSE-320 and the MPS4 board. */
+/* External interrupts of the SSE-320 and the MPS4 board. */
 #define CM_INTERRUPTS 240

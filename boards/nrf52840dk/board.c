@@ -1,4 +1,4 @@
-/* nRF52840 as reset leaves it, at 64 MHz from the internal oscillator. Input and output go through the debug
+/* nRF52840 in its reset state, at 64 MHz from the internal oscillator. Input and output go through the debug
    probe. */
 #include "cmrt/board.h"
 #include "cmrt/cycle_counter.h"

@@ -1,5 +1,5 @@
-/* STM32H743 as reset leaves it, at 64 MHz from the internal oscillator, but with the instruction cache on.
-   Input and output go through the debug probe. */
+/* STM32H743 in its reset state, at 64 MHz from the internal oscillator, except that the instruction cache is
+   on. Input and output go through the debug probe. */
 #include "cmrt/board.h"
 #include "cmrt/cycle_counter.h"
 

@@ -1,4 +1,4 @@
-/* Raspberry Pi Pico 2, and QEMU's musca-b1, which runs its images as they are. */
+/* Raspberry Pi Pico 2, and QEMU's musca-b1, which runs the same images. */
 #include "cmrt/board.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void cm_board_init(void)
         cm_cmsdk_timer_start(timer, &clock);
 }
 
-/* It is read around every step, and a step that takes longer than the watchdog allows hangs. */
+/* Called around every step, so a step that exceeds the watchdog's time is a hang. */
 uint64_t cm_board_ticks(void)
 {
     if (!is_real)
@@ -35,7 +35,7 @@ uint64_t cm_board_ticks(void)
     return chip_cycles();
 }
 
-/* Also tells what flash holds, so that the host knows it from any other image of the same model. */
+/* The checksum of flash tells this image from others of the same model. */
 static void greet(const char *text)
 {
     struct cm_code code = cm_board_code();

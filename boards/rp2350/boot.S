@@ -1,4 +1,4 @@
-/* What the boot ROM looks for in the first 4 KB of flash (RP2350 datasheet, "Block loop structure" and
+/* The block that the boot ROM searches for in the first 4 KB of flash (RP2350 datasheet, "Block loop structure" and
    "IMAGE_DEF items"): an executable for the Arm cores in secure state, entered through the vector table
    at the start of the image. */
     .section .boot, "a"

@@ -1,12 +1,11 @@
-/* Addresses and fields: RP2350 datasheet, "Address map" and the lists of registers of each block. */
+/* Addresses and fields: RP2350 datasheet, "Address map" and each block's list of registers. */
 #include "chip.h"
 
 #include "cmrt/cycle_counter.h"
 #include "cmrt/pl011.h"
 #include "cmrt/serial.h"
 
-/* APB registers are also seen through aliases that change only the bits that are written as 1 ("Atomic
-   register access"). */
+/* Aliases of the APB registers, which change only the bits written as 1 ("Atomic register access"). */
 enum { SET = 0x2000, CLEAR = 0x3000 };
 
 enum {
@@ -70,7 +69,7 @@ static void release(uint32_t blocks)
     wait_for(RESETS_DONE, blocks);
 }
 
-/* CPUID comes first, which every core has: a simulator may answer to any other address with a fault. */
+/* Reads CPUID first, which every core has: a simulator may raise a fault at any other address. */
 bool chip_is_there(void)
 {
     enum { CPUID = 0xe000ed00, CORTEX_M33_R1P0 = 0x411fd210 };
@@ -104,8 +103,8 @@ static void start_pll(void)
     *at(PLL_SYS_PWR + CLEAR) = POST_DIVIDER_DOWN;
 }
 
-/* "Clocks": a multiplexer without glitches chooses between few sources, SELECTED tells which it is at; what
-   is behind the other one, of the auxiliary sources, may change only while that is not in use. */
+/* "Clocks": a glitchless multiplexer selects one of a few sources, shown in SELECTED; the auxiliary
+   multiplexer behind it may change only while it is not in use. */
 static void start_clocks(void)
 {
     enum { FROM_REF = 0, FROM_AUXILIARY = 1, FROM_CRYSTAL = 2, PERI_ENABLE = 1 << 11 };
@@ -141,7 +140,7 @@ static void start_uart(void)
     cm_pl011_start(uart, CHIP_CLOCK, (uint32_t)(uintptr_t)cm_serial_baud);
     *at(GPIO0_CTRL) = FUNCTION_UART;
     *at(GPIO1_CTRL) = FUNCTION_UART;
-    /* Without the bit that isolates a pad from its function. An open input reads as idle. */
+    /* Clears the isolation bit of a pad. An open input reads as idle. */
     *at(PAD_GPIO0) = SCHMITT | DRIVE_4_MA | INPUT_ENABLE;
     *at(PAD_GPIO1) = SCHMITT | DRIVE_4_MA | INPUT_ENABLE | PULL_UP;
 }

@@ -1,4 +1,4 @@
-/* What an RP2350 has and the simulated board has not. */
+/* Parts of the RP2350 that the simulated board lacks. */
 #ifndef CHIP_H
 #define CHIP_H
 
@@ -7,13 +7,13 @@
 
 #define CHIP_CLOCK 150000000 /* Hz, of the cores and UART0 */
 
-/* Finds out whether this is one; the functions below need it to be. */
+/* Whether this is an RP2350, as the functions below require. */
 bool chip_is_there(void);
 
 /* Clocks, watchdog, cycle counter, UART0. */
 void chip_start(void);
 
-/* Cycles of the core; what passes between two calls must be less than 28 seconds. */
+/* Cycles of the core; must be called at least every 28 seconds. */
 uint64_t chip_cycles(void);
 
 /* Gives the watchdog another 16 seconds. */

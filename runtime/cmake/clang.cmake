@@ -1,5 +1,5 @@
-# Bare-metal Cortex-M with LLVM's clang and lld. The C library is the one that clang knows, as in the LLVM
-# and Arm Toolchains for Embedded; else newlib with libgcc, as the GNU Arm toolchain finds them.
+# Bare-metal Cortex-M with LLVM's clang and lld. The C library is clang's own, as in the LLVM and Arm Toolchains
+# for Embedded; otherwise newlib and libgcc of the GNU Arm toolchain.
 
 find_program(CLANG clang REQUIRED)
 set(TARGET_COMPILER "${CLANG}")
@@ -35,7 +35,7 @@ endif()
 set(TARGET_FLAGS "${clang_flags}")
 set(TARGET_LINK_OPTIONS -fuse-ld=lld -nostdlib -Wl,--orphan-handling=warn
     -Xlinker "-Map=$<TARGET_FILE:$<TARGET_PROPERTY:NAME>>.map")  # -Wl would end at a comma
-# lld does without an archive's index, so any `ar` will do.
+# lld does not need an archive's index, so any `ar` works.
 find_program(CMAKE_AR NAMES llvm-ar llvm-ar-19 arm-none-eabi-ar ar REQUIRED)
 find_program(CMAKE_RANLIB NAMES llvm-ranlib llvm-ranlib-19 arm-none-eabi-ranlib ranlib REQUIRED)
 include("${CMAKE_CURRENT_LIST_DIR}/cross.cmake")

@@ -1,4 +1,4 @@
-# What toolchain files have in common: CMake told of TARGET_COMPILER and TARGET_FLAGS.
+# The common part of toolchain files: passes TARGET_COMPILER and TARGET_FLAGS to CMake.
 
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
@@ -12,8 +12,8 @@ endif()
 set(CMAKE_C_COMPILER ${TARGET_COMPILER})
 set(CMAKE_ASM_COMPILER ${TARGET_COMPILER})
 
-# CMake's trial builds cost more than the library itself, and a bare-metal program does not link
-# without a board. Projects of others ask for what the compiler can: TARGET_PROBE lets them.
+# CMake's trial builds take longer than the library itself, and a bare-metal program does not link
+# without a board. Third-party projects probe the compiler: TARGET_PROBE allows it.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TARGET_PROBE TARGET_CXX_FLAGS ARM_NONE_EABI_GCC)
 foreach(language IN ITEMS C CXX ASM)

@@ -10,7 +10,7 @@ set(EXECUTORCH_SOURCES "" CACHE STRING "generated C++ that registers the kernels
 set(METHOD_POOL_BYTES 0 CACHE STRING "for what loading makes; 0: all the memory that is left")
 set(TEMPORARY_POOL_BYTES 0 CACHE STRING "for what kernels ask for; as much again if the other is 0")
 
-# It knows neither exceptions nor run-time types, and constructs nothing in threads.
+# ExecuTorch uses neither exceptions nor RTTI, and no thread-safe statics.
 set(cxx_options -std=c++17 -O2 -g -fno-exceptions -fno-rtti -fno-unwind-tables -fno-asynchronous-unwind-tables
     -fno-threadsafe-statics -ffunction-sections -fdata-sections)
 

@@ -1,4 +1,4 @@
-# An image for a board: its start-up and board.c, the library, and what the image does.
+# An image for a board: start-up, board.c, the library, and the image's own sources.
 
 include("${CMAKE_CURRENT_LIST_DIR}/options.cmake")
 

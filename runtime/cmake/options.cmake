@@ -9,7 +9,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
     list(APPEND CMRT_COMPILE_OPTIONS -fomit-frame-pointer) # gcc does by itself
 endif()
 
-# A build for this computer exists to find mistakes.
+# A host build exists to find bugs.
 if(NOT CMAKE_CROSSCOMPILING)
     set(CMRT_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     set(CMRT_ISA scalar)

@@ -1,4 +1,4 @@
-# The files of the runtime library, for every build that has it: bare metal, this computer, Zephyr.
+# The files of the runtime library, for every build of it: bare metal, host, Zephyr.
 
 get_filename_component(CMRT_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 
@@ -19,8 +19,8 @@ function(cmrt_kernels files)
     set(${files} ${found} PARENT_SCOPE)
 endfunction()
 
-# One version of each microkernel: from the folders isa/scalar up to isa/${highest}, the later one's
-# version of a file wins.
+# One version of each microkernel: of the folders isa/scalar up to isa/${highest}, the last one that has
+# the file.
 function(cmrt_microkernels files highest)
     set(names)
     foreach(isa IN ITEMS scalar dsp mve)

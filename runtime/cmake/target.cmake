@@ -1,9 +1,9 @@
-# TARGET_FLAGS: what makes a compiler use a core, from TARGET_CPU, TARGET_ISA, TARGET_FPU and the compiler's
-# dialect, which a toolchain file sets: gcc, clang or zig. Also CMRT_ISA and TARGET_HARD_FLOAT.
+# Sets TARGET_FLAGS, the compiler's flags for a core, from TARGET_CPU, TARGET_ISA, TARGET_FPU and the compiler's
+# dialect, which a toolchain file sets: gcc, clang or zig. Also sets CMRT_ISA and TARGET_HARD_FLOAT.
 #
-# By hand: cmake -DTARGET_CPU=cortex-m33 -DTARGET_DIALECT=clang -P target.cmake prints the flags.
+# As a script: cmake -DTARGET_CPU=cortex-m33 -DTARGET_DIALECT=clang -P target.cmake prints the flags.
 
-# As a script it has no project's policies.
+# A script does not inherit a project's policies.
 cmake_policy(VERSION 3.25)
 
 set(TARGET_CPU "" CACHE STRING "Cortex-M core: one of the names in cmake/cpus.json")
@@ -19,10 +19,10 @@ file(READ "${cpu_table}" cpus)
 
 string(JSON architecture ERROR_VARIABLE unknown GET "${cpus}" "${TARGET_CPU}" architecture)
 if(unknown)
-    message(FATAL_ERROR "TARGET_CPU '${TARGET_CPU}' is none of the cores in ${cpu_table}")
+    message(FATAL_ERROR "TARGET_CPU '${TARGET_CPU}' is not a core in ${cpu_table}")
 endif()
 
-# What each architecture has, up to its best; what takes the better ones away again, or adds them.
+# Instruction sets of each architecture, lowest first; the flags that remove or add the higher ones.
 set(isas_armv7e-m scalar dsp)
 set(isas_armv8-m.main scalar dsp)
 set(isas_armv8.1-m.main scalar dsp mve)
@@ -41,7 +41,7 @@ set(CMRT_ISA "${TARGET_ISA}")
 if(CMRT_ISA STREQUAL "")
     list(GET isas -1 CMRT_ISA)
 elseif(NOT CMRT_ISA IN_LIST isas)
-    message(FATAL_ERROR "${TARGET_CPU} has no TARGET_ISA '${TARGET_ISA}'")
+    message(FATAL_ERROR "${TARGET_CPU} does not have TARGET_ISA '${TARGET_ISA}'")
 endif()
 
 string(JSON fpus ERROR_VARIABLE soft GET "${cpus}" "${TARGET_CPU}" fpus)
@@ -56,7 +56,7 @@ foreach(kind IN ITEMS none single double)
     endif()
 endforeach()
 if(NOT DEFINED fpu)
-    message(FATAL_ERROR "${TARGET_CPU} has no TARGET_FPU '${TARGET_FPU}'")
+    message(FATAL_ERROR "${TARGET_CPU} does not have TARGET_FPU '${TARGET_FPU}'")
 endif()
 if(fpu STREQUAL "")
     set(TARGET_HARD_FLOAT FALSE)
@@ -86,7 +86,7 @@ if(TARGET_DIALECT STREQUAL "zig")
     set(core "-mcpu=${core}${fpu_${fpu}}${extensions_${CMRT_ISA}}")
 elseif(architecture STREQUAL "armv8.1-m.main" AND TARGET_DIALECT STREQUAL "gcc"
        AND NOT TARGET_CPU STREQUAL "cortex-m55")
-    # gcc knows the M52 since 14 and the M85 since 13, but what they execute since 10.
+    # gcc supports the M52 from 14 and the M85 from 13, but their instructions from 10.
     set(float_flags -mfloat-abi=hard)
     set(core "-march=${architecture}${with_${CMRT_ISA}}+fp.dp")
 else()

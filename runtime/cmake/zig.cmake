@@ -1,11 +1,11 @@
-# Bare-metal Cortex-M with zig, which is clang, lld and compiler-rt in one. It has no C library: CMRT_LIBC
-# puts the little that the runtime needs of one into the library.
+# Bare-metal Cortex-M with zig, which contains clang, lld and compiler-rt, but no C library for these targets:
+# CMRT_LIBC adds the few functions that the runtime needs.
 
 find_program(ZIG zig REQUIRED)
 set(TARGET_COMPILER "${ZIG};cc")
 set(TARGET_DIALECT zig)
 include("${CMAKE_CURRENT_LIST_DIR}/target.cmake")
-# What zig asks of clang for programs that have an operating system.
+# Undoes options that zig passes to clang for programs with an operating system.
 string(APPEND TARGET_FLAGS
     " -fno-stack-protector -fno-unwind-tables -fno-asynchronous-unwind-tables")
 set(TARGET_LINK_OPTIONS -nostartfiles -Wl,-e,cm_reset)

@@ -1,9 +1,9 @@
-/* Says what the core knows of a fault, for the host to put names to, and ends the run. */
+/* Reports the fault registers for the host to decode, and ends the run. */
 #include "cmrt/host.h"
 #include "cmrt/text.h"
 #include "protect.h"
 
-/* Armv7-M and Armv8-M Architecture Reference Manuals, "System Control Block". Armv6-M has none of them,
+/* Armv7-M and Armv8-M Architecture Reference Manuals, "System Control Block". Armv6-M lacks these registers
    and reads them as zero. */
 static const volatile uint32_t *const fault_status = (const volatile uint32_t *)0xe000ed28;
 enum { CFSR = 0, HFSR = 1, MMFAR = 3, BFAR = 4 };

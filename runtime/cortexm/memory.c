@@ -1,4 +1,4 @@
-/* What the link script and start-up know of memory: start-up filled the stack with a pattern. */
+/* Memory from the link script, and stack use: start-up has filled the stack with a pattern. */
 #include "cmrt/board.h"
 #include "protect.h"
 

@@ -1,11 +1,11 @@
-/* Makes mistakes faults: following a null pointer, outgrowing the stack, dividing by zero. */
+/* Turns bugs into faults: null pointers, stack overflow, division by zero. */
 #include "protect.h"
 
 #include <stddef.h>
 
 extern const uint32_t cm_vectors_end[], cm_stack_limit[];
 
-/* Defined by link scripts that put anything into the lowest 4 KB. */
+/* Defined by link scripts that place anything in the lowest 4 KB. */
 extern const uint8_t cm_null_in_use[] __attribute__((weak));
 
 /* Architecture reference manuals of Armv7-M and Armv8-M, "Configuration and Control Register". Bits that
@@ -13,7 +13,7 @@ extern const uint8_t cm_null_in_use[] __attribute__((weak));
 static volatile uint32_t *const configuration = (volatile uint32_t *)0xe000ed14;
 enum { TRAP_DIVISION_BY_ZERO = 1 << 4 };
 
-/* VTOR. A compiler takes for granted that the table itself is not at 0. */
+/* VTOR. A compiler assumes that the table itself is not at 0. */
 static const volatile uint32_t *const vectors = (const volatile uint32_t *)0xe000ed08;
 
 /* Architecture reference manuals, "Memory Protection Unit"; a core without one has no regions. Handlers
@@ -26,14 +26,14 @@ static struct mpu *const mpu = (struct mpu *)0xe000ed90;
 enum { REGIONS_SHIFT = 8, REGIONS_MASK = 0xff };
 enum { ENABLE = 1, BACKGROUND = 4 /* PRIVDEFENA */ };
 
-enum { NULL_BYTES = 4096 }; /* more than any structure that a null pointer may stand for */
+enum { NULL_BYTES = 4096 }; /* larger than any struct accessed through a null pointer */
 
 #if __ARM_ARCH >= 8
 
 enum { SMALLEST = 32, REGIONS_A_GUARD = 2 };
 
-/* An address that two regions share can be neither read, written nor executed: Armv8-M has no other way
-   to deny privileged reads. */
+/* An address in two regions can be neither read, written nor executed: Armv8-M has no other way to deny
+   privileged reads. */
 static void deny(uint32_t guard, uintptr_t base, uint32_t bytes)
 {
     enum { EXECUTE_NEVER = 1 };
@@ -62,7 +62,7 @@ static void deny(uint32_t guard, uintptr_t base, uint32_t bytes)
 
 #endif
 
-/* Where vectors are at 0, only they may be denied; the core itself reads them in spite of it. */
+/* With the vectors at 0, only they may be denied; the core itself still reads them. */
 static uint32_t null_bytes(void)
 {
     if (*vectors != 0)

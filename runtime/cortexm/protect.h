@@ -1,16 +1,16 @@
-/* How the stack is guarded. */
+/* The stack guard. */
 #ifndef CM_PROTECT_H
 #define CM_PROTECT_H
 
-/* Armv8-M Mainline checks the stack pointer itself, from reset on. */
+/* Armv8-M Mainline has a stack limit register, which is active from reset. */
 #if __ARM_ARCH >= 8 && __ARM_ARCH_ISA_THUMB >= 2
 #define CM_HAS_STACK_LIMIT 1
 #else
 #define CM_HAS_STACK_LIMIT 0
 #endif
 
-/* Elsewhere an MPU, if there is one, denies the lowest bytes of the stack, which the link script aligns:
-   the smallest region that every MPU offers, and more than most functions skip at once. */
+/* On other cores the MPU, if any, denies the lowest bytes of the stack, which the link script aligns: the
+   smallest region that every MPU supports, and larger than most stack frames. */
 #define CM_STACK_GUARD_BYTES 256
 
 #ifndef __ASSEMBLER__

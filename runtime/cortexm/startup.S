@@ -1,4 +1,4 @@
-/* From reset to C: coprocessors, memory, vectors. Every exception that nobody expects is a fault. */
+/* From reset to C: coprocessors, memory, vectors. Unexpected exceptions are reported as faults. */
 #include "interrupts.h" /* the board's: CM_INTERRUPTS */
 #include "protect.h"
 
@@ -26,7 +26,7 @@ cm_vectors_end:
     blo 1b
     .endm
 
-/* Copies what is loaded elsewhere to where it is used. */
+/* Copies sections from their load address. */
     .macro load what
     ldr r0, =cm_\what\()_start
     ldr r1, =cm_\what\()_end
@@ -40,7 +40,7 @@ cm_vectors_end:
     blo 1b
     .endm
 
-/* Only boards that run code from RAM have them. */
+/* Only on boards that run code from RAM. */
     .weak cm_hot_start, cm_hot_end, cm_hot_load
 
     .section .text.cm_reset, "ax"
@@ -55,7 +55,7 @@ cm_reset:
     ldr r1, =cm_vectors
     str r1, [r0]
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
-    ldr r0, =0xe000ed88 /* CPACR: full access to CP10 and CP11, before any C, which may use them */
+    ldr r0, =0xe000ed88 /* CPACR: full access to CP10 and CP11, which C code may use */
     ldr r1, [r0]
     ldr r2, =0x00f00000
     orrs r1, r1, r2
@@ -68,7 +68,7 @@ cm_reset:
     msr msplim, r0
 #endif
 
-    ldr r2, =0xa5a5a5a5 /* what nobody wrote yet: tells how deep the stack went, and shows in results */
+    ldr r2, =0xa5a5a5a5 /* marks memory not yet written: shows the stack's depth, and uninitialised results */
     ldr r0, =cm_stack_limit
     mov r1, sp
     fill
@@ -87,7 +87,7 @@ cm_reset:
     bl cm_protect
     bl cm_board_init
 
-    ldr r4, =cm_constructors /* of C++; none in images of C */
+    ldr r4, =cm_constructors /* C++ constructors; none in C images */
     ldr r5, =cm_constructors_end
     b 2f
 1:  ldr r0, [r4]
@@ -99,7 +99,7 @@ cm_reset:
     bl cm_main
     bl cm_finish
 
-/* Reports on a stack of its own: the other may be what is broken. */
+/* Reports on a separate stack, as the main one may be corrupt. */
     .section .text.cm_fault, "ax"
     .global cm_fault
     .type cm_fault, %function

@@ -1,5 +1,5 @@
-/* Runs batches of planned programs against all kernels; compiler/cmcompiler/emit/harness_batch.py has the
- * format. */
+/* Runs batches of planned programs with any kernel; the format is in
+ * compiler/cmcompiler/emit/harness_batch.py. */
 #include <string.h>
 
 #include "cmrt/board.h"
@@ -11,12 +11,12 @@
 #include "sanitizer.h"
 
 enum { VERSION = 2, KERNEL_NAME_BYTES = 48, ALIGNMENT = 16, POISON = 0xa5 };
-/* Forbidden memory around the arena, where the board can watch it: as much as a row or two. */
+/* Poisoned memory around the arena, on boards with sanitizers: as much as a row or two. */
 enum { GUARD_BYTES = 4096 };
 #define BATCH_MAGIC UINT32_C(0x42484d43)   /* CMHB */
 #define RESULTS_MAGIC UINT32_C(0x52484d43) /* CMHR */
 
-/* In place of the index of a kernel. */
+/* Marks a branch, instead of a kernel's index. */
 #define BRANCH UINT32_MAX
 
 struct header {
@@ -40,7 +40,7 @@ struct check {
     uint32_t step, ref, bytes, reserved;
 };
 
-/* The workspace: batch file, arena, results of the case that runs. */
+/* The workspace: batch file, arena, results of the current case. */
 struct harness {
     uint8_t *batch, *arena, *results, *end;
 };
@@ -120,7 +120,7 @@ static uint8_t *aligned(uint8_t *address)
     return address + (-(uintptr_t)address % ALIGNMENT);
 }
 
-/* Reads the batch into the workspace and divides what is left. */
+/* Reads the batch into the workspace and divides the rest. */
 static int load(struct harness *harness)
 {
     struct header header;

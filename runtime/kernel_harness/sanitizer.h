@@ -1,4 +1,4 @@
-/* Forbids memory to the address sanitizer, where there is one. */
+/* Poisons memory for the address sanitizer, in builds with one. */
 #ifndef SANITIZER_H
 #define SANITIZER_H
 

@@ -32,7 +32,7 @@ void cm_add_s8(const struct cm_context *context, const struct cm_call *call)
     while (cm_nest_next(&nest));
 }
 
-/* As add_s8, where the host has found that one multiplication per operand gives the same. */
+/* Like add_s8, if the host has found that one multiplication per operand gives the same result. */
 struct cm_add_affine_s8 {
     cm_ref lhs, rhs, output;
     cm_ref levels;

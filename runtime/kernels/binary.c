@@ -88,7 +88,7 @@ static float float_value(int32_t function, float a, float b)
     }
 }
 
-/* How two numbers compare; all false for a NaN. */
+/* Comparisons of two numbers; all false for a NaN. */
 struct order {
     bool less, equal, greater;
 };
@@ -143,7 +143,7 @@ static float remainder_of(float a, float b)
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/* Rounds (a - remainder) / b, so that it is exact where the quotient is. */
+/* Rounds (a - remainder) / b, so that exact quotients stay exact. */
 static float floor_quotient(float a, float b)
 {
     if (b == 0)

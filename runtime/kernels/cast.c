@@ -50,7 +50,7 @@ static void store_double(enum cm_element to, void *output, int32_t i, double x)
         cm_store(to, output, i, to == CM_BOOL ? x != 0 : truncated_double(x));
 }
 
-/* From or to doubles, apart from the others because few cores have them in hardware. */
+/* From or to doubles; separate, because few cores support them in hardware. */
 void cm_cast_double(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_cast *op = call->arguments;

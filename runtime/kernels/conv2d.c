@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* A patch is what a window sees: kernel rows, kernel columns, channels of a group. Without a buffer for
-   patches the kernel is one pixel, and pixels of the input are rows of the product as they lie. */
+/* A patch is the input of one window: kernel rows, kernel columns, channels of a group. A kernel of one pixel
+   needs no buffer for patches: the input's pixels are the rows of the product. */
 struct cm_conv2d {
     struct cm_rows input, output;
     int32_t output_pixel; /* bytes from one output pixel to the next */
@@ -35,7 +35,7 @@ static int32_t divide_up(int32_t a, int32_t b)
 }
 
 /* One segment of `count` patches, the first of which begins at input column `left`, column by column: for
-   those that cross a side of the image. */
+   patches that cross a side of the image. */
 static void copy_clipped(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t left,
                          struct segment segment, int32_t count)
 {
@@ -52,7 +52,7 @@ static void copy_clipped(const struct cm_conv2d *op, int8_t *patch, const int8_t
 }
 
 /* One segment of the patches of `count` output pixels from x0 on; `row` is NULL outside the image. Patches
-   [before, end) lie inside of it. */
+[before, end) lie inside it. */
 static void copy_segment(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t x0,
                          int32_t offset, struct segment segment, int32_t count)
 {
@@ -90,7 +90,7 @@ static void gather_row(const struct cm_context *context, const struct cm_conv2d 
     }
 }
 
-/* Patches of `count` output pixels that follow pixel x of row y, on to the next rows. */
+/* Patches of `count` output pixels from pixel x of row y on, continuing in the next rows. */
 static void gather_patches(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
                            int32_t x, int32_t count, int32_t group, int8_t *patch)
 {
@@ -101,8 +101,8 @@ static void gather_patches(const struct cm_context *context, const struct cm_con
     }
 }
 
-/* How many patches the end of `left` output pixels can hold that are yet to be computed, and still leave
-   out what is computed from those patches. */
+/* How many patches fit into the end of the memory of `left` output pixels yet to be computed, without
+   overlapping the outputs computed from those patches. */
 static int32_t spare_patches(const struct cm_conv2d *op, int32_t left)
 {
     if (op->output_pixel != op->output.channels)
@@ -111,7 +111,7 @@ static int32_t spare_patches(const struct cm_conv2d *op, int32_t left)
     return spare - spare % 2;
 }
 
-/* Output rows [y, y + rows), which lie in memory without a gap. */
+/* Output rows [y, y + rows), contiguous in memory. */
 static void convolve_patches(const struct cm_context *context, const struct cm_conv2d *op,
                              struct cm_gemm *gemm, int32_t n, int32_t y, int32_t rows)
 {
@@ -140,7 +140,7 @@ static void convolve_patches(const struct cm_context *context, const struct cm_c
     }
 }
 
-/* Output rows [y, y + rows), which lie in memory without a gap, as do their input rows. */
+/* Output rows [y, y + rows), contiguous in memory, as are their input rows. */
 static void convolve_pixels(const struct cm_context *context, const struct cm_conv2d *op,
                             struct cm_gemm *gemm, int32_t n, int32_t y, int32_t rows)
 {
@@ -156,7 +156,7 @@ static void convolve_pixels(const struct cm_context *context, const struct cm_co
     }
 }
 
-/* Rows from y on, at most `limit`, that lie in memory without a gap. */
+/* The number of contiguous rows from y on, at most `limit`. */
 static int32_t contiguous_rows(const struct cm_rows *rows, int32_t pixel, int32_t y, int32_t limit)
 {
     int32_t to_end = rows->ring - y % rows->ring;

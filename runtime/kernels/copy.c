@@ -29,7 +29,7 @@ static void copy_rows(const struct cm_copy *op, const uint8_t *input, uint8_t *o
 void cm_copy(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_copy *op = call->arguments;
-    /* What an op does in place, but for other pieces of its output, is there already. */
+    /* An in-place op has its input here already. */
     if (op->input == op->output)
         return;
     const uint8_t *input = cm_read(context, op->input);

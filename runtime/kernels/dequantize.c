@@ -17,7 +17,7 @@ void cm_dequantize_s8(const struct cm_context *context, const struct cm_call *ca
                          cm_write(context, op->output), op->count);
 }
 
-/* As dequantize_s8, for the wider types that are rare. */
+/* Like dequantize_s8, for the rarer, wider types. */
 struct cm_dequantize {
     cm_ref input, output;
     int32_t count;

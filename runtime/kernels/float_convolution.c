@@ -1,8 +1,8 @@
 /* Convolution of floats; see compiler/cmcompiler/ops/float_convolution.py. */
 #include "cmrt/program.h"
 
-/* Tap k of output o meets input (o * stride - padding + k * dilation) / spread, if there is one. After a tap
-   that does, the next is `period` taps and `advance` inputs on. Steps in elements. */
+/* Tap k of output o meets input (o * stride - padding + k * dilation) / spread, if it exists. The next tap
+   that meets an input is `period` taps and `advance` inputs further. Steps in elements. */
 struct cm_axis {
     int32_t input, output, kernel;
     int32_t stride, padding, dilation, spread, period, advance;
@@ -54,7 +54,7 @@ static float sum_of_row(const struct taps *taps, const float *input, const float
     return sum;
 }
 
-/* Where the taps of one output lie, for one channel. */
+/* The addresses of one output's taps, for one channel. */
 struct window {
     struct taps depth, height, width;
 };

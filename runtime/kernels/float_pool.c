@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What one output covers along an axis. */
+/* The inputs that one output covers along an axis. */
 struct stretch {
     int32_t first, count, size;
 };
@@ -19,7 +19,7 @@ struct cm_images {
     int32_t output_batch, output_channels, output_rows, output_columns;
 };
 
-/* One output: what it covers of which channel of which image, and where it goes. */
+/* One output: the inputs it covers, of which channel and image, and its address. */
 struct place {
     struct stretch rows, columns;
     int32_t channel, output; /* offsets */
@@ -71,7 +71,7 @@ static struct tap tap_at(const struct cm_images *images, const struct place *pla
 
 struct cm_avg_pool_f32 {
     struct cm_images images;
-    int32_t divisor; /* 0: the size of what is covered */
+    int32_t divisor; /* 0: the number of inputs covered */
 };
 
 static void average(const struct cm_context *context, const void *arguments, const struct place *place)
@@ -96,7 +96,7 @@ struct cm_max_pool {
     struct cm_images images;
     int32_t image_width;
     int32_t type;      /* enum cm_element */
-    int32_t of_places; /* gives the index of the tap in its image, as int64 */
+    int32_t of_places; /* returns the index of the tap in its image, as int64 */
 };
 
 static void float_maximum(const struct cm_context *context, const void *arguments, const struct place *place)

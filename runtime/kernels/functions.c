@@ -1,4 +1,4 @@
-/* Elementary functions of floats, step by step as compiler/cmcompiler/ops/support/functions.py has them. */
+/* Elementary float functions, step by step as in compiler/cmcompiler/ops/support/functions.py. */
 #include "cmrt/functions.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ float cm_log10(float x)
     return cm_log(x) * log10_e;
 }
 
-/* exp(x) / 2 and exp(-x) / 2 for x >= 0; the first overflows no earlier than it must. */
+/* exp(x) / 2 and exp(-x) / 2 for x >= 0; the first does not overflow early. */
 struct halves {
     float rising, falling;
 };
@@ -152,7 +152,7 @@ float cm_cosh(float x)
     return of.rising + of.falling;
 }
 
-/* From here on, the roots of x^2 + 1 and x^2 - 1 are x. */
+/* Above this, the roots of x^2 + 1 and x^2 - 1 are x. */
 static const float large = 1e4F;
 
 float cm_asinh(float x)
@@ -230,7 +230,7 @@ static float finite_power(float x, float y)
     struct split at = split(x);
     float binary = (at.fraction + log1p_tail(at.fraction)) * log2_e;
     float bounded = y < -1e10F ? -1e10F : y > 1e10F ? 1e10F : y;
-    /* The upper and the lower half of the mantissa: their products with the exponent are exact. */
+    /* The upper and lower halves of the mantissa: their products with the exponent are exact. */
     float upper = from_bits(to_bits(bounded) & 0xfffff000U);
     float high = upper * at.exponent, low = (bounded - upper) * at.exponent + bounded * binary;
     float total = high + low;

@@ -1,4 +1,4 @@
-/* Elements at places that another tensor names; see compiler/cmcompiler/ops/gather.py. */
+/* Elements at the indices in another tensor; see compiler/cmcompiler/ops/gather.py. */
 #include "cmrt/copy.h"
 #include "cmrt/element.h"
 #include "cmrt/nest.h"

@@ -1,4 +1,4 @@
-/* Groups of floats brought to mean 0 and variance 1; see compiler/cmcompiler/ops/normalization.py. */
+/* Groups of floats normalised to mean 0 and variance 1; see compiler/cmcompiler/ops/normalization.py. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
 

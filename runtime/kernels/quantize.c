@@ -23,7 +23,7 @@ void cm_quantize_s8(const struct cm_context *context, const struct cm_call *call
     cm_isa_quantize_s8(&to, cm_read(context, op->input), cm_write(context, op->output), op->count);
 }
 
-/* As quantize_s8, for the wider types that are rare. */
+/* Like quantize_s8, for the rarer, wider types. */
 struct cm_quantize {
     cm_ref input, output;
     int32_t count;

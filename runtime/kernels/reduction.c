@@ -17,7 +17,7 @@ struct cm_reduction {
 /* In the order of ops/reduction.py. */
 enum function { SUM, PRODUCT, MAXIMUM, MINIMUM, ARGMAX, ARGMIN };
 
-/* Members of a group in their order. */
+/* The members of a group, in order. */
 struct members {
     const struct cm_context *context;
     const struct cm_reduction *op;
@@ -42,7 +42,7 @@ static float float_sum(const struct members *members, bool is_product)
     return result;
 }
 
-/* The first of the most extreme members, of which NaN is the most, and how many come before it. */
+/* The first of the most extreme members, NaN above all, and its index. */
 struct float_extreme {
     float value;
     int32_t place;

@@ -1,4 +1,4 @@
-/* Elements replaced or added to at places that a tensor names; see compiler/cmcompiler/ops/scatter.py. */
+/* Elements replaced, or added to, at the indices in a tensor; see compiler/cmcompiler/ops/scatter.py. */
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
 

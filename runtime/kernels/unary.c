@@ -1,5 +1,5 @@
-/* Functions of one float; see compiler/cmcompiler/ops/unary.py. They are grouped by what they need of the
-   mathematical library, so that an image holds little of it. */
+/* Functions of one float; see compiler/cmcompiler/ops/unary.py. They are grouped by their use of the math
+   library, so that an image links little of it. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/functions.h"
 #include "cmrt/program.h"

@@ -1,4 +1,4 @@
-/* Images blended to another size; see compiler/cmcompiler/ops/upsample.py. */
+/* Images resized by interpolation; see compiler/cmcompiler/ops/upsample.py. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
 

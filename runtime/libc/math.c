@@ -1,5 +1,5 @@
-/* C's functions of floats that compiler-rt leaves out. rintf is exact; the others have relative errors below
-   2e-6 where results are normal numbers. */
+/* C's float functions that compiler-rt lacks. rintf is exact; the others have relative errors below 2e-6 for
+   normal results. */
 #include <math.h>
 
 #include "cmrt/functions.h"
@@ -13,7 +13,7 @@ float(copysignf)(float size, float sign)
 
 float(rintf)(float x)
 {
-    const float whole = 0x1p23F; /* from here on there are no fractions, and sums round to integers */
+    const float whole = 0x1p23F; /* above this there are no fractions, and sums round to integers */
     float size = fabsf(x);
     return size < whole ? copysignf((size + whole) - whole, x) : x;
 }
@@ -84,7 +84,7 @@ float coshf(float x)
     return size > 80 ? half_exp(size) : (grown + 1 / grown) * 0.5F;
 }
 
-static const float large = 0x1p20F; /* 1 is nothing beside its square */
+static const float large = 0x1p20F; /* 1 is negligible beside its square */
 
 float asinhf(float x)
 {

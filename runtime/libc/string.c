@@ -1,4 +1,4 @@
-/* Strings as C has them; compiler-rt has copying and filling. */
+/* C's string functions; compiler-rt has memcpy and memset. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "cmrt/board.h"
 
-/* For those who have no clock; any other definition takes its place. */
+/* For applications without a clock; another definition overrides it. */
 __attribute__((weak)) uint64_t cm_board_ticks(void)
 {
     return 0;

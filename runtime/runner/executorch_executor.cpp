@@ -41,15 +41,15 @@ using executorch::runtime::TensorMeta;
 
 constexpr const cm_executorch_program &model = CM_MODEL_PROGRAM;
 
-/* The link script and the host tell it from other variables by section and name. */
+/* The link script and the host recognise it by section and name. */
 alignas(16) __attribute__((section(".bss.cm_arena"))) uint8_t arena[CM_MODEL_ARENA_BYTES] __asm__("cm_arena");
 
-/* The pools have the sizes that a dry run has found: one without a method pool of its own. Their alignment is
-   at least any that is asked for, so that the same padding is in both. */
+/* A dry run, without a separate method pool, measures the pools' sizes. Their alignment is at least any that
+   is requested, so that padding is the same in both runs. */
 constexpr size_t pool_alignment = 64;
 
-/* The runtime describes all arguments of an instruction in the temporary pool while it looks for the kernel;
-   unless it could be too small for that, then in the method pool, for good. */
+/* While it looks up a kernel, the runtime describes the instruction's arguments in the temporary pool; if
+   that may be too small, in the method pool, permanently. */
 constexpr size_t description_bytes =
     CM_MODEL_ARGUMENTS * (sizeof(TensorMeta) + executorch::runtime::kTensorDimensionLimit);
 constexpr size_t temporary_bytes =
@@ -59,7 +59,7 @@ alignas(pool_alignment) std::array<uint8_t, CM_METHOD_POOL_BYTES> method_memory;
 alignas(pool_alignment) std::array<uint8_t, temporary_bytes> temporary_memory;
 constexpr bool is_dry_run = CM_METHOD_POOL_BYTES == 0;
 
-/* A bump allocator that knows how full it ever was. */
+/* A bump allocator that records its peak. */
 class Pool final : public MemoryAllocator
 {
   public:
@@ -94,7 +94,7 @@ class Pool final : public MemoryAllocator
     bool exhausted_ = false;
 };
 
-/* A line of text about what went wrong; what does not fit is cut off. */
+/* A line of text about an error, truncated to its buffer. */
 class Reason
 {
   public:
@@ -115,7 +115,7 @@ class Reason
     size_t length_ = 0;
 };
 
-/* Everything that loading makes, in its order. */
+/* Everything that loading creates, in order. */
 struct Machine {
     Reason reason;
     std::optional<BufferDataLoader> loader;
@@ -127,7 +127,7 @@ struct Machine {
     std::optional<Method> method;
 };
 
-/* Never destroyed: an image ends with its run. */
+/* Never destroyed: the image ends with the run. */
 Machine &machine()
 {
     alignas(Machine) static uint8_t storage[sizeof(Machine)];
@@ -197,8 +197,8 @@ bool load_method(Machine &m)
     return true;
 }
 
-/* Inputs are written where the program has planned them to be: the runtime copies them onto themselves once,
-   or, if they are not planned, learns where they are. */
+/* Inputs are written to their planned memory: the runtime copies them onto themselves once or, if they are
+   not planned, is given their address. */
 Error connect_input(Method &method, const cm_argument &input)
 {
     auto meta = method.method_meta().input_tensor_meta(input.index);
@@ -230,7 +230,7 @@ bool connect_ports(Machine &m)
     return true;
 }
 
-/* Stepping is public, and marked as experimental. */
+/* Stepping is a public, but experimental, API. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -309,7 +309,7 @@ const void *cm_executor_peek(uint32_t place, uint32_t bytes)
     return place <= sizeof arena && bytes <= sizeof arena - place ? arena + place : nullptr;
 }
 
-/* The host hands over no program with mutable buffers. */
+/* The host rejects programs with mutable buffers. */
 void cm_executor_reset(void)
 {
 }

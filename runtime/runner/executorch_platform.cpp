@@ -1,5 +1,4 @@
-/* What ExecuTorch's runtime asks of its platform, and the libraries of C and C++ of a system that has none.
- */
+/* The platform functions of ExecuTorch's runtime, and of the C and C++ libraries on bare metal. */
 #include <cerrno>
 #include <cstddef>
 
@@ -13,7 +12,7 @@ extern "C" {
 namespace
 {
 
-/* A check has failed that nothing can go on after. */
+/* Called when a fatal check fails. */
 [[noreturn]] void give_up()
 {
     cm_text text;
@@ -66,7 +65,7 @@ void et_pal_free(void *)
 
 #ifdef __arm__
 
-/* There is no heap, and no other process. Newlib's own abort() would bring in signals. */
+/* There is no heap and no other process. Newlib's own abort() would link signals. */
 [[noreturn]] void abort(void)
 {
     give_up();
@@ -88,7 +87,7 @@ void *_sbrk(ptrdiff_t)
     return reinterpret_cast<void *>(-1);
 }
 
-/* Objects with static lifetime live until the image ends, which is the only object file that is loaded. */
+/* Objects with static lifetime live until the image ends; there is only one loaded object file. */
 void *__dso_handle = nullptr;
 
 int __aeabi_atexit(void *, void (*)(void *), void *)
@@ -100,7 +99,7 @@ int __aeabi_atexit(void *, void (*)(void *), void *)
 
 #ifdef __arm__
 
-/* Destructors that can be called through a pointer refer to them; nothing is ever on a heap. */
+/* Virtual destructors refer to them; nothing is ever allocated on a heap. */
 void operator delete(void *) noexcept
 {
 }

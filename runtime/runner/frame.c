@@ -26,9 +26,9 @@ void cm_frame_send(struct cm_frame *frame, void (*put)(uint8_t byte))
 {
     put_checksum(frame->data + frame->length, cm_checksum(frame->data, frame->length));
     uint32_t end = frame->length + CHECKSUM_BYTES;
-    put(0); /* ends what noise may have begun */
-    /* A block is a count and the bytes up to a zero, which is left out, or 254 without one. The end counts as
-     * a zero. */
+    put(0); /* ends any noise before it */
+    /* A block is a count and the bytes up to a zero, which is omitted, or 254 bytes without a zero. The end
+     * counts as a zero. */
     uint32_t zero = 1;
     for (uint32_t start = 0; start < end + zero;) {
         uint32_t length = 0;
@@ -55,7 +55,8 @@ static void append(struct cm_receiver *receiver, uint8_t byte)
 static bool is_whole(struct cm_receiver *receiver)
 {
     struct cm_frame *frame = &receiver->frame;
-    /* Between two zeros the message before is still there, and may itself end with a checksum. */
+    /* Between two zeros the buffer still holds the previous message, whose body may itself end with a
+     * checksum. */
     if (receiver->is_fresh || receiver->is_broken || receiver->left != 0 || frame->length < CHECKSUM_BYTES)
         return false;
     frame->length -= CHECKSUM_BYTES;
@@ -78,7 +79,7 @@ bool cm_frame_receive(struct cm_receiver *receiver, uint8_t byte)
         bool whole = is_whole(receiver);
         uint32_t length = receiver->frame.length;
         begin(receiver);
-        /* The message stays where it is until the next byte comes in. */
+        /* The message stays valid until the next received byte. */
         receiver->frame.length = whole ? length : 0;
         receiver->is_fresh = true;
         return whole;

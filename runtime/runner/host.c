@@ -1,4 +1,4 @@
-/* The host of boards that define no other: semihosting. */
+/* The default host interface: semihosting. */
 #include "cmrt/host.h"
 #include "cmrt/semihosting.h"
 

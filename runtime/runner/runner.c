@@ -1,4 +1,4 @@
-/* The runner: takes samples from the host through the executor and hands the outputs back. */
+/* The runner: reads samples from the host, runs the executor, and writes the outputs back. */
 #include "cmrt/runner.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@ struct run {
     struct cm_request request;
     uint32_t sample;
     uint64_t ticks;    /* of the sample so far */
-    uint32_t watches;  /* seen in this sample */
-    const char *error; /* why the run was stopped, if it was */
+    uint32_t watches;  /* reported in this sample */
+    const char *error; /* why the run was stopped, or NULL */
 };
 
 /* `input0`, …, `inputf`, `input10`, …: as the host names them. */
@@ -52,7 +52,7 @@ static void report_model(const struct cm_description *model)
     cm_text_send(&text);
 }
 
-/* Hands over what the host wants to see after this step. */
+/* Writes the bytes that the host watches after this step. */
 static bool show_watched(struct run *run, uint32_t step)
 {
     while (run->watches < run->request.watches) {
@@ -92,7 +92,7 @@ static bool step_done(void *user, uint32_t step, uint64_t ticks)
     return show_watched(run, step);
 }
 
-/* Why the executor has failed, as far as is known. */
+/* Why the executor failed, if known. */
 static const char *reason(const char *otherwise)
 {
     const char *error = cm_executor_error();

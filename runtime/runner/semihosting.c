@@ -1,4 +1,4 @@
-/* As "Semihosting for AArch32 and AArch64" (Arm) defines it. */
+/* See "Semihosting for AArch32 and AArch64" (Arm). */
 #include "cmrt/semihosting.h"
 
 #include <string.h>

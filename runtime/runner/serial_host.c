@@ -7,7 +7,7 @@
 
 enum { CHUNK = 1024 }; /* bytes of a stream in one message */
 
-/* A message that is lost is missed after this time; a host that is gone, after so many of them. */
+/* A request is resent after this time; the host counts as lost after this many attempts. */
 enum { PATIENCE_MILLISECONDS = 250, ATTEMPTS = 40 };
 
 enum { HEADER_BYTES = 4 };
@@ -15,7 +15,7 @@ enum { HEADER_BYTES = 4 };
 static struct {
     struct cm_frame request;
     struct cm_receiver answer;
-    uint16_t number; /* of the request, which differs from those before: a fault may have cut one short */
+    uint16_t number; /* of the request, different from all before: a fault may have interrupted one */
 } line;
 
 static void add(const void *data, uint32_t bytes)
@@ -57,7 +57,7 @@ static bool is_answered(void)
     return false;
 }
 
-/* Sends the request until it is answered; returns the kind of the answer. Without `attempts`, for ever. */
+/* Sends the request until it is answered; returns the kind of the answer. With `attempts` 0, for ever. */
 static uint8_t ask(int attempts)
 {
     for (int i = 0; attempts == 0 || i < attempts; ++i) {

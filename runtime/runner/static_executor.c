@@ -7,12 +7,12 @@
 
 static const struct cm_program *const program = &CM_MODEL_PROGRAM;
 
-/* Attributes of the arena, where a build puts it into a memory of its own. */
+/* Attributes of the arena, for builds that place it in a region of its own. */
 #ifndef CM_ARENA
 #define CM_ARENA
 #endif
 
-/* The link script tells it from other variables by its name. */
+/* The link script recognises it by its name. */
 static CM_ARENA _Alignas(16) uint8_t cm_arena[CM_MODEL_ARENA_BYTES];
 
 static struct cm_context context(void)

@@ -1,5 +1,5 @@
-/* The streams of the host interface served from test vectors, for images without a host to ask: outputs
-   are not kept but compared. */
+/* The host interface's streams, served from test vectors for images without a host: outputs are compared, not
+   stored. */
 #include <string.h>
 
 #include "cmrt/host.h"
@@ -7,8 +7,7 @@
 #include "cmrt/text.h"
 #include "cmrt/vectors.h"
 
-/* Streams have one hexadecimal digit in the names of the first 16, and more inputs than that are not
-   served. */
+/* The first 16 streams have one hexadecimal digit in their names; more inputs are not supported. */
 enum { MOST_OUTPUTS = 16 };
 static uint32_t appended[MOST_OUTPUTS];
 

@@ -192,7 +192,7 @@ def test_without_rights_pip_still_gives_what_it_can(machine: Machine, sudo: str 
     assert (done.returncode, done.stdout) == (0, "cmbuild was given ['export', 'mv2']\n")
     assert machine.apt_calls == []
     warning = (
-        f"warning: this machine lacks {PACKAGES}, which boards need\n"
+        f"warning: not installed: {PACKAGES} (needed to build for boards and simulate them)\n"
         f"  try: sudo apt-get update && sudo apt-get install {PACKAGES}\n"
     )
     assert done.stderr.endswith(warning)
@@ -204,7 +204,7 @@ def test_without_rights_pip_still_gives_what_it_can(machine: Machine, sudo: str 
     tests = machine.run("test")
     assert tests.returncode == 3
     lacking = f"{PACKAGES} {FOR_TESTS}"
-    assert f"error: this machine lacks {lacking}\n  try: sudo apt-get update" in tests.stderr
+    assert f"error: not installed: {lacking}\n  try: sudo apt-get update" in tests.stderr
 
     for name in TOOLS:
         machine.write(name, (machine.bin / "tool").read_text())
@@ -231,7 +231,7 @@ def test_pip_without_a_network_is_one_line(machine: Machine):
     assert done.stdout == ""
     *_, error, hint = done.stderr.splitlines()
     assert error == "error: pip: No matching distribution found for hatchling"
-    assert hint.startswith("  try: is the network there?") and f"{machine.venv}.log" in hint
+    assert hint.startswith("  try: check the network; ") and f"{machine.venv}.log" in hint
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-# cmbuild_add_model: a model as a part of an application.
+# cmbuild_add_model: adds a model to an application.
 
 set(CMBUILD_COMMAND "cmbuild" CACHE STRING "what runs cmbuild: a program, or several words separated by ;")
 
@@ -6,25 +6,25 @@ set_property(GLOBAL PROPERTY CMBUILD_MODULE "${CMAKE_CURRENT_LIST_DIR}/..")
 
 # cmbuild_add_model(TARGET MODEL [SAMPLES N] [IO program|int8])
 #
-# Adds a model and its executor to TARGET, usually `app`. MODEL is the folder of a package made by
-# `cmbuild package --as zephyr`, which needs no Python; or a program (.pte) or anything else that cmbuild
-# takes as a model, which is then packaged as a part of the build, for the kernels of this configuration.
+# Adds a model and its executor to TARGET, usually `app`. MODEL is the folder of a package written by
+# `cmbuild package --as zephyr`, which needs no Python; or a program (.pte) or any other model that cmbuild
+# accepts, which the build then packages for the kernels of this configuration.
 #
-#   SAMPLES: how many test vectors, where it is packaged here.
-#   IO:      int8 leaves out the quantize and dequantize at the boundary.
+#   SAMPLES: number of test vectors, if the build packages the model.
+#   IO:      int8 omits quantize and dequantize at the model's inputs and outputs.
 #
 # An image has one model. Include "model.h" and "contract.h" for its shapes, "cmrt/executor.h" to run it.
 function(cmbuild_add_model target model)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "SAMPLES;IO" "")
     if(arg_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "cmbuild_add_model: what is ${arg_UNPARSED_ARGUMENTS}?")
+        message(FATAL_ERROR "cmbuild_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}")
     endif()
     if(NOT CONFIG_CMBUILD)
-        message(FATAL_ERROR "cmbuild_add_model: CONFIG_CMBUILD=y is missing in the configuration")
+        message(FATAL_ERROR "cmbuild_add_model: the configuration needs CONFIG_CMBUILD=y")
     endif()
     get_property(taken GLOBAL PROPERTY CMBUILD_MODEL)
     if(taken)
-        message(FATAL_ERROR "cmbuild_add_model: an image has one model, and it is ${taken}")
+        message(FATAL_ERROR "cmbuild_add_model: an image can have one model only; this one already has ${taken}")
     endif()
     set_property(GLOBAL PROPERTY CMBUILD_MODEL "${model}")
     get_property(module GLOBAL PROPERTY CMBUILD_MODULE)
@@ -66,11 +66,11 @@ function(cmbuild_add_model target model)
         COMPILE_OPTIONS -include "${module}/include/cmbuild/arena.h")
 endfunction()
 
-# Whether a package is whole, and for these kernels: to be known before anything is compiled.
+# Checks that a package is complete and for these kernels, before anything is compiled.
 function(_cmbuild_check_package folder)
     set(manifest "${folder}/package.json")
     if(NOT EXISTS "${manifest}")
-        message(FATAL_ERROR "cmbuild_add_model: ${folder} is no package: it has no package.json")
+        message(FATAL_ERROR "cmbuild_add_model: ${folder} is not a package: package.json not found")
     endif()
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${manifest}")
     file(READ "${manifest}" text)
@@ -85,7 +85,7 @@ function(_cmbuild_check_package folder)
         endif()
         if(NOT found STREQUAL wanted)
             message(FATAL_ERROR
-                "cmbuild_add_model: ${folder}/${name} is not the file that was packaged; make the package anew")
+                "cmbuild_add_model: ${folder}/${name} has changed since it was packaged; make the package again")
         endif()
     endforeach()
     string(JSON isa GET "${text}" isa)
@@ -95,7 +95,7 @@ function(_cmbuild_check_package folder)
     endif()
 endfunction()
 
-# Makes the package a part of the build, again when the file `needed` changes.
+# Packages the model during the build, and again when the file `needed` changes.
 function(_cmbuild_package folder model needed)
     set(options)
     if(arg_SAMPLES)

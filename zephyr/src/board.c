@@ -1,4 +1,4 @@
-/* Zephyr as a board: its clock, and the stack of the thread that asks. */
+/* Zephyr as a board: its clock, and the stack of the calling thread. */
 #include "cmrt/board.h"
 
 #include <zephyr/kernel.h>
@@ -9,7 +9,7 @@
 
 LOG_MODULE_REGISTER(cmbuild, CONFIG_CMBUILD_LOG_LEVEL);
 
-/* Counters may be of 32 bits and wrap after seconds, so what has passed is added up between readings. */
+/* Counters may have 32 bits and wrap after seconds, so the time between readings is accumulated. */
 static uint64_t total;
 
 #ifdef CONFIG_CMBUILD_TIMING

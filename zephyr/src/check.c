@@ -1,4 +1,4 @@
-/* Refuses kernels that the model was not planned for; compiled with each model. */
+/* Rejects kernels that the model was not planned for; compiled with each model. */
 #include "contract.h"
 
 #if defined(CM_MODEL_ISA_MVE) && !defined(CONFIG_CMBUILD_ISA_MVE)

@@ -14,7 +14,7 @@ void cm_host_greet(const char *text)
     cm_host_print(text);
 }
 
-/* The record before it has said how it ended; other threads, such as a shell, go on. */
+/* The previous record has the status; other threads, such as a shell, keep running. */
 void cm_host_exit(int status)
 {
     ARG_UNUSED(status);

@@ -1,4 +1,4 @@
-/* The shell command `cmbuild`: what the model is, and what its ops take. */
+/* The shell command `cmbuild`: the model, and the time of each op. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static bool show_step(void *user, uint32_t step, uint64_t ticks)
     return true;
 }
 
-/* cmbuild run [SAMPLE]: the ticks of each op, and whether the outputs are right. */
+/* cmbuild run [SAMPLE]: the ticks of each op, and whether the outputs are correct. */
 static int run_sample(const struct shell *shell, size_t count, char **words)
 {
     unsigned long sample = count > 1 ? strtoul(words[1], NULL, 10) : 0;
@@ -38,21 +38,21 @@ static int run_sample(const struct shell *shell, size_t count, char **words)
         return -EINVAL;
     }
     cm_vectors_load((uint32_t)sample);
-    /* shell_print takes a shell that is not const by way of the hook's plain pointer. */
+    /* shell_print takes a non-const shell, through the hook's plain pointer. */
     if (!cm_executor_run(show_step, (void *)(uintptr_t)shell)) {
         shell_error(shell, "the executor failed");
         return -EIO;
     }
     int32_t wrong = cm_vectors_check((uint32_t)sample);
     if (wrong >= 0) {
-        shell_error(shell, "output %d is not the reference's", (int)wrong);
+        shell_error(shell, "output %d differs from the reference", (int)wrong);
         return -EIO;
     }
-    shell_print(shell, "as the reference");
+    shell_print(shell, "outputs equal the reference");
     return 0;
 }
 
-SHELL_STATIC_SUBCMD_SET_CREATE(cmbuild_commands, SHELL_CMD(info, NULL, "What the model is.", show_info),
+SHELL_STATIC_SUBCMD_SET_CREATE(cmbuild_commands, SHELL_CMD(info, NULL, "Show the model.", show_info),
                                SHELL_CMD_ARG(run, NULL, "Run a test vector and time its ops: run [SAMPLE]",
                                              run_sample, 1, 1),
                                SHELL_SUBCMD_SET_END);

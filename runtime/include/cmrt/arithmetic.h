@@ -1,4 +1,4 @@
-/* Fixed-point arithmetic of CMSIS-NN, to the bit: doubling high multiply and rounding shifts. */
+/* Fixed-point arithmetic, bit-exact with CMSIS-NN: doubling high multiply and rounding shifts. */
 #ifndef CMRT_ARITHMETIC_H
 #define CMRT_ARITHMETIC_H
 
@@ -50,7 +50,7 @@ static inline int32_t cm_clamp(int32_t x, int32_t low, int32_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Floats travel in 32-bit argument fields as their bits. */
+/* 32-bit argument fields hold floats as their bits. */
 static inline float cm_float(uint32_t bits)
 {
     float value;

@@ -9,7 +9,7 @@ struct cm_cmsdk_timer {
 };
 enum { CM_CMSDK_TIMER_ENABLE = 1 };
 
-/* What extends the 32 bits: right as long as it is read once in each round of the counter. */
+/* Extends the counter to 64 bits; must be read at least once per wrap-around. */
 struct cm_clock {
     uint32_t last;
     uint64_t total;

@@ -1,4 +1,4 @@
-/* The core's cycle counter, in cores that have one (Armv7-M and Armv8-M Architecture Reference Manuals,
+/* The core's cycle counter, if it has one (Armv7-M and Armv8-M Architecture Reference Manuals,
    "Data Watchpoint and Trace unit"). */
 #ifndef CMRT_CYCLE_COUNTER_H
 #define CMRT_CYCLE_COUNTER_H
@@ -29,7 +29,7 @@ static inline uint32_t cm_cycle_counter(void)
     return *cm_core_register(CM_DWT_CYCCNT);
 }
 
-/* What extends the 32 bits: right as long as it is read once in each round of the counter. */
+/* Extends the counter to 64 bits; must be read at least once per wrap-around. */
 struct cm_cycles {
     uint32_t last;
     uint64_t total;

@@ -7,7 +7,7 @@
 /* Division by a number of elements. */
 struct cm_mean {
     uint32_t count;
-    uint32_t reciprocal; /* 16 bits, or 0 for counts that are too large for it */
+    uint32_t reciprocal; /* 16 bits, or 0 if the count is too large for it */
 };
 
 static inline struct cm_mean cm_mean_over(uint32_t count)

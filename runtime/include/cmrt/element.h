@@ -1,4 +1,4 @@
-/* Elements of any integer type, read and written as 64-bit numbers; codes as in ops/element.py. */
+/* Elements of any integer type, read and written as 64-bit numbers; codes match ops/element.py. */
 #ifndef CMRT_ELEMENT_H
 #define CMRT_ELEMENT_H
 
@@ -22,7 +22,7 @@ static inline int64_t cm_load(enum cm_element type, const void *base, int32_t in
     }
 }
 
-/* Keeps the low bits; a bool becomes whether the value is not 0. */
+/* Keeps the low bits; a bool is whether the value is not 0. */
 static inline void cm_store(enum cm_element type, void *base, int32_t index, int64_t value)
 {
     switch (type) {

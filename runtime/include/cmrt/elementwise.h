@@ -1,5 +1,5 @@
-/* Microkernels of elementwise ops: runs of `count` elements, each from the first to the last, so that the
-   output may be an operand's memory. `rhs_step` is 1, or 0 for one element that meets them all. */
+/* Microkernels of elementwise ops: `count` elements, from the first to the last, so that the output may
+   overwrite an operand. `rhs_step` is 1, or 0 to broadcast one element. */
 #ifndef CMRT_ELEMENTWISE_H
 #define CMRT_ELEMENTWISE_H
 
@@ -33,7 +33,7 @@ struct cm_product {
 void cm_isa_mul_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
                    int8_t *out, int32_t count);
 
-/* As mul_s8, for output shifts in [-11, 0]. */
+/* Like mul_s8, for output shifts in [-11, 0]. */
 void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs,
                          int32_t rhs_step, int8_t *out, int32_t count);
 

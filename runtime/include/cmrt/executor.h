@@ -1,4 +1,4 @@
-/* What runs a program, as the runner sees it. One image links one executor. */
+/* The interface of executors: whatever runs a program for the runner. An image links exactly one. */
 #ifndef CMRT_EXECUTOR_H
 #define CMRT_EXECUTOR_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 struct cm_description {
     const char *executor; /* its name: static, executorch */
-    const char *identity; /* of what it runs: a hash */
+    const char *identity; /* hash of the program */
     uint32_t input_count, output_count, step_count;
     uint32_t arena_bytes;
 };
@@ -26,39 +26,39 @@ struct cm_const_buffer {
     uint32_t bytes;
 };
 
-/* Makes the program ready; false if that cannot be. Called once, before all that follows. */
+/* Loads the program; false on failure. Called once, before the functions below. */
 bool cm_executor_load(void);
 
-/* Why loading or a run has failed, if the executor knows; else NULL. */
+/* Why loading or a run failed; NULL if unknown. */
 const char *cm_executor_error(void);
 
-/* Where input `index` must be before a run. Outputs of the run before may be in the same memory. */
+/* Where to write input `index` before a run. Outputs of the previous run may be in the same memory. */
 struct cm_buffer cm_executor_input(uint32_t index);
 
 /* Where output `index` is after a run. */
 struct cm_const_buffer cm_executor_output(uint32_t index);
 
-/* The bytes at a place that the host names, such as an intermediate result; NULL if not all of them lie
-   in the executor's arena or constants. */
+/* The bytes at a place that the host names, such as an intermediate result; NULL unless all of them are in
+   the executor's arena or constants. */
 const void *cm_executor_peek(uint32_t place, uint32_t bytes);
 
-/* Called after each step with the time it took on the board's clock, 0 for one that a branch left out;
-   false stops the run. */
+/* Called after each step with its duration on the board's clock, 0 for steps that a branch skipped;
+   returning false stops the run. */
 typedef bool cm_step_hook(void *user, uint32_t step, uint64_t ticks);
 
-/* Forgets what runs before have left in mutable buffers; to be called before the first run too. */
+/* Resets mutable buffers to their initial state; must be called before the first run. */
 void cm_executor_reset(void);
 
 /* Runs the program once; false if it failed or was stopped. */
 bool cm_executor_run(cm_step_hook *hook, void *user);
 
-/* Memory beside the arena that an executor allocates from: how much of it was in use at most. */
+/* Memory beside the arena that an executor allocates from, and the most used of it. */
 struct cm_pool_use {
     const char *name;
     uint32_t used, size;
 };
 
-/* Tells of the executor's pools; false if it has no more. */
+/* The executor's pool `index`; false past the last. */
 bool cm_executor_pool(uint32_t index, struct cm_pool_use *use);
 
 #ifdef __cplusplus

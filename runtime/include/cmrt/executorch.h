@@ -1,4 +1,4 @@
-/* A program that ExecuTorch's own runtime loads, and what the host has found in it. */
+/* A program for ExecuTorch's own runtime, with the facts the host has read from it. */
 #ifndef CMRT_EXECUTORCH_H
 #define CMRT_EXECUTORCH_H
 
@@ -14,7 +14,7 @@ struct cm_extent {
 struct cm_argument {
     uint32_t index;          /* among all of the method's */
     struct cm_extent extent; /* where its elements are */
-    bool planned;            /* by the program; if not, the runtime is told the place */
+    bool planned;            /* by the program; otherwise the runtime is given the address */
 };
 
 struct cm_executorch_program {
@@ -30,8 +30,8 @@ struct cm_executorch_program {
     uint32_t output_count;
     const char *const *operators; /* each once */
     uint32_t operator_count;
-    const char *const *steps; /* for each instruction, what it is */
-    uint32_t step_count;      /* 1 if the instructions do not run one after the other */
+    const char *const *steps; /* the name of each instruction */
+    uint32_t step_count;      /* 1 if the program has branches */
     bool stepwise;            /* they do */
     uint32_t arena_bytes;
 };

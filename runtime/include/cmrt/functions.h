@@ -1,4 +1,4 @@
-/* Functions of floats that round alike on every core; see compiler/cmcompiler/ops/support/functions.py. */
+/* Float functions that round alike on every core; see compiler/cmcompiler/ops/support/functions.py. */
 #ifndef CMRT_FUNCTIONS_H
 #define CMRT_FUNCTIONS_H
 

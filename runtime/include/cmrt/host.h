@@ -1,5 +1,5 @@
-/* What an image sees of the computer it talks to: named streams of bytes, a console, an end. One image
-   links one host: a board that defines these functions itself talks over something else than semihosting. */
+/* The host interface of an image: named byte streams, a console, exit. The default is semihosting; a board
+   may define these functions itself. */
 #ifndef CMRT_HOST_H
 #define CMRT_HOST_H
 
@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <stdnoreturn.h>
 
-/* Shows text that ends in a newline, which says what the image is, and comes before anything else; where
-   there may be no host yet, waits for one that wants it. */
+/* Announces the image with text that ends in a newline; called first. Waits for the host if it may not be
+   connected yet. */
 void cm_host_greet(const char *text);
 
-/* Reads `bytes` bytes of stream `name` from `offset` on; false unless all of them came. */
+/* Reads `bytes` bytes of stream `name` from `offset` on; false unless all were read. */
 bool cm_host_read(const char *name, uint32_t offset, void *data, uint32_t bytes);
 
-/* Adds to the end of stream `name`, which is new if nothing was added before. */
+/* Appends to stream `name`, which the first call creates. */
 bool cm_host_append(const char *name, const void *data, uint32_t bytes);
 
 /* Shows text that ends in a newline. Must work in a fault handler. */

@@ -1,4 +1,4 @@
-/* Microkernels: the inner loops. The library holds each in the best version under runtime/isa/ that its
+/* Microkernels: the inner loops. The library contains the best version of each under runtime/isa/ that the
    core can run; compiler/cmcompiler/isa.py lists the versions, and the host packs weights for them. */
 #ifndef CMRT_ISA_H
 #define CMRT_ISA_H
@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-/* Which short cuts the rescaling of accumulators allows; all give the same bits. */
+/* Shortcuts that the rescaling of accumulators allows; all give the same bits. */
 enum cm_rounding {
     CM_ROUND_GENERAL, /* any shifts */
     CM_ROUND_RIGHT, /* shifts of 1 to 20 to the right, multipliers from 2^30, sums below 2^30, int8 zero point
                      */
-    CM_ROUND_HALF_UP, /* as before, and negative results all end at the minimum */
+    CM_ROUND_HALF_UP, /* as above, and all negative results are clamped to the minimum */
 };
 
 /* From 32-bit accumulators to int8. The zero point may lie outside int8, within 16 bits. */
@@ -21,7 +21,7 @@ struct cm_output {
     int32_t rounding;
 };
 
-/* In plain C. The scaled sum is clamped first, as with the zero point it may not fit 32 bits. */
+/* In plain C. Clamps the scaled sum first, because with the zero point it may exceed 32 bits. */
 static inline int8_t cm_output_s8(const struct cm_output *output, int32_t sum, int32_t multiplier,
                                   int32_t shift)
 {
@@ -32,7 +32,7 @@ static inline int8_t cm_output_s8(const struct cm_output *output, int32_t sum, i
 
 /* out[r][c] = output(bias[c] + sum over k < depth of lhs[r][k] * weights[c][k]) for r < rows, c < columns.
    Strides in bytes. The input offset is folded into the bias. Up to 15 bytes after the end of a row of lhs
-   are read, whatever they hold. */
+   may be read; their values do not matter. */
 struct cm_gemm {
     const int8_t *lhs;
     int32_t lhs_stride, rows;
@@ -66,7 +66,7 @@ void cm_isa_matmul_s8(const struct cm_matmul *matmul);
 void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
                            int32_t bytes, int32_t count);
 
-/* Depthwise convolution of a band of output rows, each of which lies by itself in memory. */
+/* Depthwise convolution of a band of output rows, each at its own address. */
 #define CM_NO_ROW INT32_MIN
 struct cm_depthwise {
     const int8_t *input;

@@ -9,13 +9,13 @@
 #define CM_NEST_LEVELS 8
 #define CM_NEST_OPERANDS 4
 
-/* One loop: its turns, and the bytes that each operand moves on from one to the next. */
+/* One loop: its iterations, and each operand's step in bytes. */
 struct cm_level {
     int32_t count;
     int32_t step[CM_NEST_OPERANDS];
 };
 
-/* Loops in flight, outermost first, and how far each operand has come. */
+/* State of the loops, outermost first, and each operand's offset. */
 struct cm_nest {
     const struct cm_level *levels;
     int32_t depth;
@@ -42,7 +42,7 @@ static inline void cm_nest_move(struct cm_nest *nest, const struct cm_level *lev
     nest->offset[3] += turns * level->step[3];
 }
 
-/* Moves to the next turn; false after the last. */
+/* Moves to the next iteration; false after the last. */
 static inline bool cm_nest_next(struct cm_nest *nest)
 {
     for (int32_t i = nest->depth - 1; i >= 0; --i) {

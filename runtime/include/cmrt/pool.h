@@ -5,7 +5,7 @@
 #include "cmrt/rows.h"
 
 /* `pixels` windows of row_count * column_count pixels of `channels` bytes; strides in bytes. Up to 15 bytes
-   after a pixel are read, whatever they hold. */
+   after a pixel may be read; their values do not matter. */
 struct cm_windows {
     const int8_t *input; /* first column of the first window, in row 0 */
     const int32_t *rows; /* byte offset of each row */
@@ -42,7 +42,7 @@ struct cm_pool {
     int32_t pad_top, pad_left, dilation_height, dilation_width;
 };
 
-/* Taps [first, end) of a window that starts at `start` and lie in [0, length). */
+/* Taps [first, end) of a window that starts at `start`: those in [0, length). */
 struct cm_taps {
     int32_t first, end;
 };
@@ -57,7 +57,7 @@ static inline struct cm_taps cm_taps_inside(int32_t start, int32_t dilation, int
     return taps;
 }
 
-/* The windows of output row y of image n from column x on: as many as cover the same columns. */
+/* The windows of output row y of image n from column x on, as many as cover the same columns. */
 static inline void cm_pool_windows(const struct cm_context *context, const struct cm_pool *pool, int32_t n,
                                    int32_t y, int32_t x, struct cm_windows *windows)
 {

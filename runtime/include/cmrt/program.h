@@ -8,11 +8,11 @@
 /* A place in memory, relative to a base: constants if the top bit is set, else the arena. */
 typedef uint32_t cm_ref;
 #define CM_REF_CONSTANT UINT32_C(0x80000000)
-/* An optional operand that is absent. */
+/* An absent optional operand. */
 #define CM_REF_NONE UINT32_C(0xffffffff)
 
-/* The two bases. Both are aligned to 16 bytes and readable for CM_SLACK bytes past their end, so that
-   vector loads may run over the last row. */
+/* The two bases. Both are aligned to 16 bytes and readable for CM_SLACK bytes past their end, because vector
+   loads may overrun the last row. */
 struct cm_context {
     uint8_t *arena;
     const uint8_t *constants;
@@ -31,8 +31,8 @@ static inline void *cm_write(const struct cm_context *context, cm_ref ref)
     return context->arena + ref;
 }
 
-/* What a kernel is called with. A spatial kernel computes the output rows [y0, y1); others compute whole
-   tensors and read neither. */
+/* The call of a kernel. Spatial kernels compute the output rows [y0, y1); others compute whole tensors and
+   ignore both. */
 struct cm_call {
     const void *arguments; /* the kernel's own struct of 32-bit fields */
     int32_t y0, y1;
@@ -45,13 +45,13 @@ struct cm_step {
     struct cm_call call;
 };
 
-/* Leaves out the `count` steps that follow unless the bool at `condition` is as expected. */
+/* Skips the next `count` steps unless the bool at `condition` is as expected. */
 struct cm_branch {
     cm_ref condition;
     uint32_t expected, count;
 };
 
-/* Does a step; returns how many of those that follow are left out. */
+/* Performs a step; returns how many of the following steps to skip. */
 static inline uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step)
 {
     if (step->run != NULL) {
@@ -63,7 +63,7 @@ static inline uint32_t cm_run_step(const struct cm_context *context, const struc
     return (*condition != 0) == (branch->expected != 0) ? 0 : branch->count;
 }
 
-/* An input or output as it lies in memory. */
+/* An input or output in memory. */
 struct cm_port {
     cm_ref data;
     uint32_t bytes;
@@ -72,11 +72,12 @@ struct cm_port {
 /* Memory that keeps its content from one run to the next. */
 struct cm_state {
     cm_ref data;
-    cm_ref initial; /* what it holds after a reset; CM_REF_NONE for zeros */
+    cm_ref initial; /* its content after a reset; CM_REF_NONE for zeros */
     uint32_t bytes;
 };
 
-/* To be called before the first run, and before any other that shall know nothing of those before it. */
+/* Resets all state; must be called before the first run, and before any run that starts from the initial
+ * state. */
 void cm_reset_states(const struct cm_context *context, const struct cm_state *states, uint32_t count);
 
 struct cm_program {
@@ -91,7 +92,7 @@ struct cm_program {
     const uint8_t *constants;
     uint32_t constant_bytes;
     uint32_t arena_bytes; /* slack included */
-    const char *identity; /* hash of program, plan and board */
+    const char *identity; /* hash of program and plan */
 };
 
 #endif

@@ -9,7 +9,7 @@
 static inline int32_t cm_round_to_even(float x)
 {
 #if defined(__ARM_FP) && (__ARM_FP & 4) != 0
-    /* In the mode of FPSCR, which nobody changes: to nearest, halves to even. */
+    /* In FPSCR's default mode: to nearest, halves to even. */
     int32_t rounded;
     __asm("vcvtr.s32.f32 %1, %1\n"
           "vmov %0, %1\n"

@@ -5,7 +5,7 @@
 #include "cmrt/program.h"
 
 /* Rows of an NHWC tensor. Row y of batch n lies at data + n * batch_stride + (y mod ring) * row_stride.
-   Rows outside [0, height) do not exist: a kernel takes them as the zero point. Whole tensors have
+   Rows outside [0, height) do not exist; kernels substitute the zero point. Whole tensors have
    ring == height. Strides in bytes. */
 struct cm_rows {
     cm_ref data;

@@ -1,5 +1,4 @@
-/* The serial line to the host, as a board that talks over one provides it. It is polled: a fault handler
-   talks, too. */
+/* A board's serial line to the host. It is polled, so that fault handlers can use it. */
 #ifndef CMRT_SERIAL_H
 #define CMRT_SERIAL_H
 
@@ -9,13 +8,13 @@
 
 void cm_serial_send(uint8_t byte);
 
-/* The next byte that came in; false if there is none yet. */
+/* The next received byte; false if there is none yet. */
 bool cm_serial_receive(uint8_t *byte);
 
 /* A clock that counts up and wraps around. */
 uint32_t cm_serial_milliseconds(void);
 
-/* Starts the board anew, as after power-on. */
+/* Restarts the board, as after power-on. */
 noreturn void cm_serial_restart(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* The host interface over a serial line (cmrt/serial.h): every function is a request of the device that the
-   host answers. cmbuild/hardware/ is the other side.
+/* The host interface over a serial line (cmrt/serial.h): every function is a request that the host answers.
+   cmbuild/hardware/ is the host's side.
 
    A message is a byte with the version, one with the kind, a 16-bit number, and a body; numbers are
-   little-endian. An answer repeats the number of its request. A request that is not answered is sent again
-   with its number, and the host answers it again without doing it again; at last the device restarts.
+   little-endian. An answer repeats the number of its request. The device resends an unanswered request with
+   the same number, and the host answers it again without performing it twice; in the end the device restarts.
 
      request     body                             answer
      GREETING    text: what the image is          DONE; its number is 0
@@ -12,7 +12,7 @@
      PRINT       text                             DONE
      END         u8 exit status                   DONE; the device restarts
 
-   The host may answer anything with RESTART, when it knows nothing of a run that is under way. */
+   The host may answer any request with RESTART, if it does not know of the run in progress. */
 #ifndef CMRT_SERIAL_HOST_H
 #define CMRT_SERIAL_HOST_H
 

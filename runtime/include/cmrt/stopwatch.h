@@ -1,11 +1,11 @@
-/* The time between two points on the board's clock, without what the reading of it takes. */
+/* The time between two points on the board's clock, less the overhead of reading it. */
 #ifndef CMRT_STOPWATCH_H
 #define CMRT_STOPWATCH_H
 
 #include "cmrt/board.h"
 
-/* The time between two readings with nothing between them: the least of several, as the first ones wait for
-   code to come from flash. */
+/* The overhead: the shortest of several intervals between consecutive readings, as the first ones wait for
+   code from flash. */
 static inline uint64_t cm_clock_cost(void)
 {
     uint64_t least = UINT64_MAX;

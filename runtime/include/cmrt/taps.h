@@ -4,8 +4,8 @@
 
 #include "cmrt/isa.h"
 
-/* Where the taps of an output pixel lie whose first column in the input is `left`. `rows` are the offsets of
-   the window's input rows; what lies outside the image is at `padding`. */
+/* The addresses of the taps of an output pixel whose first input column is `left`. `rows` are the offsets of
+   the window's input rows; taps outside the image are at `padding`. */
 static inline void cm_find_taps(const struct cm_depthwise *d, const int32_t *rows, int32_t left,
                                 const int8_t *padding, const int8_t **taps)
 {
@@ -42,7 +42,7 @@ struct cm_four_rows {
     int32_t step[4]; /* from one column to the next */
 };
 
-/* Rows from `first` of the band on, of which `count` are needed. */
+/* `count` rows of the band from `first` on. */
 static inline struct cm_four_rows cm_find_rows(const struct cm_depthwise *d, int32_t first, int32_t count,
                                                int32_t column, const int8_t *padding)
 {

@@ -6,13 +6,13 @@
 
 #define CM_TEXT_BYTES 160
 
-/* A line under construction; what does not fit is cut off. */
+/* A line under construction, truncated to its buffer. */
 struct cm_text {
     char line[CM_TEXT_BYTES];
     uint32_t length;
 };
 
-/* Begins a record that the host tells from other output by its first word: `cmrt <kind>`. */
+/* Starts a record, which the host recognises by its first word: `cmrt <kind>`. */
 void cm_text_begin(struct cm_text *text, const char *kind);
 
 /* Adds ` word`. */

@@ -1,4 +1,4 @@
-/* Test vectors that an image carries in its flash: samples, and what must come out of them. */
+/* Test vectors in an image's flash: samples and their expected outputs. */
 #ifndef CMRT_VECTORS_H
 #define CMRT_VECTORS_H
 
@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* How an output is compared with the one that it should be. */
+/* How an output is compared with the expected one. */
 enum cm_rule {
-    CM_RULE_BITS,    /* to the bit */
-    CM_RULE_FLOAT,   /* float32 to the bit, but any NaN equals any other */
+    CM_RULE_BITS,    /* bit-exact */
+    CM_RULE_FLOAT,   /* float32, bit-exact, except that all NaNs are equal */
     CM_RULE_NEAR,    /* float32 within 1e-5, relative */
     CM_RULE_NEAR_S8, /* int8 within one step */
 };
@@ -30,22 +30,22 @@ struct cm_vectors {
     uint32_t input_count;
     const struct cm_stream *outputs;
     uint32_t output_count;
-    const int32_t *labels; /* the class of each sample, -1 where unknown; NULL if there are none */
+    const int32_t *labels; /* the class of each sample, -1 if unknown; NULL without labels */
 };
 
-/* Those of the model of an image that has one; emitted with it. */
+/* Of the image's model; emitted with it. */
 extern const struct cm_vectors cm_model_vectors;
 
-/* What the steps of that model do, for people: `conv2d 3×3`; emitted with it. */
+/* Names of the model's steps, such as `conv2d 3×3`; emitted with it. */
 extern const char *const cm_model_titles[];
 
-/* Puts sample `sample` where the executor takes it from, and forgets what runs before have left. */
+/* Writes sample `sample` to the executor's inputs, and resets its state. */
 void cm_vectors_load(uint32_t sample);
 
-/* The first output of the executor that is not what it should be for this sample, or -1. */
+/* The first output that differs from the expected one for this sample, or -1. */
 int32_t cm_vectors_check(uint32_t sample);
 
-/* Whether `bytes` bytes are what they should be. */
+/* Whether `bytes` bytes match the expected ones. */
 bool cm_vectors_match(enum cm_rule rule, const void *found, const void *expected, uint32_t bytes);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 #include <arm_acle.h>
 #include <string.h>
 
-/* As many int8 numbers as always fit a 16-bit sum. */
+/* The most int8 numbers whose sum always fits 16 bits. */
 #define MOST_FOR_16_BITS 256
 
 /* Sums of channels 0 and 2, and of 1 and 3. */
@@ -30,7 +30,7 @@ static inline struct sums sums_of(const struct cm_windows *windows, const int8_t
     return sums;
 }
 
-/* Returns after the last one written. */
+/* Returns the address after the last mean. */
 static inline int8_t *write_four(const struct cm_windows *windows, const struct cm_mean *mean,
                                  const int8_t *input, int8_t *out)
 {

@@ -1,8 +1,8 @@
 /* 3x3 depthwise convolution with the DSP extension: one channel at a time.
 
    Four channels of up to four input rows are first interleaved in the workspace: there two rows of a column
-   of one channel are a word of two 16-bit numbers. SMLAD multiplies two rows of a column at once, and two
-   rows of outputs share what is loaded. */
+of one channel are a word of two 16-bit numbers. SMLAD multiplies two rows of a column at once, and two
+rows of outputs share the loads. */
 #include "cmrt/taps.h"
 #include "simd.h"
 
@@ -22,7 +22,7 @@ struct column {
     uint32_t rows[CHANNELS][2];
 };
 
-/* Rows 2 * pair and 2 * pair + 1 of `count` columns. What lies outside the image has the step 0. */
+/* Rows 2 * pair and 2 * pair + 1 of `count` columns. Columns outside the image have step 0. */
 static void interleave(struct column *columns, int32_t pair, const int8_t *row0, int32_t step0,
                        const int8_t *row1, int32_t step1, int32_t count)
 {
@@ -40,7 +40,7 @@ static void interleave(struct column *columns, int32_t pair, const int8_t *row0,
     }
 }
 
-/* Row 2 of `count` columns; what should be row 3 is not used. */
+/* Row 2 of `count` columns; row 3 is unused. */
 static void spread(struct column *columns, const int8_t *row, int32_t step, int32_t count)
 {
     for (; count > 0; --count, ++columns, row += step) {

@@ -1,28 +1,28 @@
 /* int8 matrix product with the DSP extension: two rows by two columns at a time.
 
-   SMLAD multiplies two pairs of 16 bits. Rows are widened once, two at a time; weights where they are used,
-   as they would take twice the flash. Assembly, as all fourteen registers are in use. */
+   SMLAD multiplies two pairs of 16 bits. Rows are widened once, two at a time; weights are widened at each
+   use, as they would otherwise take twice the flash. Assembly, because it needs all fourteen registers. */
 #include "cmrt/isa.h"
 #include "simd.h"
 
 enum { DEPTHS = 4, TURN = 4, PAIR_CODE = 56, SINGLE_CODE = 40 };
 
-/* Behind the weights of two columns, four depths of each in turn. If the output allows it, multiplier and
-   shift are 2 * multiplier - 2^32 and the bits to shift right, after `offset` has been added: half of what is
-   shifted out, and the zero point. Before the weights are the two biases. */
+/* Follows the weights of two columns, four depths of each in turn; the two biases precede the weights. If the
+   output allows it, multiplier and shift are 2 * multiplier - 2^32 and the bits to shift right after adding
+   `offset`, which holds half of what is shifted out, and the zero point. */
 struct rescale {
     int32_t multiplier, shift, offset;
 };
 
-/* What the assembly works on: one or two rows and some pairs of columns. */
+/* Operands of the assembly: one or two rows and some pairs of columns. */
 struct strip {
     const int16_t *row, *row_end; /* widened: depths 0 and 2, 1 and 3 of the first row, then of the second */
-    int32_t entry;                /* bytes from the loop's start at which it is entered */
+    int32_t entry;                /* entry point, in bytes from the loop's start */
     const void *weights_end;
     int8_t *out;
     int32_t out_stride;
     const void *weights;
-    int32_t *sums; /* where they go if the output is left to C */
+    int32_t *sums; /* destination of the sums if C rescales them */
 };
 
 /* clang-format off */
@@ -54,7 +54,7 @@ struct strip {
     "smlad r0, r9, r5, r0\n" \
     "smlad r1, r9, r7, r1\n"
 
-/* SMMLAR adds the high half of the product to the sum, as the multiplier is 2^32 too small. */
+/* SMMLAR adds the high half of the product to the sum, because the multiplier is 2^32 too small. */
 #define RESCALE(sum, multiplier, shift, offset) \
     "smmlar " sum ", " sum ", " multiplier ", " sum "\n" \
     "add " sum ", " sum ", " sum ", asr #31\n" \
@@ -205,7 +205,7 @@ static void multiply(const struct cm_gemm *gemm, struct strip *strip, int8_t *ou
     }
 }
 
-/* For outputs that the assembly cannot make. */
+/* For outputs that the assembly does not support. */
 static void multiply_general(const struct cm_gemm *gemm, struct strip *strip, int8_t *out, int32_t count)
 {
     const int8_t *weights = gemm->weights;

@@ -13,7 +13,7 @@ static uint32_t maxima_of(const struct cm_windows *windows, const int8_t *input)
         for (int32_t column = 0; column < windows->column_count; ++column) {
             uint32_t bytes;
             memcpy(&bytes, pixel, sizeof bytes);
-            /* Sets the flags by which the next instruction selects: where bytes >= maxima. */
+            /* Sets the flags for the next SEL: bytes >= maxima. */
             (void)__ssub8((int8x4_t)bytes, (int8x4_t)maxima);
             maxima = (uint32_t)__sel((uint8x4_t)bytes, (uint8x4_t)maxima);
             pixel += windows->column_stride;

@@ -1,4 +1,4 @@
-/* Instructions of the DSP extension that C has no words for. */
+/* Instructions of the DSP extension without an equivalent in C. */
 #ifndef SIMD_H
 #define SIMD_H
 

@@ -2,7 +2,7 @@
 
 #include <arm_mve.h>
 
-/* As many int8 numbers as always fit a 16-bit sum. */
+/* The most int8 numbers whose sum always fits 16 bits. */
 #define MOST_FOR_16_BITS 256
 
 /* A division by `count` as a multiplication: with the reciprocal rounded down, the high half of
@@ -10,7 +10,7 @@
 struct mean {
     int32_t offset; /* makes sums positive, rounds, and adds the 1 */
     uint32_t reciprocal;
-    int32_t ties; /* -1 if there are halves, which go away from zero */
+    int32_t ties; /* -1 if halves occur, which round away from zero */
 };
 
 static struct mean mean_over(int32_t count)

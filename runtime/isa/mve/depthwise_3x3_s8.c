@@ -1,8 +1,9 @@
 /* 3x3 depthwise convolution with MVE: one channel at a time, its pixels in the lanes.
 
    Sixteen channels of up to four input rows are first interleaved in the workspace, column by column: there
-   the four rows of a column of one channel are a 32-bit word, and one gather fetches a patch of four columns.
-   Stride 1 makes two by two outputs of a patch, with weights shifted by a column and by a row; stride 2 one.
+   the four rows of a column of one channel are a 32-bit word, and one gather loads a patch of four columns.
+   With stride 1 a patch gives two by two outputs, with weights shifted by a column and by a row; with stride
+   2 one.
  */
 #include "interleave.h"
 
@@ -11,7 +12,7 @@
 
 enum { LANES = 16, ROWS = 4, COLUMN_BYTES = LANES * ROWS, CHANNEL_BYTES = 32, MARGIN = 16 };
 
-/* What the assembly works on. Packed weights are a margin of zeros, then 32 bytes per channel: a zero column,
+/* Operands of the assembly. Packed weights are a margin of zeros, then 32 bytes per channel: a zero column,
    the three columns of the kernel, a zero column, each of three rows and a zero; then bias, multiplier, and
    as bytes the right shift, the left shift, whether there is a right shift, and a zero. */
 struct patches {
@@ -19,7 +20,7 @@ struct patches {
     int8_t *out;               /* r10 */
     const int8_t *columns;     /* in the workspace */
     const int8_t *weights_end; /* of the block of channels */
-    int32_t rounds;            /* of eight outputs, but for the last round */
+    int32_t rounds;            /* of eight outputs, except the last round */
     int32_t row_shift;         /* from the weights of one row of outputs to those of the next */
     int32_t out_step;          /* r11: from one round to the next */
     int32_t next_address;      /* from the end of one channel to the start of the next */
@@ -195,8 +196,8 @@ static void run(struct patches *patches, int32_t stride, const struct cm_output 
                     : cm_mve_stride_2_half_up)(patches);
 }
 
-/* The outputs of a round. Stride 1: patches A and B, each two rows of two; stride 2: one row. When the band
-   is a single row, the second one is computed like the first and written over it. */
+/* The outputs of a round. Stride 1: patches A and B, each two rows of two; stride 2: one row. If the band
+   is a single row, the second row repeats the first and overwrites it. */
 static void set_round(struct patches *patches, const struct cm_depthwise *d, int32_t next_row)
 {
     for (int32_t i = 0; i < 8; ++i) {
@@ -260,7 +261,7 @@ void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
         convolve_band(d);
         return;
     }
-    /* The second row lies at the start of a ring. */
+    /* The second row is at the start of the ring. */
     struct cm_depthwise single = *d;
     single.band = 1;
     convolve_band(&single);

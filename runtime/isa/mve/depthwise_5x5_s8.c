@@ -11,7 +11,7 @@
 
 enum { LANES = 16, COLUMN_BYTES = 128, CHANNEL_BYTES = 64 };
 
-/* What the assembly works on: all channels of a block. Packed weights are 64 bytes per channel: rows 0 to 3
+/* Operands of the assembly: all channels of a block. Packed weights are 64 bytes per channel: rows 0 to 3
    of columns 0 to 3, rows 1 to 4 of them, the same two of column 4 and eight zeros; bias, multiplier, and as
    bytes the right shift, the left shift, whether there is a right shift, and a zero; a word that is not used.
  */
@@ -25,7 +25,7 @@ struct patches {
     const int8_t *columns;           /* in the workspace */
     const int8_t *weights_end;
     int32_t extra_address,
-        extra_out;                  /* to a last round that overlaps the one before; or no such round if 0 */
+        extra_out;                  /* to a last round that overlaps the previous one; 0 for no such round */
     int32_t next_address, next_out; /* from the end of one channel to the start of the next */
     int32_t left_shift;             /* of the channel, set by the assembly */
     int32_t rows;                   /* valid rows of outputs */
@@ -160,7 +160,7 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
           "sub r0, #256\n" \
           "movs r2, #0\n" \
           "vidup.u32 q5, r2, #8\n" \
-          "vshl.i32 q6, q5, #3\n" /* 0, 64, 128, 192: the words of column 4, and two of no matter */ \
+          "vshl.i32 q6, q5, #3\n" /* 0, 64, 128, 192: the words of column 4, and two unused ones */ \
           "vshl.i32 q5, q5, #4\n" /* 0, 128, 256, 384: columns 0 to 3 */ \
           "vadd.i32 q5, q5, r0\n" \
           "add r0, #512\n" \
@@ -317,7 +317,7 @@ void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *d)
 {
     struct cm_depthwise part = *d;
     for (int32_t left = d->band; left > 0; left -= part.band) {
-        /* A row that lies at the start of a ring begins another part. */
+        /* A row at the start of the ring begins another part. */
         part.band = 1;
         while (part.band < left && part.out_rows[part.band] > part.out_rows[part.band - 1])
             ++part.band;

@@ -1,5 +1,5 @@
-/* Depthwise convolution with MVE for any kernel: 16 channels in the lanes, two taps at a time. Assembly, as
-   gcc spills the sums of 16 channels, which take half of the vector registers. */
+/* Depthwise convolution with MVE for any kernel: 16 channels in the lanes, two taps at a time. Assembly,
+   because gcc spills the sums of 16 channels, which take half of the vector registers. */
 #include "cmrt/taps.h"
 
 #include <stddef.h>
@@ -8,12 +8,12 @@
 enum { LANES = 16 };
 
 /* One output pixel. Packed weights are blocks of 16 channels: biases, multipliers, shifts, then the weights
-   of an even number of taps. In each, the channels that are 0, 2, 1 and 3 modulo 4 follow each other, the
-   order in which widening splits them; not so in the weights themselves. The products of the two taps of a
-   pair add up within 16 bits; where they would not, the host puts a zero between them. */
+   of an even number of taps. Biases, multipliers and shifts are ordered by channel modulo 4 as 0, 2, 1, 3, as
+   widening splits them; the weights are not. The products of the two taps of a pair fit 16 bits in sum; where
+   they would not, the host puts a zero between them. */
 struct pixel {
     const int8_t *weights; /* r1 */
-    const int8_t **taps;   /* r4: addresses of the taps; they move on to the next channels */
+    const int8_t **taps;   /* r4: addresses of the taps, advanced to the next channels */
     int32_t pairs;         /* r6: of taps */
     int8_t *out;           /* r7 */
     int32_t channels;      /* r8 */

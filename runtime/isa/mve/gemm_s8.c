@@ -1,24 +1,24 @@
 /* int8 matrix product with MVE: two rows by four columns at a time.
 
-   VMLADAVA multiplies 16 pairs and adds them to an even general register, so eight accumulators are all
-   there are; gcc spills them when it has to place them itself. The inner loops are therefore assembly. */
+   VMLADAVA multiplies 16 pairs and adds them to an even general register, so there are eight accumulators at
+   most, which gcc spills. The inner loops are therefore assembly. */
 #include "cmrt/isa.h"
 
 #include <stddef.h>
 
-/* Four columns: their weights follow, 16 depths of each in turn; the last column fills up the last block. */
+/* Four columns: their weights follow, 16 depths of each in turn; the last block repeats the last column. */
 struct block {
     int32_t bias[4], multiplier[4], shift[4];
 };
 
-/* What the assembly works on; it copies the first 80 bytes to its stack frame. */
+/* Operands of the assembly, which copies the first 80 bytes to its stack frame. */
 struct tile {
     int32_t rewind;        /* r0: from the end of a row of lhs to the start of the next but one */
     const int8_t *weights; /* r1: of the block, behind its head */
     int32_t out_step;      /* r2: from one pair of rows to the next */
     int32_t one;           /* r4 */
     int32_t turns;         /* r9: of the loop over four chunks */
-    int32_t entry;         /* bytes from the loop's start at which it is entered */
+    int32_t entry;         /* entry point, in bytes from the loop's start */
     int32_t odd;           /* one row is left after the pairs */
     int32_t unused;
     uint16_t odd_offsets[8]; /* both rows of the pair are the same one */
@@ -51,8 +51,8 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
     mac " r6, q0, q3\n" \
     mac " lr, q1, q3\n"
 
-/* A function of a tile. The first chunk sets the sums; up to three more are made by the copies behind the loop,
-   others before by the loop of four, entered so that its last turn is whole. */
+/* A function of a tile. The first chunk sets the sums; the loop of four, entered so that its last iteration is
+   complete, and the copies after it, up to three, add the others. */
 #define TILE_FUNCTION(name, PREPARE, RESCALE, CLAMP) \
     void name(const struct tile *tile); \
     __asm(".section .text." #name ",\"ax\",%progbits\n" \
@@ -158,7 +158,7 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
     "vrshl.s32 q0, q0, q6\n" \
     "vrshl.s32 q1, q1, q6\n"
 
-/* Left shifts are kept at [sp, #80]; of the right shifts in q6, zeros must not take part in the rounding. */
+/* Left shifts are at [sp, #80]; zeros among the right shifts in q6 must not affect the rounding. */
 #define PREPARE_GENERAL \
     "vmov.i32 q0, #0\n" \
     "vmax.s32 q1, q6, q0\n" \
@@ -197,8 +197,7 @@ static void multiply(const struct tile *tile, const struct cm_output *output)
         cm_mve_multiply_half_up(tile);
 }
 
-/* Offsets of a pair's outputs when the block has `columns` columns: those that fill it up write the last
-   one again. */
+/* Offsets of a pair's outputs if the block has `columns` columns: the surplus ones overwrite the last one. */
 static void set_offsets(struct tile *tile, int32_t columns, int32_t stride)
 {
     for (int32_t i = 0; i < 4; ++i) {
@@ -208,7 +207,7 @@ static void set_offsets(struct tile *tile, int32_t columns, int32_t stride)
     }
 }
 
-/* Where the chunks behind the first begin: in the loop, or past it. */
+/* Where the chunks after the first begin: in the loop, or after it. */
 static void set_depth(struct tile *tile, int32_t chunks)
 {
     int32_t rest = chunks - 1;
@@ -249,7 +248,7 @@ static void multiply_rows(const struct cm_gemm *gemm, int32_t first, int32_t row
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
 {
     struct tile tile;
-    /* The distance of a pair's outputs has 16 bits. */
+    /* The distance between a pair's outputs has 16 bits. */
     int32_t most = gemm->out_stride <= MOST_STRIDE ? 2 * MOST_PAIRS : 1;
     for (int32_t i = 0; i < 8; ++i) {
         tile.minimum[i] = (int16_t)gemm->output.minimum;

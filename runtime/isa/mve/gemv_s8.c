@@ -10,12 +10,12 @@ struct rescale {
     int32_t bias[COLUMNS], multiplier[COLUMNS], shift[COLUMNS];
 };
 
-/* What the assembly works on; it copies the first 16 bytes to its stack frame. */
+/* Operands of the assembly, which copies the first 16 bytes to its stack frame. */
 struct vector {
     int32_t zero_point; /* r0 */
     int32_t one;        /* r4 */
-    int32_t turns;      /* r9: of the loop over four chunks behind the first */
-    int32_t entry;      /* bytes from the loop's start at which it is entered */
+    int32_t turns;      /* r9: of the loop over four chunks after the first */
+    int32_t entry;      /* entry point, in bytes from the loop's start */
     const int8_t *weights;
     const int8_t *lhs;
     int8_t *out;
@@ -127,7 +127,7 @@ __asm(".section .text.cm_mve_multiply_vector,\"ax\",%progbits\n"
 static void multiply(const struct cm_gemm *gemm, struct vector *vector)
 {
     int32_t chunks = gemm->depth > 0 ? (gemm->depth + CHUNK - 1) / CHUNK : 1;
-    int32_t turns = (chunks + 2) / 4; /* of four chunks behind the first; the first turn may be short */
+    int32_t turns = (chunks + 2) / 4; /* of four chunks after the first; the first iteration may be short */
     vector->turns = turns;
     vector->entry = turns == 0 ? 4 * CHUNK_CODE + 8 : (4 * turns - (chunks - 1)) * CHUNK_CODE;
     cm_mve_multiply_vector(vector);

@@ -18,7 +18,7 @@ static int32_t sum_row(const int8_t *row, int32_t depth)
     return sum;
 }
 
-/* Products of a row with up to four others that follow each other; the last one is repeated to make four.
+/* Products of a row with up to four consecutive ones; the last one is repeated to make four.
    Lanes past the depth are loaded as zeros. */
 static inline int32x4_t dot(const int8_t *lhs, const int8_t *rhs, int32_t depth, int32_t count)
 {

@@ -1,7 +1,7 @@
 /* Products with MVE, eight at a time. A rounding shift to the right by n, halves away from zero, is a
-   doubling high multiply by 2^(31 - n) + 1. The 1 moves halves away from zero and nothing else: a result that
-   is not clamped comes of less than 2^(n + 9), to which it adds less than 2^(n - 22), and for n up to 11 that
-   is less than 2^-n, the distance to the next half. */
+   doubling high multiply by 2^(31 - n) + 1. The 1 only moves halves away from zero: an input whose result is
+   not clamped is below 2^(n + 9), so the 1 adds less than 2^(n - 22), which for n up to 11 is less than 2^-n,
+   the distance to the next half. */
 #include "cmrt/elementwise.h"
 
 #define LOAD_RHS                                                                                             \

@@ -1,7 +1,7 @@
-/* Floats to int8 with MVE. The product is not fused with anything: it rounds by itself first. */
+/* Floats to int8 with MVE. The product is rounded on its own, not fused. */
 #include "cmrt/elementwise.h"
 
-/* q0 = sixteen results; the loads reach 64 bytes, the slack that every tensor has behind it. */
+/* q0 = sixteen results; the loads take 64 bytes, the slack after every tensor. */
 #define QUANTIZE_SIXTEEN                                                                                     \
     "vld40.32 {q0, q1, q2, q3}, [%[in]]\n"                                                                   \
     "vld41.32 {q0, q1, q2, q3}, [%[in]]\n"                                                                   \

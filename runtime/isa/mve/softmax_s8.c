@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* As many exponentials as cannot overflow the sum. */
+/* The most exponentials that cannot overflow the sum. */
 #define CHUNK 2048
 
 static int32_t maximum_of(const int8_t *in, int32_t length)

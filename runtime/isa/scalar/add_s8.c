@@ -1,7 +1,7 @@
 #include "cmrt/arithmetic.h"
 #include "cmrt/elementwise.h"
 
-/* Room above an int8 operand before it is rescaled. */
+/* Left shift of an int8 operand before it is rescaled. */
 #define LEFT_SHIFT 20
 
 static int32_t rescaled(const struct cm_rescale *scale, int32_t x)

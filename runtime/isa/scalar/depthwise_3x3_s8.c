@@ -1,4 +1,4 @@
-/* 3x3 depthwise convolution: in plain C no different from any other. */
+/* 3x3 depthwise convolution: the general one in plain C. */
 #include "cmrt/isa.h"
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise)

@@ -1,4 +1,4 @@
-/* 5x5 depthwise convolution: in plain C no different from any other. */
+/* 5x5 depthwise convolution: the general one in plain C. */
 #include "cmrt/isa.h"
 
 void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise)

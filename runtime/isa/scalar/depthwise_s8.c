@@ -1,4 +1,4 @@
-/* Depthwise convolution without SIMD: one output at a time, its taps found through a table. */
+/* Depthwise convolution without SIMD: one output at a time, through a table of its taps. */
 #include "cmrt/taps.h"
 
 #include <string.h>

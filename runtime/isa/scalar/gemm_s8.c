@@ -1,6 +1,6 @@
 /* int8 matrix product without SIMD: a row by four columns at a time.
 
-   Armv6-M loads unsigned bytes in one instruction, signed ones not. So both factors are shifted up by 128:
+   Armv6-M loads unsigned bytes in one instruction, but not signed ones. So both factors are offset by 128:
    sum x w = sum (x + 128)(w + 128) - 128 sum (x + 128) - 128 sum w, where the last term is in the bias. */
 #include "cmrt/isa.h"
 
@@ -8,8 +8,8 @@
 
 enum { COLUMNS = 4, DEPTHS = 8 };
 
-/* Four columns: their weights follow, depth by depth, zeros up to a multiple of eight depths; the last
-   column fills up the last block. */
+/* Four columns: their weights follow, depth by depth, with zeros up to a multiple of eight depths; the last
+   block repeats the last column. */
 struct block {
     int32_t bias[COLUMNS], multiplier[COLUMNS], shift[COLUMNS];
 };
@@ -18,7 +18,7 @@ struct sums {
     uint32_t column[COLUMNS];
 };
 
-/* Shifts a row up by 128. Returns the sum of what comes out. */
+/* Offsets a row by 128. Returns the sum of the results. */
 static uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
 {
     uint32_t sum = 0;

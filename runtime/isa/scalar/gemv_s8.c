@@ -1,4 +1,4 @@
-/* One int8 row times a matrix in plain C, packed as for the product of many rows. */
+/* One int8 row times a matrix in plain C, packed as for gemm_s8. */
 #include "cmrt/isa.h"
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)

@@ -6,7 +6,7 @@ void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs, co
 {
     const struct cm_product by = *product;
     int32_t right = -by.output.shift;
-    /* Halves go away from zero; there are none if nothing is shifted out. */
+    /* Halves round away from zero; without a shift there are none. */
     int32_t half = right == 0 ? 0 : 1 << (right - 1), below_zero = right == 0 ? 0 : -1;
     for (int32_t i = 0; i < count; ++i) {
         int32_t value = (*lhs++ - by.lhs_zero_point) * (*rhs - by.rhs_zero_point);

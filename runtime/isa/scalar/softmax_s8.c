@@ -11,7 +11,7 @@ static int32_t maximum_of(const int8_t *in, int32_t length)
     return maximum;
 }
 
-/* Sum of exponentials, or what it has come to when it reaches CM_SOFTMAX_LARGEST_SUM. */
+/* Sum of exponentials, cut short when it reaches CM_SOFTMAX_LARGEST_SUM. */
 static int32_t sum_of(const int8_t *in, const int32_t *exponentials, int32_t maximum, int32_t length)
 {
     int32_t sum = 0;

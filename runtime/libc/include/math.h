@@ -1,4 +1,4 @@
-/* What the runtime needs of C's <math.h>, for toolchains that come without a C library. */
+/* The part of C's <math.h> that the runtime uses, for toolchains without a C library. */
 #ifndef CMRT_LIBC_MATH_H
 #define CMRT_LIBC_MATH_H
 
@@ -33,7 +33,7 @@ float asinhf(float x);
 float acoshf(float x);
 float atanhf(float x);
 
-/* One instruction each, where the core has it: see string.h. */
+/* One instruction each, if the core has it: see string.h. */
 #define fabsf(x) __builtin_fabsf(x)
 #define copysignf(size, sign) __builtin_copysignf(size, sign)
 #define sqrtf(x) __builtin_sqrtf(x)

@@ -1,4 +1,4 @@
-/* What the runtime needs of C's <string.h>, for toolchains that come without a C library. */
+/* The part of C's <string.h> that the runtime uses, for toolchains without a C library. */
 #ifndef CMRT_LIBC_STRING_H
 #define CMRT_LIBC_STRING_H
 
@@ -11,7 +11,7 @@ int memcmp(const void *lhs, const void *rhs, size_t bytes);
 size_t strlen(const char *text);
 int strcmp(const char *lhs, const char *rhs);
 
-/* Without an operating system zig takes these for functions like any other, and calls them for a word. */
+/* For bare metal, zig treats these as ordinary functions and calls them even for one word. */
 #define memcpy(to, from, bytes) __builtin_memcpy(to, from, bytes)
 #define memmove(to, from, bytes) __builtin_memmove(to, from, bytes)
 #define memset(to, byte, bytes) __builtin_memset(to, byte, bytes)

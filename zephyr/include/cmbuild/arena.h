@@ -1,4 +1,4 @@
-/* Where the static executor's arena lies; compiled in before static_executor.c. */
+/* Placement of the static executor's arena; included before static_executor.c. */
 #ifndef CMBUILD_ARENA_H
 #define CMBUILD_ARENA_H
 

@@ -1,4 +1,4 @@
-/* Recognises handwritten digits that it carries in flash, and tells how many it got right. */
+/* Recognises handwritten digits stored in flash, and prints the accuracy. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Adds numbers with a quantised network: what an application does with a model of its own. */
+/* Adds numbers with a quantised network: how an application uses its model. */
 #include <stdio.h>
 #include <string.h>
 
