@@ -111,8 +111,8 @@ class Machine:
             place.mkdir(parents=True)
         shutil.copy(ROOT / "cmbuildw", machine.checkout)
         for package in ("cmbuild", "compiler/cmcompiler"):
-            for path in (ROOT / package).glob("*.py"):
-                copy = machine.checkout / package / path.name
+            for path in (ROOT / package).rglob("*.py"):
+                copy = machine.checkout / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy)
         (machine.checkout / "pyproject.toml").write_text(PROJECT)

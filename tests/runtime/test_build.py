@@ -56,7 +56,7 @@ def test_the_preset_works_by_hand(tmp_path):
     [
         (["-DTARGET_CPU=cortex-m99"], "TARGET_CPU 'cortex-m99' is not a core"),
         ([], "TARGET_CPU '' is not a core"),
-        (["-DTARGET_CPU=cortex-m4", "-DTARGET_ISA=mve"], "cortex-m4 does not have TARGET_ISA 'mve'"),
+        (["-DTARGET_CPU=cortex-m4", "-DTARGET_ISA=mve"], "does not have TARGET_ISA 'mve'"),
     ],
 )
 def test_a_wrong_target_is_refused(options, message, tmp_path):
