@@ -7,6 +7,42 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cmbuild.disk import unwritable
+from cmbuild.errors import UsageError
+
+LARGEST_INPUT = 1 << 32
+"""Bytes of a file that a user hands over: nothing for a Cortex-M has more."""
+
+
+def check_input(file: Path) -> None:
+    """Finds out whether a user's file can be read, and is worth reading.
+
+    Raises:
+        UsageError: it is not there, not a file, endless or too large, or not for this user.
+    """
+    try:
+        size = file.stat().st_size
+        if not file.exists() or file.is_dir():
+            raise UsageError(message=f"no such file: {file}")
+        if not file.is_file():
+            raise UsageError(message=f"{file} is a device or a pipe; expected a file")
+        if size > LARGEST_INPUT:
+            limit = f"at most {LARGEST_INPUT >> 30} GiB"
+            raise UsageError(message=f"{file} has {size:,} bytes; expected {limit}")
+        file.open("rb").close()
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(message=f"no such file: {file}") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(message=f"cannot read {file}: {reason}") from error
+
+
+def check_output_folder(folder: Path | None) -> None:
+    """Raises UsageError if something else than a folder is where a folder is to be."""
+    for place in (folder, *folder.parents) if folder is not None else ():
+        if place.exists():
+            if not place.is_dir():
+                raise UsageError(message=f"{place} is not a folder", hint="name another one")
+            return
 
 
 def copy(source: Path, target: Path) -> None:

@@ -12,11 +12,24 @@ from click.shell_completion import CompletionItem
 
 from cmbuild import paths
 from cmbuild.discovery import listed, names
+from cmbuild.files import check_output_folder
 from cmbuild.launchers import simulators
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+
+
+class OutputFolder(click.Path):
+    """A folder to be made, if there is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        folder = Path(str(super().convert(value, param, ctx)))
+        check_output_folder(folder)
+        return folder
+
+
+OUTPUT_FOLDER = OutputFolder()
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:

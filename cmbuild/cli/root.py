@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -57,6 +58,7 @@ def run(words: Sequence[str]) -> int:
     """Runs a command; every way that it can end is an exit code of cmbuild.errors."""
     prepare_streams()
     try:
+        _check_working_folder()
         status = cli.main(list(words), prog_name="cmbuild", standalone_mode=False)
     except SystemExit as end:
         return int(end.code or 0)
@@ -65,6 +67,15 @@ def run(words: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return _report(error, json="--json" in words)
     return status if isinstance(status, int) else ExitCode.FINE
+
+
+def _check_working_folder() -> None:
+    """Raises UsageError if it was removed: every relative path would fail, each in its own way."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        hint = "cd to another folder"
+        raise UsageError(message="the working folder no longer exists", hint=hint) from None
 
 
 def _report(error: BaseException, json: bool) -> int:

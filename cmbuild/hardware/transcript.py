@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Kind, Malformed, Message, printable
 
+_LONGEST = 1 << 16
+"""Bytes without an end that are shown as they are: more than any frame has."""
+
 
 class Transcript:
     """Tells frames from text by the zero bytes around them, which text has not."""
@@ -23,7 +26,8 @@ class Transcript:
                 yield from self._end()
             else:
                 self._pending.append(byte)
-                if byte == ord("\n") and not self._is_frame:
+                is_line = byte == ord("\n") and not self._is_frame
+                if is_line or len(self._pending) >= _LONGEST:
                     yield from self._text()
 
     def _end(self) -> Iterator[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 PREFIX = "cmrt "
+
+_NUMBER = re.compile("[0-9a-f]{1,16}")  # 64 bits, as runner/text.c writes them
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +19,11 @@ class Record:
     words: tuple[str, ...]
 
     def number(self, index: int) -> int:
-        """Raises ValueError if there is no such number."""
+        """Raises ValueError if there is no such number: an image may have written anything."""
         if index >= len(self.words):
             raise ValueError(f"record {self.kind} has no word {index}")
+        if not _NUMBER.fullmatch(self.words[index]):
+            raise ValueError(f"record {self.kind} has {self.words[index]!r}, not a number")
         return int(self.words[index], 16)
 
     @property

@@ -241,9 +241,12 @@ def _check(records: Sequence[Record], interface: Interface) -> None:
 
 
 def _split(path: Path, sizes: Sequence[int]) -> list[bytes]:
-    data = path.read_bytes() if path.exists() else b""
-    if len(data) != sum(sizes):
-        raise ValueError(f"it wrote {len(data)} bytes of {path.name}, not {sum(sizes)}")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ValueError(f"{path.name} is not a file")
+    size = path.stat().st_size if path.exists() else 0
+    if size != sum(sizes):
+        raise ValueError(f"it wrote {size} bytes of {path.name}, not {sum(sizes)}")
+    data = path.read_bytes() if size else b""
     pieces, position = [], 0
     for size in sizes:
         pieces.append(data[position : position + size])
@@ -256,7 +259,10 @@ def _step_ticks(
 ) -> tuple[tuple[int, ...], ...]:
     ticks: list[list[int]] = [[] for _ in range(profiled)]
     for record in _of_kind(records, "step"):
-        ticks[record.number(0)].append(record.number(2))
+        sample = record.number(0)
+        if sample >= profiled:
+            raise ValueError(f"it counts sample {sample}, out of the range of {profiled}")
+        ticks[sample].append(record.number(2))
     for counted in map(len, ticks):
         if counted != steps:
             raise ValueError(f"it tells of {counted} steps, not {steps}")

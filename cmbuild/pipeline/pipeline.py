@@ -20,6 +20,7 @@ from cmbuild.executorch.stages.checkout import CheckoutStage
 from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, OperatorStage
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
+from cmbuild.files import check_input
 from cmbuild.pipeline.request import place_name
 from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
 from cmbuild.pipeline.stages.flash import FlashStage
@@ -210,8 +211,7 @@ class Pipeline:
             export = self.export(request, cpu)
             return ProgramSource(name, method, io, export=export, ops=self._ops)
         file = Path(request.model)
-        if not file.is_file():
-            raise UsageError(message=f"no such file: {file}")
+        check_input(file)
         return ProgramSource(name, method, io, file=file.absolute(), ops=self._ops)
 
     def _board(self, name: str) -> Board:

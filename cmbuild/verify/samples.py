@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmbuild.errors import UsageError
+from cmbuild.files import check_input
 from cmbuild.text import plural, shape
 from cmbuild.verify.torch_file import read_tensor
 from cmcompiler.arrays import read_arrays
@@ -59,8 +60,7 @@ def user_samples(
 
 
 def _saved(file: Path, ports: Sequence[PortRecord]) -> Samples:
-    if not file.is_file():
-        raise UsageError(message=f"no such file: {file}")
+    check_input(file)
     saved = Samples.load(file)
     if len(saved.inputs) != len(ports):
         found = plural(len(saved.inputs), "input")
@@ -123,8 +123,7 @@ def _random(random: np.random.Generator, port: PortRecord) -> Array:
 
 
 def _read(file: Path, image: ImageInput | None) -> Array:
-    if not file.is_file():
-        raise UsageError(message=f"no such file: {file}")
+    check_input(file)
     if file.suffix == ".pt":
         return read_tensor(file)
     if file.suffix == ".npy":

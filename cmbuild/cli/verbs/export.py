@@ -32,7 +32,7 @@ Exports are kept and shared: another one of the same model, target and options t
 @click.option(
     "--output-dir",
     "-o",
-    type=options.FILE,
+    type=options.OUTPUT_FOLDER,
     metavar="DIR",
     help="Gets MODEL.pte, and MODEL.npz with samples.",
 )

@@ -60,7 +60,11 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
     help="Test vectors: .npy, .pt or picture, once for each input; or one .npz.",
 )
 @click.option(
-    "--output-dir", "-o", type=options.FILE, metavar="DIR", help="Gets the package as well."
+    "--output-dir",
+    "-o",
+    type=options.OUTPUT_FOLDER,
+    metavar="DIR",
+    help="Gets the package as well.",
 )
 @options.build_dir
 @options.output

@@ -47,7 +47,10 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
     help="A .npy, .pt or picture, once for each input; or one .npz of samples.",
 )
 @click.option(
-    "--output-dir", type=options.FILE, metavar="DIR", help="Gets output_0.npy, ... as well."
+    "--output-dir",
+    type=options.OUTPUT_FOLDER,
+    metavar="DIR",
+    help="Gets output_0.npy, ... as well.",
 )
 @options.launcher
 @options.place("hardware: a real board, flashed first if it runs anything else.")

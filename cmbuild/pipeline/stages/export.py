@@ -32,14 +32,20 @@ from cmcompiler.frontend.job import (
 )
 from cmcompiler.frontend.job import read as read_json
 
+_LONGEST_NAME = 100  # a file name has 255 bytes; targets, digests and suffixes follow
+
 _SECONDS = 3600.0  # for all exports that share a child; the largest model takes half a minute
 
 
 def slug(model: str) -> str:
-    """A model's name as a folder name: `nets/tiny.py:make` is `tiny-make`."""
+    """A model's name as a folder name: `nets/tiny.py:make` is `tiny-make`.
+
+    Any text gives the name of a folder: never an empty or hidden one, nor a folder above.
+    """
     path, _, function = model.rpartition(":") if ".py:" in model else (model, "", "")
     stem = Path(path).stem if Path(path).suffix in (".py", ".pt2", ".pte") else path
-    return re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem)
+    name = re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem).lstrip(".")
+    return name[:_LONGEST_NAME] or "model"
 
 
 class ExportStage(Stage):

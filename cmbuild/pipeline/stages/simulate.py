@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.cache.store import Entry
-from cmbuild.errors import Failed, UsageError
-from cmbuild.files import copy
+from cmbuild.errors import Failed
+from cmbuild.files import check_input, check_output_folder, copy
 from cmbuild.image.checks import OutsideMemory, check_image
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
@@ -93,8 +93,8 @@ class SimulateStage(RepeatedStage):
         """
         self.launcher  # noqa: B018
         for file in self._request.inputs:
-            if not file.is_file():
-                raise UsageError(message=f"no such file: {file}")
+            check_input(file)
+        check_output_folder(self._request.output_dir)
 
     @property
     def entry(self) -> Entry:

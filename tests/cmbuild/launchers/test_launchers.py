@@ -112,6 +112,11 @@ cmrt end 0
         (SAID.replace("cmrt step 0 1 5\n", ""), (b"x" * 100, b"x" * 4), "1 steps, not 2"),
         (SAID.replace("step 0 1 5", "step 7 1 5"), (b"x" * 100, b"x" * 4), "range"),
         (SAID.replace("sample 0 a", "sample 0"), (b"x" * 100, b"x" * 4), "has no word 1"),
+        *(
+            (SAID.replace("sample 0 a", f"sample 0 {word}"), (b"x" * 100, b"x" * 4), "not a number")
+            for word in ("-5", "1_0", "+5", "A", "0x5", "f" * 35)
+        ),
+        (SAID.replace("stack 10 2000", "stack -5"), (b"x" * 100, b"x" * 4), "not a number"),
     ],
 )
 def test_success_without_all_that_belongs_to_it_is_none(said, outputs, message, tmp_path):
@@ -135,3 +140,23 @@ def test_success_without_all_that_belongs_to_it_is_none(said, outputs, message, 
             run()
         assert error.value.exit_code is ExitCode.FAILED
         assert log.read_text() == said
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        ("os.mkfifo('output0')", "output0 is not a file"),
+        ("os.mkdir('output0')", "output0 is not a file"),
+        ("os.symlink('/dev/zero', 'output0')", "output0 is not a file"),
+        ("os.truncate(os.open('output0', os.O_CREAT | os.O_RDWR), 40 << 30)", "42949672960 bytes"),
+    ],
+)
+def test_a_stream_that_is_no_stream(make: str, message: str, tmp_path: Path) -> None:
+    """Whatever an image leaves where its output is to be, it is not read without end."""
+    image = script(tmp_path, f"import os\n{make}\nprint({SAID!r}, end='')")
+    request = Request(samples=[[bytes(100)]])
+    streams, log = tmp_path / "streams", tmp_path / "log"
+    with pytest.raises(Incomplete, match=message):
+        execute(
+            Native(), Processes(), image, INTERFACE, request, folder=streams, timeout=60, log=log
+        )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from harness.stages import Memory
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from cmbuild.errors import CmbuildError, ExitCode, ProcessFailed
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
-from cmbuild.process import Completed
+from cmbuild.process import Completed, python_module
 from cmbuild.tasks.run import run
 from cmcompiler.frontend.job import ExportJob
 
@@ -34,8 +37,8 @@ class Exporter:
     def run(
         self, argv: Sequence[str | Path], *, log: Path, listener: Callable[[str], None], **_: Any
     ) -> Completed:
-        assert argv[1:4] == ["-m", "cmcompiler", "export"]
-        jobs = [ExportJob.model_validate_json(Path(path).read_text()) for path in argv[4:]]
+        assert list(argv[:5]) == [*python_module("cmcompiler"), "export"]
+        jobs = [ExportJob.model_validate_json(Path(path).read_text()) for path in argv[5:]]
         self.batches.append([job.model for job in jobs])
         for index, job in enumerate(jobs):
             if job.model in self.fails:
@@ -209,3 +212,16 @@ def test_published_weights_that_came_later_are_used(
 )
 def test_slug(model: str, name: str) -> None:
     assert slug(model) == name
+
+
+@given(st.text())
+@example("...pte")
+@example("..py:..")
+@example("")
+@example("x" * 300)
+def test_any_slug_names_one_folder_below(model: str) -> None:
+    name = slug(model)
+    assert name not in ("", ".", "..")
+    assert (Path("/builds") / name).parent == Path("/builds")
+    assert Path(os.path.normpath(f"/builds/{name}")) == Path("/builds") / name
+    assert len(name.encode()) < 200 or not name.isascii()
