@@ -31,6 +31,7 @@ from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.session import Session, explain
 from cmbuild.report.lines import Lines, error_lines
+from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.errors import CompilerError
 from cmcompiler.target import Target
 
@@ -62,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cmbuild", "Cortex-M programs on boards of cmbuild's")
     group.addoption("--cmbuild-board", metavar="NAME", help="run them on this board")
     group.addoption("--cmbuild-isa", metavar="ISA", help="use less than the board's best one")
-    group.addoption("--cmbuild-toolchain", metavar="NAME", help="gcc, clang or zig")
+    group.addoption("--cmbuild-toolchain", metavar="NAME", help=listed(CROSS))
     group.addoption("--cmbuild-launcher", metavar="NAME", help=listed(names(simulators)))
 
 

@@ -14,6 +14,7 @@ from cmbuild import paths
 from cmbuild.discovery import listed, names
 from cmbuild.files import check_output_folder
 from cmbuild.launchers import simulators
+from cmbuild.toolchain.toolchains import CROSS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,7 +86,7 @@ export = together(
 toolchain = click.option(
     "--toolchain",
     metavar="NAME",
-    help="gcc, clang or zig; by default the board's own.",
+    help=f"{listed(CROSS)}; by default the board's own.",
 )
 
 launcher = click.option(

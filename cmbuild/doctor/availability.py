@@ -14,7 +14,7 @@ from cmbuild.hardware.method import Selection
 from cmbuild.hardware.registry import flashing
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.toolchain import tools
-from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, cpu_flags, install_command
+from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, cpu_flags
 from cmcompiler.target import Target
 
 
@@ -73,11 +73,11 @@ def _builder(name: str, target: Target) -> Means:
     place = tools.find_tool(tool)
     if place is None:
         problem = f"{tool.name} not found"
-        return Means(name, name, problem=problem, hint=install_command(tool), flags=flags)
+        return Means(name, name, problem=problem, hint=tools.install_command(tool), flags=flags)
     version = tools.version(place, *tool.asking)
     title = " ".join(filter(None, (name, version)))
     if (wrong := tools.problem(tool, place, version)) is not None:
-        return Means(name, title, problem=wrong, hint=install_command(tool), flags=flags)
+        return Means(name, title, problem=wrong, hint=tools.install_command(tool), flags=flags)
     return Means(name, title, place, flags=flags)
 
 

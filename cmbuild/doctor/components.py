@@ -21,7 +21,8 @@ from cmbuild.launchers.base import LauncherMissing
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.simulators.fvp import Fvp
 from cmbuild.toolchain import tools, versions
-from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS, install_command
+from cmbuild.toolchain.compilers.gcc import ARM_GXX
+from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS
 from cmbuild.toolchain.tools import Tool, pip_command
 
 SETUP_BYTES = 10 << 30
@@ -86,19 +87,17 @@ def components() -> list[Component]:
 def _probes() -> Iterator[Callable[[], Component]]:
     boards = list(readable_boards())
     yield _python
-    for tool in (tools.ARM_GCC, tools.QEMU):
-        yield partial(_from_apt, tool)
-    for name in CROSS[1:]:
-        compiler = TOOLCHAINS[name].compiler
-        yield partial(_optional, compiler, install_command(compiler))
-    yield partial(_optional, tools.ARM_GXX, tools.install_command(tools.ARM_GXX))
+    compilers = [TOOLCHAINS[name].compiler for name in CROSS]
+    for tool in (compilers[0], tools.QEMU):
+        yield partial(_tool, tool)
+    for tool in (*compilers[1:], ARM_GXX):
+        yield partial(_optional, tool)
     yield from (partial(_simulator, title, boards) for title in _platforms(boards))
-    yield partial(_from_apt, tools.HOST_CC)
-    for tool in tools.FROM_PIP:
-        yield partial(_from_pip, tool)
+    for tool in (TOOLCHAINS[HOST].compiler, tools.CMAKE, tools.NINJA):
+        yield partial(_tool, tool)
     for name, needed_by in _EXPORT_PACKAGES.items():
         yield partial(_package, name, needed_by)
-    yield partial(_optional, tools.WEST, pip_command("zephyr"))
+    yield partial(_optional, tools.WEST)
     yield _git
     yield _disk
 
@@ -123,22 +122,15 @@ def _python() -> Component:
     )
 
 
-def _from_apt(tool: Tool) -> Component:
-    return _tool(tool, tools.install_command(tool))
-
-
-def _from_pip(tool: Tool) -> Component:
-    return _tool(tool, pip_command("build"))
-
-
-def _optional(tool: Tool, install: str) -> Component:
+def _optional(tool: Tool) -> Component:
     """A tool for those who ask for it: most can do without."""
-    found = _tool(tool, install)
+    found = _tool(tool)
     missing = found.status is Status.MISSING
     return replace(found, status=Status.OPTIONAL) if missing else found
 
 
-def _tool(tool: Tool, install: str) -> Component:
+def _tool(tool: Tool) -> Component:
+    install = pip_command(tool.extra) if tool.extra else tools.install_command(tool)
     path = tools.find_tool(tool)
     if path is None:
         return Component(tool.name, None, None, Status.MISSING, tool.needed_by, install)

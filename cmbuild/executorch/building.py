@@ -24,7 +24,7 @@ from cmbuild.executorch.families import (
 from cmbuild.executorch.runtime import Runtime
 from cmbuild.executorch.tree import Tree
 from cmbuild.toolchain import tools
-from cmbuild.toolchain.tools import ARM_GXX
+from cmbuild.toolchain.compilers.gcc import ARM_GXX
 
 # Upstream's preset for bare metal configures the SDK of an NPU, which it fetches, and logs at run
 # time; its defaults build runners, tools for developers and libraries of threads.

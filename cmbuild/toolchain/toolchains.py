@@ -7,40 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild import paths
+from cmbuild import discovery, paths
 from cmbuild.errors import Missing, MissingTool, UnknownName
 from cmbuild.process import Processes
-from cmbuild.toolchain import tools
-from cmbuild.toolchain.tools import Tool
+from cmbuild.toolchain import compilers, tools
+from cmbuild.toolchain.kind import ToolchainKind
 from cmcompiler.target import Target
 
-HOST = "host"
+
+def _ordered(found: Mapping[str, ToolchainKind]) -> dict[str, ToolchainKind]:
+    """The default first, this computer's own last."""
+    names = sorted(found, key=lambda n: (not found[n].is_default, found[n].is_host, n))
+    return {name: found[name] for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A sort of toolchain.
+TOOLCHAINS = _ordered(discovery.entries(compilers, "TOOLCHAIN"))
+"""By name, as boards and `--toolchain` have it."""
 
-    Attributes:
-        compiler: its C compiler.
-        file: of runtime/cmake, which tells CMake of it; None for this computer's own.
-        variable: of that file: the compiler's path.
-        command: what the program takes to be a C compiler.
-    """
-
-    compiler: Tool
-    file: str | None = None
-    variable: str = "CMAKE_C_COMPILER"
-    command: tuple[str, ...] = ()
-
-
-TOOLCHAINS: Mapping[str, Kind] = {
-    "gcc": Kind(tools.ARM_GCC, "arm-none-eabi-gcc.cmake", "ARM_NONE_EABI_GCC"),
-    "clang": Kind(tools.CLANG, "clang.cmake", "CLANG"),
-    "zig": Kind(tools.ZIG, "zig.cmake", "ZIG", ("cc",)),
-    HOST: Kind(tools.HOST_CC),
-}
-"""By name, as boards and `--toolchain` have it; `host` is this computer's own."""
+HOST = next(name for name, kind in TOOLCHAINS.items() if kind.is_host)
 
 CROSS = tuple(name for name in TOOLCHAINS if name != HOST)
 
@@ -64,8 +48,12 @@ class Toolchain:
     version: str
 
     @property
+    def kind(self) -> ToolchainKind:
+        return TOOLCHAINS[self.name]
+
+    @property
     def is_host(self) -> bool:
-        return self.name == HOST
+        return self.kind.is_host
 
     @property
     def title(self) -> str:
@@ -75,21 +63,20 @@ class Toolchain:
     @property
     def words(self) -> list[str]:
         """The C compiler as a command."""
-        return [str(self.compiler), *TOOLCHAINS[self.name].command]
+        return [str(self.compiler), *self.kind.command]
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Variables for it: zig keeps the parts of compiler-rt that it has compiled."""
-        return {"ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")} if self.name == "zig" else {}
+        """Variables for it."""
+        return self.kind.environment()
 
     def cmake(self, target: Target) -> list[str]:
         """Arguments that make CMake use it for a target."""
-        kind = TOOLCHAINS[self.name]
-        compiler = f"-D{kind.variable}={self.compiler}"
-        if kind.file is None:
+        compiler = f"-D{self.kind.variable}={self.compiler}"
+        if self.kind.file is None:
             return [compiler]
         return [
-            f"-DCMAKE_TOOLCHAIN_FILE={paths.runtime() / 'cmake' / kind.file}",
+            f"-DCMAKE_TOOLCHAIN_FILE={paths.runtime() / 'cmake' / self.kind.file}",
             compiler,
             *_definitions(target),
         ]
@@ -108,15 +95,17 @@ def find_toolchain(name: str, processes: Processes, log: Path) -> Toolchain:
     """
     if name not in TOOLCHAINS:
         raise UnknownName(kind="toolchain", name=name, known=TOOLCHAINS)
-    tool = TOOLCHAINS[name].compiler
+    kind = TOOLCHAINS[name]
+    tool = kind.compiler
     compiler = tools.find_tool(tool)
     if compiler is None:
-        raise MissingTool(tool=tool.name, hint=install_command(tool))
+        raise MissingTool(tool=tool.name, hint=tools.install_command(tool))
     asked = processes.run([compiler, *tool.asking], log=log, timeout=10)
     version = tools.number(asked.output) or "0"
     # The default one has its problems told by `cmbuild doctor`; asking costs a tenth of a second.
-    if name in CROSS[1:] and (problem := tools.problem(tool, compiler, version)) is not None:
-        raise UnusableTool(tool=compiler, problem=problem, hint=install_command(tool))
+    is_asked = not (kind.is_default or kind.is_host)
+    if is_asked and (problem := tools.problem(tool, compiler, version)) is not None:
+        raise UnusableTool(tool=compiler, problem=problem, hint=tools.install_command(tool))
     return Toolchain(name, compiler, version)
 
 
@@ -129,7 +118,7 @@ def cpu_flags(name: str, target: Target) -> list[str]:
     cmake = tools.find(tools.CMAKE.name)
     if cmake is None:
         raise MissingTool(tool=tools.CMAKE.name, hint=tools.pip_command("build"))
-    asked = [*_definitions(target), f"-DTARGET_DIALECT={name}"]
+    asked = [*_definitions(target), f"-DTARGET_DIALECT={TOOLCHAINS[name].dialect or name}"]
     _, said = tools.ask(cmake, *asked, "-P", paths.runtime() / "cmake" / "target.cmake")
     return said.split()
 
@@ -146,8 +135,3 @@ def _definitions(target: Target) -> list[str]:
         f"-DTARGET_ISA={target.isa.label}",
         f"-DTARGET_FPU={target.fpu or ''}",
     ]
-
-
-def install_command(tool: Tool) -> str:
-    """What brings a compiler, ready to paste."""
-    return tools.pip_command("zig") if tool is tools.ZIG else tools.install_command(tool)

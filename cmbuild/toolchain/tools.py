@@ -1,18 +1,17 @@
 """Programs that cmbuild calls: where they are, their version, and what to install for them.
 
-Needs the standard library alone: `cmbuildw` asks it what a fresh machine lacks.
+Needs the standard library alone, as does what `cmbuildw` asks a fresh machine with it.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +33,9 @@ class Tool:
         oldest: the oldest version that will do.
         also: other names of it.
         asking: arguments that make it tell its version.
+        extra: of this project, which brings it through pip.
+        check: what is wrong with one that is new enough, or None.
+        locate: finds it where it is not on PATH.
     """
 
     name: str
@@ -42,42 +44,17 @@ class Tool:
     oldest: str = "0"
     also: tuple[str, ...] = ()
     asking: tuple[str, ...] = ("--version",)
+    extra: str | None = None
+    check: Callable[[Path], str | None] | None = None
+    locate: Callable[[], Path | None] | None = None
 
 
-# QEMU has the mps3-an547 machine since 6.0; gcc knows the Cortex-M55 and its MVE since 10.
-ARM_GCC = Tool(
-    "arm-none-eabi-gcc",
-    ("gcc-arm-none-eabi", "libnewlib-arm-none-eabi"),
-    "every board but native",
-    "10.0",
-)
-# clang-19 has the Cortex-M52 and M85, and makes good code of MVE intrinsics.
-CLANG = Tool(
-    "clang",
-    ("clang-19", "lld-19", *ARM_GCC.packages),
-    "--toolchain clang",
-    "19",
-    also=tuple(f"clang-{version}" for version in range(22, 18, -1)),
-)
-ZIG = Tool("zig", (), "--toolchain zig", "0.17", asking=("version",))
-ARM_GXX = Tool(
-    "arm-none-eabi-g++",
-    ("gcc-arm-none-eabi", "libstdc++-arm-none-eabi-newlib"),
-    "--executor executorch",
-    "10.0",
-)
 QEMU = Tool("qemu-system-arm", ("qemu-system-arm",), "boards simulated by QEMU", "6.0")
-HOST_CC = Tool("cc", ("gcc", "libc6-dev"), "board native")
-CMAKE = Tool("cmake", ("cmake",), "every board", "3.25")
-NINJA = Tool("ninja", ("ninja-build",), "every board", "1.10")
+CMAKE = Tool("cmake", ("cmake",), "every board", "3.25", extra="build")
+NINJA = Tool("ninja", ("ninja-build",), "every board", "1.10", extra="build")
 GIT = Tool("git", ("git",), "versions that name the commit")
-
-WEST = Tool("west", (), "`cmbuild zephyr`", "1.0")
+WEST = Tool("west", (), "`cmbuild zephyr`", "1.0", extra="zephyr")
 GDB = Tool("gdb-multiarch", ("gdb-multiarch",), "`cmbuild debug`")
-
-FROM_APT = (ARM_GCC, QEMU, HOST_CC)
-FROM_PIP = (CMAKE, NINJA)
-FOR_TESTS = (CLANG, ARM_GXX)
 
 
 def find(name: str) -> Path | None:
@@ -89,22 +66,13 @@ def find(name: str) -> Path | None:
 
 def find_tool(tool: Tool) -> Path | None:
     """A program by any of its names: the first that is not too old, else the first there is."""
-    if tool is ZIG and (packaged := _packaged_zig()) is not None:
-        return packaged
+    if tool.locate is not None and (found := tool.locate()) is not None:
+        return found
     places = [place for name in (tool.name, *tool.also) if (place := find(name)) is not None]
     if len(places) < 2:
         return places[0] if places else None
     good = (place for place in places if problem(tool, place, version(place)) is None)
     return next(good, places[0])
-
-
-def _packaged_zig() -> Path | None:
-    """The program in PyPI's package `ziglang`, which puts nothing on PATH."""
-    package = importlib.util.find_spec("ziglang")
-    if package is None or package.origin is None:
-        return None
-    program = Path(package.origin).parent / "zig"
-    return program if program.is_file() else None
 
 
 def version(program: Path, *arguments: str) -> str | None:
@@ -134,15 +102,13 @@ def problem(tool: Tool, program: Path, found: str | None) -> str | None:
         return "does not run"
     if _numbers(found) < _numbers(tool.oldest):
         return f"too old, {tool.oldest} is the least"
-    if tool is CLANG:
-        return _lacks_parts(program)
-    if tool is ARM_GXX:
-        return _lacks_library(program)
-    return _cannot_link(program) if tool is ARM_GCC else None
+    return tool.check(program) if tool.check is not None else None
 
 
 def install_command(*tools: Tool) -> str:
-    """What brings them on Debian and Ubuntu, ready to paste."""
+    """What brings them on Debian and Ubuntu, or through pip, ready to paste."""
+    if all(tool.extra and not tool.packages for tool in tools):
+        return pip_command(",".join(dict.fromkeys(tool.extra for tool in tools if tool.extra)))
     packages = " ".join(package for tool in tools for package in tool.packages)
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {packages}"
 
@@ -153,24 +119,6 @@ def pip_command(extra: str) -> str:
     wanted = f"cmbuild[{extra}]" if root is None else f"{root}[{extra}]"
     words = [sys.executable, "-m", "pip", "install", *(["-e"] if root else []), wanted]
     return shlex.join(words)
-
-
-def lacking_packages() -> list[str]:
-    """Debian's packages for what this machine lacks: FROM_APT, and this Python's `venv`."""
-    packages = _packages(FROM_APT)
-    if importlib.util.find_spec("ensurepip") is None:
-        packages.append(f"python3.{sys.version_info.minor}-venv")
-    return packages
-
-
-def lacking_test_packages() -> list[str]:
-    """The same, with what only tests use."""
-    return list(dict.fromkeys([*lacking_packages(), *_packages(FOR_TESTS)]))
-
-
-def lacking_extras() -> list[str]:
-    """Extras of this project for what the system's own programs do not offer."""
-    return [] if all(map(_usable, FROM_PIP)) else ["build"]
 
 
 def ask(program: Path, *arguments: str | Path) -> tuple[int, str]:
@@ -185,58 +133,6 @@ def ask(program: Path, *arguments: str | Path) -> tuple[int, str]:
         except (CmbuildError, OSError) as error:
             return -1, str(error)
         return done.status, done.output
-
-
-def _packages(tools: Iterable[Tool]) -> list[str]:
-    return [package for tool in tools if not _usable(tool) for package in tool.packages]
-
-
-def _usable(tool: Tool) -> bool:
-    """Whether one on PATH would do."""
-    programs = filter(None, map(shutil.which, (tool.name, *tool.also)))
-    return any(problem(tool, Path(each), version(Path(each))) is None for each in programs)
-
-
-# Debian's compiler comes without newlib, and some toolchains without the core's variant of it.
-_PROGRAM = """
-#include <arm_mve.h>
-#include <math.h>
-#include <string.h>
-int main(int count, char **words) { return (int)(strlen(words[0]) + sqrtf((float)count)); }
-"""
-
-
-def _cannot_link(gcc: Path) -> str | None:
-    with tempfile.TemporaryDirectory(prefix="cmbuild-") as folder:
-        source, image = Path(folder) / "main.c", Path(folder) / "main.elf"
-        source.write_text(_PROGRAM)
-        core = ("-mcpu=cortex-m55", "-mfloat-abi=hard", "--specs=nosys.specs")
-        status, output = ask(gcc, *core, source, "-lm", "-o", image)
-    if status == 0:
-        return None
-    if "No such file" in output or "cannot find" in output:
-        return "without newlib"
-    return "cannot build for cortex-m55"
-
-
-def _lacks_library(gxx: Path) -> str | None:
-    """Debian's compiler comes without C++'s library."""
-    with tempfile.TemporaryDirectory(prefix="cmbuild-") as folder:
-        source = Path(folder) / "main.cpp"
-        source.write_text("#include <optional>\n")
-        status, _ = ask(gxx, "-std=c++17", "-mcpu=cortex-m55", "-fsyntax-only", source)
-    return None if status == 0 else "without libstdc++"
-
-
-def _lacks_parts(clang: Path) -> str | None:
-    """clang comes without a linker and a C library."""
-    if not Path(ask(clang, "-print-prog-name=ld.lld")[1].strip()).is_absolute():
-        return "without lld"
-    core = ("--target=thumb-none-eabi", "-mcpu=cortex-m55")
-    libc = ask(clang, *core, "-print-file-name=libc.a")[1].strip()
-    if Path(libc).is_absolute() or find(ARM_GCC.name) is not None:
-        return None
-    return "without a C library: newlib comes with arm-none-eabi-gcc"
 
 
 def _numbers(dotted: str) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from importlib import metadata
 
 from cmbuild import paths
 from cmbuild.toolchain import tools
+from cmbuild.toolchain.compilers.gcc import ARM_GCC
 
 EXPORT_PACKAGES = ("torch", "torchvision", "executorch", "torchao", "tosa-tools")
 
@@ -30,7 +31,7 @@ def all_versions() -> dict[str, str]:
     """cmbuild, Python, what exports and what builds, by name; what is not there is left out."""
     found: dict[str, str | None] = {"cmbuild": own(), "python": platform.python_version()}
     found.update((name, package(name)) for name in EXPORT_PACKAGES)
-    for tool in (tools.ARM_GCC, tools.QEMU):
+    for tool in (ARM_GCC, tools.QEMU):
         program = tools.find(tool.name)
         found[tool.name] = tools.version(program) if program else None
     return {name: version for name, version in found.items() if version}

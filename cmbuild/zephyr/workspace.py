@@ -12,6 +12,7 @@ from cmbuild import paths
 from cmbuild.errors import Missing, MissingTool, UnknownName, UsageError
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
+from cmbuild.toolchain.compilers.gcc import ARM_GCC
 
 MANIFEST = "west.yml"
 RELEASE = "v4.4.0"
@@ -137,7 +138,7 @@ def toolchain(folder: Path, environ: Mapping[str, str] = os.environ) -> dict[str
     registered = home / ".cmake" / "packages" / "Zephyr-sdk"
     if registered.is_dir() or any(list(place.glob("zephyr-sdk-*")) for place in places):
         return {}
-    compiler = tools.find(tools.ARM_GCC.name)
+    compiler = tools.find(ARM_GCC.name)
     if compiler is None:
         raise NoSdk(folder=folder)
     return {

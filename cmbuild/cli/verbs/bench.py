@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cmbuild.cli import options
+from cmbuild.toolchain.toolchains import CROSS
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.pipeline import Pipeline
@@ -30,7 +31,7 @@ told with the reason, the others go on, and the exit status is 1.
 @click.command("bench", epilog=EPILOG, short_help="Run models on boards; compare with upstream.")
 @click.option("--models", metavar="A,B", help="Names of `cmbuild models`, or files.")
 @click.option("--boards", metavar="X,Y", help="Of `cmbuild boards`; BOARD:ISA for a lower ISA.")
-@click.option("--toolchain", metavar="P,Q", help="gcc, clang, zig: compare what they build.")
+@click.option("--toolchain", metavar="P,Q", help=f"{', '.join(CROSS)}: compare what they build.")
 @click.option(
     "--executor",
     type=click.Choice(["static", "executorch", "both"]),

@@ -1,0 +1,38 @@
+"""zig: clang, lld and compiler-rt in one, from PyPI's package `ziglang`."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.toolchain.kind import ToolchainKind
+from cmbuild.toolchain.tools import Tool
+
+
+def _packaged() -> Path | None:
+    """The program in the package, which puts nothing on PATH."""
+    package = importlib.util.find_spec("ziglang")
+    if package is None or package.origin is None:
+        return None
+    program = Path(package.origin).parent / "zig"
+    return program if program.is_file() else None
+
+
+def _environment() -> Mapping[str, str]:
+    """Where it keeps the parts of compiler-rt that it has compiled."""
+    return {"ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
+
+
+ZIG = Tool(
+    "zig",
+    (),
+    "--toolchain zig",
+    "0.17",
+    asking=("version",),
+    extra="zig",
+    locate=_packaged,
+)
+
+TOOLCHAIN = ToolchainKind(ZIG, "zig.cmake", "ZIG", ("cc",), environment=_environment)

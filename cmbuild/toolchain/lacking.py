@@ -1,0 +1,52 @@
+"""What a machine lacks before cmbuild is set up.
+
+Needs the standard library alone: `cmbuildw` asks it on a fresh machine.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from cmbuild import discovery
+from cmbuild.toolchain import compilers, tools
+from cmbuild.toolchain.compilers.gcc import ARM_GCC, ARM_GXX
+from cmbuild.toolchain.compilers.host import HOST_CC
+from cmbuild.toolchain.tools import Tool
+
+_USED_BY_ALL = (ARM_GCC, tools.QEMU, HOST_CC)
+
+
+def packages() -> list[str]:
+    """Debian's packages for what boards need, and for this Python's `venv`."""
+    found = _packages(_USED_BY_ALL)
+    if importlib.util.find_spec("ensurepip") is None:
+        found.append(f"python3.{sys.version_info.minor}-venv")
+    return found
+
+
+def test_packages() -> list[str]:
+    """The same, with what only tests use: other toolchains and C++."""
+    kinds = discovery.entries(compilers, "TOOLCHAIN").values()
+    others = [kind.compiler for kind in kinds if kind.compiler not in _USED_BY_ALL]
+    return list(dict.fromkeys([*packages(), *_packages([*others, ARM_GXX])]))
+
+
+def extras() -> list[str]:
+    """Extras of this project for what the system's own programs do not offer."""
+    return [] if all(map(_usable, (tools.CMAKE, tools.NINJA))) else ["build"]
+
+
+def _packages(wanted: Iterable[Tool]) -> list[str]:
+    return [package for tool in wanted if not _usable(tool) for package in tool.packages]
+
+
+def _usable(tool: Tool) -> bool:
+    """Whether one on PATH would do."""
+    programs = filter(None, map(shutil.which, (tool.name, *tool.also)))
+    return any(
+        tools.problem(tool, Path(each), tools.version(Path(each))) is None for each in programs
+    )
