@@ -78,7 +78,7 @@ def build_editable(folder, settings=None, metadata=None):
     return name
 '''
 
-# Answers as the real ones do to the questions of cmbuild.toolchain.tools.
+# Answers as the real ones do to the questions of cmbuild.toolchain.lacking.
 TOOL = "#!/bin/sh\ncase $1 in -print-*) echo /its/part;; *) echo 'stand-in version 99.0';; esac\n"
 
 APT = """\
