@@ -1,4 +1,4 @@
-/* Elements of any integer type, read and written as 64-bit numbers; codes match ops/element.py. */
+/* Elements of any integer type, read and written as 64-bit numbers; codes match ops/support/element.py. */
 #ifndef CMRT_ELEMENT_H
 #define CMRT_ELEMENT_H
 

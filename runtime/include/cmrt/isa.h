@@ -1,5 +1,6 @@
 /* Microkernels: the inner loops. The library contains the best version of each under runtime/isa/ that the
-   core can run; compiler/cmcompiler/isa.py lists the versions, and the host packs weights for them. */
+   core can run; the Microkernel of an op in compiler/cmcompiler/ops lists the versions, and the host packs
+   weights for them. */
 #ifndef CMRT_ISA_H
 #define CMRT_ISA_H
 
@@ -78,15 +79,15 @@ struct cm_depthwise {
     int32_t kernel_height, kernel_width, stride_height, stride_width;
     int32_t dilation_height, dilation_width, pad_left;
     int32_t chunk;       /* output columns that the workspace allows at once */
-    const void *weights; /* packing.py: depthwise_weights */
-    void *workspace;     /* packing.py: depthwise_workspace */
+    const void *weights; /* as depthwise_schemes.py packs them */
+    void *workspace;     /* of the size that depthwise_schemes.py says */
     int32_t input_zero_point;
     struct cm_output output;
 };
 void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
 
-/* The same for kernels of one size without dilation, of stride_width 1 or 2; packing.py says in which bands
-   and chunks. Weights by packing.py: depthwise_3x3_weights, depthwise_5x5_weights. */
+/* The same for kernels of one size without dilation, of stride_width 1 or 2; depthwise_schemes.py says
+   in which bands and chunks, and packs the weights. */
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
 
