@@ -24,6 +24,7 @@ collect_ignore = ["data"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run tests marked `long` too")
+    parser.addoption("--rewrite", action="store_true", help="write the lists of README and docs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

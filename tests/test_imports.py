@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from harness.sources import (
+    HEAVY,
     IMPORTS,
     MODULES,
     ROOT,
@@ -18,12 +19,12 @@ from harness.sources import (
     Import,
     circles,
     imports_of,
+    is_heavy,
+    torch_users,
     within,
 )
 
 from cmbuild.strictfile import tomllib
-
-HEAVY = {"torch", "torchvision", "torchao", "executorch", "sklearn", "tosa"}
 
 # These import torch as they are imported, so they are imported only where they are used.
 NEED_TORCH = {
@@ -88,10 +89,6 @@ RENDER = {
 
 def layer(name: str) -> int | None:
     return next((n for n, package in enumerate(LAYERS) if within(name, package)), None)
-
-
-def is_heavy(name: str) -> bool:
-    return name.partition(".")[0] in HEAVY
 
 
 def test_the_walk_sees_the_project():
@@ -169,7 +166,7 @@ def test_only_processes_are_started_by_process():
 
 
 def test_what_needs_torch_says_so():
-    assert {e.importer for e in RUNNING if e.at_once and is_heavy(e.imported)} == NEED_TORCH
+    assert torch_users() == NEED_TORCH
     at_once = [e for e in RUNNING if e.at_once and e.imported in NEED_TORCH]
     assert [str(e) for e in at_once if e.importer not in NEED_TORCH] == []
 

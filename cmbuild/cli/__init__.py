@@ -1,4 +1,4 @@
-"""The command line: a face on the task graph. One module a verb, imported when it is used."""
+"""The command line: a face on the task graph, with one module per verb."""
 
 from __future__ import annotations
 

@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = {"cmbuild": ROOT, "cmcompiler": ROOT / "compiler"}
 """Import packages, and the folder that holds each."""
 
+HEAVY = {"torch", "torchvision", "torchao", "executorch", "sklearn", "tosa"}
+
 
 @dataclass(frozen=True)
 class Import:
@@ -75,6 +77,16 @@ RUNNING = [each for each in IMPORTS if not each.for_types]
 
 def within(name: str, package: str) -> bool:
     return name == package or name.startswith(f"{package}.")
+
+
+def is_heavy(name: str) -> bool:
+    """Whether a module comes with the extra `export`."""
+    return name.partition(".")[0] in HEAVY
+
+
+def torch_users() -> set[str]:
+    """Modules that import torch, or what imports it, as they are imported."""
+    return {each.importer for each in RUNNING if each.at_once and is_heavy(each.imported)}
 
 
 def circles(imports: Collection[Import]) -> list[frozenset[str]]:

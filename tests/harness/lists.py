@@ -1,0 +1,50 @@
+"""Lists in README.md and docs/ that are made from registries.
+
+A block `<!-- generated: NAME -->` … `<!-- end -->` holds what the generator of that name makes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from cmbuild.pipeline.stages.stage import StageKind
+from cmbuild.tasks.variables import NAMES
+from harness.sources import ROOT, torch_users
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+_BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def doit_tasks() -> str:
+    rows = [f"| `{kind.label}` | {kind.value} |\n" for kind in StageKind]
+    return "".join(["| task | makes |\n", "| --- | --- |\n", *rows])
+
+
+def doit_variables() -> str:
+    return ", ".join(f"`{name}`" for name in NAMES) + "\n"
+
+
+def importers_of_torch() -> str:
+    return "".join(f"- `{name}`\n" for name in sorted(torch_users()))
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {
+    "tasks": doit_tasks,
+    "variables": doit_variables,
+    "importers-of-torch": importers_of_torch,
+}
+
+
+def blocks(document: Path) -> list[str]:
+    """Names of the generated blocks of a document."""
+    return [found[2] for found in _BLOCK.finditer(document.read_text())]
+
+
+def generated(document: Path) -> str:
+    """A document with all its blocks as they should be."""
+    return _BLOCK.sub(
+        lambda found: f"{found[1]}{GENERATORS[found[2]]()}{found[4]}", document.read_text()
+    )
