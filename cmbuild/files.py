@@ -1,13 +1,17 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and disks that cannot be written."""
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from cmbuild.disk import unwritable
-from cmbuild.errors import UsageError
+from cmbuild.errors import CmbuildError, NoSpace, NotWritable, UsageError
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_PROBE_BYTES = 4096
 
 LARGEST_INPUT = 1 << 32
 """Bytes of a file that a user hands over: nothing for a Cortex-M has more."""
@@ -72,3 +76,21 @@ def _put(target: Path, content: Callable[[], bytes]) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise unwritable(target.parent, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> CmbuildError:
+    """The error for a folder that could not be written."""
+    if error.errno in NO_ROOM:
+        return NoSpace(path=path)
+    return NotWritable(path=path, reason=(error.strerror or str(error)).lower())
+
+
+def is_full(folder: Path) -> bool:
+    """Whether the disk that holds a folder, or will, has no room for one more small file."""
+    place = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+    try:
+        with tempfile.TemporaryFile(dir=place, buffering=0) as probe:
+            probe.write(bytes(_PROBE_BYTES))
+    except OSError as error:
+        return error.errno in NO_ROOM
+    return False

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.cache.locks import locked
-from cmbuild.disk import unwritable
+from cmbuild.files import unwritable
 from cmbuild.pipeline.session import LOCK
 from cmbuild.pipeline.stages.export import slug
 

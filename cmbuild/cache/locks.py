@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cmbuild.disk import unwritable
+from cmbuild.files import unwritable
 
 _POLL = 0.2  # seconds between attempts; also how long Ctrl-C may go unnoticed in a thread
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from cmbuild.disk import unwritable
 from cmbuild.errors import CmbuildError, Interrupted
+from cmbuild.files import unwritable
 
 STAMP = "stamp"
 """The file of an entry that says what it was made from and what it holds; written last."""

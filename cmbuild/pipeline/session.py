@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.cache.locks import locked
-from cmbuild.disk import NO_ROOM, is_full, unwritable
 from cmbuild.errors import (
     CmbuildError,
     ExitCode,
@@ -26,6 +25,7 @@ from cmbuild.errors import (
     NoSpace,
     from_compiler,
 )
+from cmbuild.files import NO_ROOM, is_full, unwritable
 from cmbuild.process import Processes
 from cmcompiler.errors import CompilerError
 

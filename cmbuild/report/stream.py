@@ -57,7 +57,7 @@ def write(text: str, stream: IO[str]) -> None:
     except BrokenPipeError:
         _close(stream)
     except OSError as error:
-        from cmbuild.disk import unwritable
+        from cmbuild.files import unwritable
 
         _close(stream)  # what it still holds would be tried again, and again fail, at the end
         raise unwritable(Path("standard output"), error) from error

@@ -1,4 +1,4 @@
-"""Files that cannot be written leave nothing behind."""
+"""Files that cannot be written leave nothing behind, and a disk without room is known as one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cmbuild.errors import ExitCode, NoSpace, UsageError
-from cmbuild.files import check_input, check_output_folder, write
+from cmbuild.files import check_input, check_output_folder, is_full, write
 
 
 @pytest.fixture
@@ -65,3 +65,14 @@ def test_a_file_where_a_folder_is_to_be(tmp_path: Path) -> None:
             check_output_folder(folder)
     check_output_folder(tmp_path / "new" / "folder")
     check_output_folder(None)
+
+
+def test_a_disk_with_room(tmp_path: Path) -> None:
+    assert not is_full(tmp_path / "not" / "there" / "yet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("wb", 0) as device:
+        monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: device)
+        assert is_full(tmp_path)
