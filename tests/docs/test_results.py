@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from harness.figures import FIGURES
 
 from cmbuild.benchmark.upstream import measured
 from cmbuild.toolchain.toolchains import CROSS
@@ -15,7 +16,7 @@ from cmcompiler import zoo
 
 DOCS = Path(__file__).parents[2] / "docs"
 CORES = {"corstone300": "m55", "mps2-an505": "m33", "mps2-an386": "m4", "microbit": "m0plus"}
-TOO_SMALL = {("mv2", "rp2350"), ("mv3_small", "rp2350")}
+TOO_SMALL = {(name, board) for name in FIGURES for board in FIGURES[name].too_large_for}
 """What has to be refused: an arena larger than all memory."""
 
 

@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from cmcompiler.ops.arithmetic import FLOATS, SCALARS, TENSORS
+from cmcompiler.ops.arithmetic import SCALARS, TENSORS
+from cmcompiler.ops.unary import FLOATS
 from harness.calls import Given, In, Out
 from harness.examples import Array
 

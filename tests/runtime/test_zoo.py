@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from harness.examples import Example
 from harness.exports import exported
+from harness.figures import FIGURES, known
 from harness.runtime import Runtime
 
 from cmcompiler import zoo
@@ -21,10 +22,7 @@ from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 
 UPSTREAM_ARENA = {
-    "mv2": 1_509_744,
-    "mv3_small": 752_768,
-    "mobilenet_v1_025": 138_240,
-    "ds_cnn": 20_464,
+    name: FIGURES[name].arena for name in known("arena") if not FIGURES[name].needs_more
 }
 """Bytes that ExecuTorch plans, scratch not included, for models that need no more here."""
 

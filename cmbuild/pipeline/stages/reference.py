@@ -76,7 +76,7 @@ class ReferenceStage(Stage):
         request, source, ports = self._request, self.plan.source, self.plan.record.inputs
         if request.inputs:
             image = source.record.image if source.record else None
-            samples = user_samples(request.inputs, ports, image.to_input() if image else None)
+            samples = user_samples(request.inputs, ports, image)
             count = request.samples or len(samples)
             if count > len(samples):
                 raise TooFewSamples(count=count, there=len(samples))

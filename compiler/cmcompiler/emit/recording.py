@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cmcompiler.ir.graph import Port
-from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.plan import Peak, Plan, PlanStep, Ref
 from cmcompiler.plan.record import (
@@ -11,7 +10,6 @@ from cmcompiler.plan.record import (
     PlaceRecord,
     PlanRecord,
     PortRecord,
-    QuantizationRecord,
     StepRecord,
     TensorRecord,
 )
@@ -66,7 +64,7 @@ def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
         dim_order=port.dim_order,
         layout=port.layout,
         dtype=port.tensor.dtype.name,
-        quantization=_quantization(port.quantization),
+        quantization=port.quantization,
         note=port.note,
         place=place,
         exact=exact,
@@ -91,15 +89,4 @@ def _peak(peak: Peak | None) -> PeakRecord | None:
         bytes=peak.size,
         scratch=peak.scratch,
         tensors=tuple((tensor.name, tensor.nbytes) for tensor in peak.tensors),
-    )
-
-
-def _quantization(quantization: Quantization | None) -> QuantizationRecord | None:
-    if quantization is None:
-        return None
-    return QuantizationRecord(
-        scale=quantization.scale,
-        zero_point=quantization.zero_point,
-        minimum=quantization.minimum,
-        maximum=quantization.maximum,
     )

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
@@ -118,19 +118,17 @@ def _record(job: ExportJob, prepared: _Prepared, seconds: dict[str, float]) -> E
         model=job.model,
         target=job.target,
         seed=job.seed,
-        weights=records.WeightsRecord(**asdict(model.weights)),
+        weights=model.weights,
         versions=dict(records.versions()),
         task=model.task,
         classes=model.classes,
-        image=records.ImageRecord(**asdict(model.image)) if model.image else None,
+        image=model.image,
         inputs=inputs,
         calibration=prepared.calibration,
         samples=records.SamplesRecord(
             count=len(model.samples), labels=model.samples.labels is not None
         ),
-        float_operators=tuple(
-            records.FloatOperatorRecord(**asdict(left)) for left in quantized.float_operators
-        ),
+        float_operators=quantized.float_operators,
         seconds=seconds,
     )
 

@@ -14,8 +14,9 @@ from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.calibration import calibration_files
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
+from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.source import find_source
-from cmcompiler.frontend.weights import Origin
+from cmcompiler.frontend.weights import Origin, Weights
 from cmcompiler.target import Target
 
 PROGRAM = "model.pte"
@@ -57,13 +58,6 @@ class ExportJob(Strict):
     output: Path
 
 
-class WeightsRecord(Strict):
-    """Where the weights came from: see cmcompiler.frontend.weights.Weights."""
-
-    source: Origin
-    detail: str
-
-
 class CalibrationRecord(Strict):
     """What the ranges of activations were observed on."""
 
@@ -86,27 +80,6 @@ class InputRecord(Strict):
     dtype: str
 
 
-class FloatOperatorRecord(Strict):
-    """An operator that stayed in float: see cmcompiler.frontend.quantized.FloatOperator."""
-
-    node: str
-    operator: str
-    reason: str
-
-
-class ImageRecord(Strict):
-    """How a picture becomes the input: the fields of cmcompiler.frontend.images.ImageInput."""
-
-    height: int
-    width: int
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    margin: float
-
-    def to_input(self) -> ImageInput:
-        return ImageInput(**self.model_dump())
-
-
 class ExportRecord(Strict):
     """What an export did: export.json beside model.pte and samples.npz.
 
@@ -120,15 +93,15 @@ class ExportRecord(Strict):
     model: str
     target: str
     seed: int
-    weights: WeightsRecord
+    weights: Weights
     versions: dict[str, str]
     task: Task
     classes: tuple[str, ...]
-    image: ImageRecord | None
+    image: ImageInput | None
     inputs: tuple[InputRecord, ...]
     calibration: CalibrationRecord
     samples: SamplesRecord
-    float_operators: tuple[FloatOperatorRecord, ...]
+    float_operators: tuple[FloatOperator, ...]
     seconds: dict[str, float]
 
 

@@ -56,13 +56,6 @@ SCALARS = {
 }
 """Operators `aten::<key>(Tensor self, Scalar other, *, out)`."""
 
-FLOATS = (
-    *("exp", "expm1", "sigmoid", "tanh", "sinh", "cosh", "log", "log2", "log10", "log1p", "sin"),
-    *("cos", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sqrt", "rsqrt"),
-    *("reciprocal", "hardsigmoid", "hardswish", "silu"),
-)
-"""Operators `aten::<item>.out(Tensor self, *, out)` that give floats, and their functions."""
-
 
 def _register(declaration: str, read: Callable[[Call], None]) -> None:
     program_op(declaration)(read)
@@ -84,25 +77,10 @@ def _scalar(function: BinaryFunction) -> Callable[[Call], None]:
     return read
 
 
-OF_FLOATS_ONLY = {"hardsigmoid", "hardswish", "silu"}
-"""Of an integer, torch has no value for these either."""
-
-
-def _float(name: str) -> Callable[[Call], None]:
-    dtype = FLOAT if name in OF_FLOATS_ONLY else None
-
-    def read(call: Call) -> None:
-        emit_unary(call, name, call.tensor("self", dtype=dtype), call.output("out"))
-
-    return read
-
-
 for _key, _function in TENSORS.items():
     _register(f"aten::{_key}(Tensor self, Tensor other, *, Tensor(a!) out)", _tensors(_function))
 for _key, _function in SCALARS.items():
     _register(f"aten::{_key}(Tensor self, Scalar other, *, Tensor(a!) out)", _scalar(_function))
-for _name in FLOATS:
-    _register(f"aten::{_name}.out(Tensor self, *, Tensor(a!) out)", _float(_name))
 
 
 def _sum(function: BinaryFunction, is_scalar: bool) -> Callable[[Call], None]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
+from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Op
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
@@ -177,3 +178,29 @@ def emit_unary(
     result = call.temporary(FLOAT, output.tensor.shape)
     call.emit(op, [tensor], [result])
     call.emit(Cast(output.dtype), [result], [output.tensor])
+
+
+READ_ELSEWHERE = {
+    *("abs", "neg", "clamp", "sign", "leaky_relu", "floor", "ceil", "trunc", "round"),
+    *("elu", "gelu", "gelu_tanh"),
+}
+"""Functions whose operators take more than a tensor, or also give integers."""
+
+FLOATS = tuple(name for name in _KERNEL_OF if name not in READ_ELSEWHERE)
+"""Operators `aten::<item>.out(Tensor self, *, out)` that give floats, and their functions."""
+
+OF_FLOATS_ONLY = {"hardsigmoid", "hardswish", "silu"}
+"""Of an integer, torch has no value for these either."""
+
+
+def _float(name: str) -> Callable[[Call], None]:
+    dtype = FLOAT if name in OF_FLOATS_ONLY else None
+
+    def read(call: Call) -> None:
+        emit_unary(call, name, call.tensor("self", dtype=dtype), call.output("out"))
+
+    return read
+
+
+for _name in FLOATS:
+    program_op(f"aten::{_name}.out(Tensor self, *, Tensor(a!) out)")(_float(_name))

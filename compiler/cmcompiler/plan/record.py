@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from cmcompiler.ir.quantization import Quantization
 from cmcompiler.plan.abi import BRANCH
 
 
@@ -30,15 +31,6 @@ class TensorRecord(_Record):
     place: PlaceRecord
 
 
-class QuantizationRecord(_Record):
-    """See cmcompiler.ir.quantization.Quantization."""
-
-    scale: float
-    zero_point: int
-    minimum: int
-    maximum: int
-
-
 class PortRecord(_Record):
     """An input or output: see cmcompiler.ir.graph.Port.
 
@@ -52,7 +44,7 @@ class PortRecord(_Record):
     dim_order: tuple[int, ...]
     layout: str
     dtype: str
-    quantization: QuantizationRecord | None
+    quantization: Quantization | None
     note: str
     place: PlaceRecord
     exact: bool

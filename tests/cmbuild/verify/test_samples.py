@@ -10,15 +10,16 @@ from cmbuild.errors import UsageError
 from cmbuild.verify.samples import exported_samples, random_samples, user_samples
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.vectors import Samples
-from cmcompiler.plan.record import PlaceRecord, PortRecord, QuantizationRecord
+from cmcompiler.ir.quantization import Quantization
+from cmcompiler.plan.record import PlaceRecord, PortRecord
 
-SCHEME = QuantizationRecord(scale=0.5, zero_point=-3, minimum=-128, maximum=127)
+SCHEME = Quantization(scale=0.5, zero_point=-3, minimum=-128, maximum=127)
 
 
 def port(
     dtype: str = "float32",
     shape: tuple[int, ...] = (1, 2, 3),
-    scheme: QuantizationRecord | None = SCHEME,
+    scheme: Quantization | None = SCHEME,
 ) -> PortRecord:
     return PortRecord.model_construct(
         name="input_0",

@@ -121,7 +121,7 @@ def record(source: str) -> ExportRecord:
         model="mv2",
         target="cortex-m55",
         seed=0,
-        weights=records.WeightsRecord(source=source, detail=""),
+        weights=records.Weights(source=source, detail=""),
         versions=dict(versions()),
         task="classification",
         classes=(),

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ops.arithmetic import FLOATS, OF_FLOATS_ONLY, SCALARS, TENSORS
+from cmcompiler.ops.arithmetic import SCALARS, TENSORS
 from cmcompiler.ops.binary import BinaryFunction
 from cmcompiler.ops.support.element import CODES, FLOAT
+from cmcompiler.ops.unary import FLOATS, OF_FLOATS_ONLY
 
 ANY = sorted(dtype.name for dtype in CODES)
 INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]

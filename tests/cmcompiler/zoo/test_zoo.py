@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from harness.exports import exported
+from harness.figures import FIGURES, known
 from harness.pte import operators, plan
 from torch import nn
 
@@ -16,25 +17,6 @@ from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Origin
 
 NAMES = zoo.names()
-
-# Multiply-accumulates and the arena that ExecuTorch plans for these architectures.
-MACS = {
-    "mv2": 300.77e6,
-    "mv3_small": 56.51e6,
-    "mobilenet_v1_025": 7.490e6,
-    "resnet8": 12.50e6,
-    "ds_cnn": 2.657e6,
-    "deep_autoencoder": 0.264e6,
-    "mlp": 784 * 32 + 32 * 16 + 16 * 10,
-}
-ARENA = {
-    "mv2": 1_509_744,
-    "mv3_small": 752_768,
-    "mobilenet_v1_025": 138_240,
-    "resnet8": 49_728,
-    "ds_cnn": 20_464,
-    "deep_autoencoder": 3_200,
-}
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +48,7 @@ def macs(layer: tuple[object, ...]) -> int:
 
 def test_every_module_of_the_folder_is_a_model():
     described = {model.name: model for model in zoo.models()}
-    assert set(described) == set(NAMES) >= set(MACS) | {"digits"}
+    assert set(described) == set(NAMES) >= set(FIGURES)
     for model in described.values():
         assert 10 < len(model.summary) < 80
         assert model.dataset
@@ -93,23 +75,16 @@ def test_a_model_is_as_it_is_described(name):
         assert len(described.image.mean) == len(described.image.std) == channels
 
 
-@pytest.mark.parametrize("name", MACS)
+@pytest.mark.parametrize("name", known("macs"))
 def test_a_model_has_the_size_of_its_architecture(name):
     model = zoo.get(name)
     found = sum(map(macs, layers(model.module(), torch.zeros(model.input_shape))))
-    assert found == pytest.approx(MACS[name], rel=1e-3)
+    assert found == pytest.approx(FIGURES[name].macs, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("name", "reference"),
-    [
-        ("ds_cnn", "ds_cnn.DSCNNKWS"),
-        ("resnet8", "resnet8.ResNet8"),
-        ("mobilenet_v1_025", "mobilenet_v1_025.MobileNetV1025"),
-        ("deep_autoencoder", "deep_autoencoder.DeepAutoEncoder"),
-    ],
-)
-def test_mlperf_tiny_models_have_the_layers_of_executorchs_examples(name, reference):
+@pytest.mark.parametrize("name", known("executorch"))
+def test_mlperf_tiny_models_have_the_layers_of_executorchs_examples(name):
+    reference = FIGURES[name].executorch
     module, _, attribute = reference.partition(".")
     examples = pytest.importorskip(f"executorch.examples.models.mlperf_tiny.{module}")
     inputs = torch.zeros(zoo.get(name).input_shape)
@@ -187,18 +162,17 @@ def programs():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_is_wholly_int8_between_its_boundaries(programs, name):
     found = operators((programs[name] / PROGRAM).read_bytes())
-    # The flattened 2x2 pixels of `digits` change their order in memory.
-    assert {op for op in found if not op.startswith("cortex_m::")} <= (
-        {"dim_order_ops::_clone_dim_order"} if name == "digits" else set()
-    )
+    outside = FIGURES[name].outside if name in FIGURES else set()
+    assert {op for op in found if not op.startswith("cortex_m::")} <= outside
     assert found["cortex_m::quantize_per_tensor"] == 1
     assert found["cortex_m::dequantize_per_tensor"] == 1
     assert read(ExportRecord, programs[name] / RECORD).float_operators == ()
 
 
-@pytest.mark.parametrize("name", ARENA)
+@pytest.mark.parametrize("name", known("arena"))
 def test_a_program_has_the_size_that_executorch_plans_for_it(programs, name):
-    assert plan((programs[name] / PROGRAM).read_bytes()).non_const_buffer_sizes == [0, ARENA[name]]
+    sizes = plan((programs[name] / PROGRAM).read_bytes()).non_const_buffer_sizes
+    assert sizes == [0, FIGURES[name].arena]
 
 
 def test_mv2_is_the_network_of_executorchs_own_tests(programs):
