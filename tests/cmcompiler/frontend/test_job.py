@@ -18,6 +18,7 @@ from cmcompiler.frontend.job import (
     superseded,
     versions,
 )
+from cmcompiler.frontend.weights import Origin
 
 FOLDER = Path(cmcompiler.__file__).parent
 
@@ -121,7 +122,7 @@ def record(source: str) -> ExportRecord:
         model="mv2",
         target="cortex-m55",
         seed=0,
-        weights=records.Weights(source=source, detail=""),
+        weights=records.Weights(Origin(source), ""),
         versions=dict(versions()),
         task="classification",
         classes=(),
