@@ -21,8 +21,6 @@ SAME_IDEA: dict[str, str] = {}
 TWO_THINGS = {
     *(
         "FlashDocument",
-        "Kind",
-        "Method",
         "OpDocument",
         "Port",
         "Run",
