@@ -19,7 +19,7 @@ from cmcompiler.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Availability:
     """A way to do something with a board.
 
     Attributes:
@@ -45,27 +45,27 @@ class Means:
         return self.problem is None
 
 
-def runners(board: Board) -> Iterator[Means]:
+def runners(board: Board) -> Iterator[Availability]:
     """Its launchers."""
     for each in launchers_of(board):
-        yield _tried(Means(each.name, each.title, caveat=each.caveat), each.find)
+        yield _tried(Availability(each.name, each.title, caveat=each.caveat), each.find)
 
 
-def flashers(board: Board) -> Iterator[Means]:
+def flashers(board: Board) -> Iterator[Availability]:
     """What gets firmware onto it."""
     flash = flashing(board)
     for method in flash.methods.values() if flash is not None else ():
-        yield _tried(Means(method.name, method.name), partial(method.find, Selection()))
+        yield _tried(Availability(method.name, method.name), partial(method.find, Selection()))
 
 
-def builders(board: Board) -> Iterator[Means]:
+def builders(board: Board) -> Iterator[Availability]:
     """Toolchains that build for it, its own first."""
     others = () if board.toolchain == HOST else (n for n in CROSS if n != board.toolchain)
     for name in (board.toolchain, *others):
         yield _builder(name, Target(board.cpu, board.isas[0], board.fpu))
 
 
-def _builder(name: str, target: Target) -> Means:
+def _builder(name: str, target: Target) -> Availability:
     tool = TOOLCHAINS[name].compiler
     flags: tuple[str, ...] = ()
     with suppress(MissingTool):  # CMake knows them
@@ -73,23 +73,27 @@ def _builder(name: str, target: Target) -> Means:
     place = tools.find_tool(tool)
     if place is None:
         problem = f"{tool.name} not found"
-        return Means(name, name, problem=problem, hint=tools.install_command(tool), flags=flags)
+        return Availability(
+            name, name, problem=problem, hint=tools.install_command(tool), flags=flags
+        )
     version = tools.version(place, *tool.asking)
     title = " ".join(filter(None, (name, version)))
     if (wrong := tools.problem(tool, place, version)) is not None:
-        return Means(name, title, problem=wrong, hint=tools.install_command(tool), flags=flags)
-    return Means(name, title, place, flags=flags)
+        return Availability(
+            name, title, problem=wrong, hint=tools.install_command(tool), flags=flags
+        )
+    return Availability(name, title, place, flags=flags)
 
 
-def _tried(means: Means, find: Callable[[], Path]) -> Means:
+def _tried(means: Availability, find: Callable[[], Path]) -> Availability:
     try:
         place = find()
     except CmbuildError as error:
-        return Means(
+        return Availability(
             means.name,
             means.title,
             problem=error.message,
             hint=error.hint,
             caveat=means.caveat,
         )
-    return Means(means.name, means.title, place, caveat=means.caveat)
+    return Availability(means.name, means.title, place, caveat=means.caveat)

@@ -10,8 +10,8 @@ from typing import IO
 
 from cmbuild.errors import Failed, Interrupted, TimedOut
 from cmbuild.hardware import frames
-from cmbuild.hardware.messages import Kind, Malformed, Message
-from cmbuild.hardware.port import Port
+from cmbuild.hardware.messages import Malformed, Message, MessageKind
+from cmbuild.hardware.port import SerialPort
 from cmbuild.hardware.streams import Streams
 from cmbuild.image.elf import loaded
 from cmbuild.image.products import ERASED, flat
@@ -58,7 +58,9 @@ class Conversation:
         is_ended: whether somebody wants all work to end.
     """
 
-    def __init__(self, port: Port, log: IO[str], path: Path, is_ended: Callable[[], bool]) -> None:
+    def __init__(
+        self, port: SerialPort, log: IO[str], path: Path, is_ended: Callable[[], bool]
+    ) -> None:
         self._port = port
         self._log = log
         self._path = path
@@ -77,10 +79,10 @@ class Conversation:
         nudge = 0.0
         while time.monotonic() < deadline:
             for message in self._receive():
-                if message.kind is Kind.GREETING:
+                if message.kind is MessageKind.GREETING:
                     return message
                 if time.monotonic() >= nudge:  # it is in the middle of a run of somebody else's
-                    self._send(Message(Kind.RESTART, message.number))
+                    self._send(Message(MessageKind.RESTART, message.number))
                     nudge = time.monotonic() + _NUDGE_SECONDS
         raise NoGreeting(
             port=self._port.name, seconds=seconds, log=self._path, **self._impression()
@@ -114,12 +116,12 @@ class Conversation:
         """
         deadline = time.monotonic() + timeout
         self._print(greeting.text)
-        answer = Message(Kind.DONE, greeting.number)
+        answer = Message(MessageKind.DONE, greeting.number)
         self._send(answer)
         is_under_way = False
         while time.monotonic() < deadline:
             for message in self._receive():
-                if message.kind is Kind.GREETING:
+                if message.kind is MessageKind.GREETING:
                     if is_under_way:
                         raise Restarted(
                             port=self._port.name, greeting=message.text.strip(), log=self._path
@@ -131,7 +133,7 @@ class Conversation:
                     if message.number != answer.number:  # else the answer was lost
                         answer = self._answer(message, streams)
                     self._send(answer)
-                    if message.kind is Kind.END:
+                    if message.kind is MessageKind.END:
                         return message.status
                 except Malformed as error:
                     self._note(str(error))
@@ -139,20 +141,20 @@ class Conversation:
 
     def _answer(self, message: Message, streams: Streams) -> Message:
         body, is_done = b"", True
-        if message.kind is Kind.READ:
+        if message.kind is MessageKind.READ:
             data = streams.read(*message.range)
             if data is not None:
-                return Message(Kind.DATA, message.number, data)
+                return Message(MessageKind.DATA, message.number, data)
             is_done = False
-        elif message.kind is Kind.APPEND:
+        elif message.kind is MessageKind.APPEND:
             is_done = streams.append(*message.addition)
-        elif message.kind is Kind.PRINT:
+        elif message.kind is MessageKind.PRINT:
             self._print(message.text)
-        elif message.kind is Kind.END:
+        elif message.kind is MessageKind.END:
             self._note(f"status {message.status}")
         else:
             raise Malformed(f"the board sends an answer: {message.kind.name}")
-        return Message(Kind.DONE if is_done else Kind.REFUSED, message.number, body)
+        return Message(MessageKind.DONE if is_done else MessageKind.REFUSED, message.number, body)
 
     def _receive(self) -> list[Message]:
         """The messages that came in just now."""

@@ -15,7 +15,7 @@ _HEADER = struct.Struct("<BBH")
 _RANGE = struct.Struct("<IH")
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     GREETING = 1
     READ = 2
     APPEND = 3
@@ -38,7 +38,7 @@ class Message:
         number: of the request, which its answer repeats.
     """
 
-    kind: Kind
+    kind: MessageKind
     number: int
     body: bytes = b""
 
@@ -53,9 +53,9 @@ class Message:
         version, kind, number = _HEADER.unpack_from(data)
         if version != VERSION:
             raise Malformed(f"version {version} is spoken there, not {VERSION}")
-        if kind not in iter(Kind):
+        if kind not in iter(MessageKind):
             raise Malformed(f"no such kind: {kind}")
-        return cls(Kind(kind), number, data[_HEADER.size :])
+        return cls(MessageKind(kind), number, data[_HEADER.size :])
 
     @property
     def text(self) -> str:

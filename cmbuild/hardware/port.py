@@ -57,7 +57,7 @@ def find_port(usb: Sequence[str] = ()) -> str:
     return str(found[0])
 
 
-class Port:
+class SerialPort:
     """An open port. No call waits for longer than a moment.
 
     Attributes:
@@ -80,7 +80,7 @@ class Port:
         except (SerialException, OSError, ValueError) as error:
             raise CannotOpen(port=name, reason=_reason(error)) from error
 
-    def __enter__(self) -> Port:
+    def __enter__(self) -> SerialPort:
         return self
 
     def __exit__(

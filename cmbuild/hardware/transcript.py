@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cmbuild.hardware import frames
-from cmbuild.hardware.messages import Kind, Malformed, Message, printable
+from cmbuild.hardware.messages import Malformed, Message, MessageKind, printable
 
 _LONGEST = 1 << 16
 """Bytes without an end that are shown as they are: more than any frame has."""
@@ -59,16 +59,16 @@ class Transcript:
 
 
 def _line(message: Message) -> str:
-    if message.kind is Kind.PRINT:
+    if message.kind is MessageKind.PRINT:
         return message.text.rstrip("\n")
-    if message.kind is Kind.GREETING:
+    if message.kind is MessageKind.GREETING:
         return f"-- greeting: {message.text.strip()}"
-    if message.kind is Kind.READ:
+    if message.kind is MessageKind.READ:
         name, offset, size = message.range
         return f"-- asks for {size} bytes of {name} from {offset} on"
-    if message.kind is Kind.APPEND:
+    if message.kind is MessageKind.APPEND:
         name, data = message.addition
         return f"-- adds {len(data)} bytes to {name}"
-    if message.kind is Kind.END:
+    if message.kind is MessageKind.END:
         return f"-- end: status {message.status}"
     return f"-- {message.kind.name.lower()}"

@@ -13,7 +13,7 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
 from cmbuild.errors import Failed, Missing
 from cmbuild.image import elf
-from cmbuild.launchers.console import PREFIX, Record, records
+from cmbuild.launchers.console import PREFIX, ConsoleRecord, records
 from cmbuild.launchers.fault import Fault, fault
 from cmbuild.process import Completed, Processes
 from cmbuild.strictfile import Table
@@ -48,7 +48,7 @@ class Run:
         log: all that it and the simulator printed.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[ConsoleRecord, ...]
     seconds: float
     log: Path
 

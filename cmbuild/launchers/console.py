@@ -12,7 +12,7 @@ _NUMBER = re.compile("[0-9a-f]{1,16}")  # 64 bits, as runner/text.c writes them
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ConsoleRecord:
     """One line that runtime/runner/text.c wrote: a kind, then words and hexadecimal numbers."""
 
     kind: str
@@ -37,11 +37,11 @@ class Record:
             return None
 
 
-def records(lines: Iterable[str]) -> tuple[Record, ...]:
+def records(lines: Iterable[str]) -> tuple[ConsoleRecord, ...]:
     """The records among the lines of a console."""
     found = []
     for line in lines:
         if line.startswith(PREFIX):
             kind, *words = line.split()[1:] or [""]
-            found.append(Record(kind, tuple(words)))
+            found.append(ConsoleRecord(kind, tuple(words)))
     return tuple(found)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cmbuild.errors import Failed
 from cmbuild.launchers.base import Launcher, Run
-from cmbuild.launchers.console import Record
+from cmbuild.launchers.console import ConsoleRecord
 from cmbuild.process import Processes
 from cmbuild.results import PoolUse
 
@@ -224,7 +224,7 @@ def write_streams(folder: Path, interface: Interface, request: Request) -> None:
                 file.write(sample[index])
 
 
-def _check(records: Sequence[Record], interface: Interface) -> None:
+def _check(records: Sequence[ConsoleRecord], interface: Interface) -> None:
     """Raises ValueError if the image that reported is not of this interface."""
     first = next(_of_kind(records, "runner"), None)
     model = next(_of_kind(records, "model"), None)
@@ -255,7 +255,7 @@ def _split(path: Path, sizes: Sequence[int]) -> list[bytes]:
 
 
 def _step_ticks(
-    records: Sequence[Record], profiled: int, steps: int
+    records: Sequence[ConsoleRecord], profiled: int, steps: int
 ) -> tuple[tuple[int, ...], ...]:
     ticks: list[list[int]] = [[] for _ in range(profiled)]
     for record in _of_kind(records, "step"):
@@ -269,5 +269,5 @@ def _step_ticks(
     return tuple(map(tuple, ticks))
 
 
-def _of_kind(records: Sequence[Record], kind: str) -> Iterator[Record]:
+def _of_kind(records: Sequence[ConsoleRecord], kind: str) -> Iterator[ConsoleRecord]:
     return (record for record in records if record.kind == kind)

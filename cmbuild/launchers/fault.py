@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cmbuild.errors import Failed
 from cmbuild.image.elf import Symbols
-from cmbuild.launchers.console import Record
+from cmbuild.launchers.console import ConsoleRecord
 
 # Armv8-M Architecture Reference Manual, "Exception numbers", CFSR and HFSR; Armv7-M's are a subset.
 _EXCEPTIONS = {
@@ -53,7 +53,7 @@ class Fault(Failed):
 
 
 def fault(
-    machine: str, records: Sequence[Record], symbols: Symbols, image: Path, log: Path
+    machine: str, records: Sequence[ConsoleRecord], symbols: Symbols, image: Path, log: Path
 ) -> Fault:
     """The error for an image that reported a fault (runtime/cortexm/fault.c).
 

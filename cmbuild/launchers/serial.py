@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.hardware.conversation import GREETING_SECONDS, Conversation
-from cmbuild.hardware.port import Port, find_port
+from cmbuild.hardware.port import SerialPort, find_port
 from cmbuild.hardware.streams import Streams
 from cmbuild.launchers.base import Launcher, Run, conclude
 from cmbuild.process import Completed, Processes
@@ -69,7 +69,7 @@ class SerialLine(Launcher):
         """
         name = str(self.find())
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w") as file, Port(name, self.baud) as port:
+        with log.open("w") as file, SerialPort(name, self.baud) as port:
             talk = Conversation(port, file, log, lambda: processes.is_ended)
             talk.check(talk.greeting(seconds), image)
         return name
@@ -83,7 +83,7 @@ class SerialLine(Launcher):
         """
         name, start = str(self.find()), time.monotonic()
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w") as file, Port(name, self.baud) as port:
+        with log.open("w") as file, SerialPort(name, self.baud) as port:
             talk = Conversation(port, file, log, lambda: processes.is_ended)
             greeting = talk.greeting()
             talk.check(greeting, image)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Layout, Memory
-from cmbuild.doctor.availability import Means
+from cmbuild.doctor.availability import Availability
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
@@ -40,7 +40,7 @@ class BoardDocument(Document):
     folder: str
 
 
-class MeansDocument(Document):
+class AvailabilityDocument(Document):
     """A way to run, flash or build; `problem` and `hint` are null where it can be used."""
 
     name: str
@@ -59,9 +59,9 @@ class BoardDetailDocument(BoardDocument):
     fpu: str | None
     stack: int
     sections: dict[str, str]
-    runs_on: tuple[MeansDocument, ...]
-    flashed_by: tuple[MeansDocument, ...]
-    built_by: tuple[MeansDocument, ...]
+    runs_on: tuple[AvailabilityDocument, ...]
+    flashed_by: tuple[AvailabilityDocument, ...]
+    built_by: tuple[AvailabilityDocument, ...]
 
 
 class BoardsDocument(Document):
@@ -97,9 +97,9 @@ class BoardReport:
     """Implements Report: all about one board, and what of it can be used here."""
 
     board: Board
-    runners: Sequence[Means]
-    flashers: Sequence[Means]
-    builders: Sequence[Means]
+    runners: Sequence[Availability]
+    flashers: Sequence[Availability]
+    builders: Sequence[Availability]
 
     def screen(self) -> Text:
         board = self.board
@@ -128,9 +128,9 @@ class BoardReport:
             fpu=board.fpu,
             stack=board.stack,
             sections={part: region for part, region in uses.items() if region is not None},
-            runs_on=tuple(map(MeansDocument.model_validate, self.runners)),
-            flashed_by=tuple(map(MeansDocument.model_validate, self.flashers)),
-            built_by=tuple(map(MeansDocument.model_validate, self.builders)),
+            runs_on=tuple(map(AvailabilityDocument.model_validate, self.runners)),
+            flashed_by=tuple(map(AvailabilityDocument.model_validate, self.flashers)),
+            built_by=tuple(map(AvailabilityDocument.model_validate, self.builders)),
         )
 
 
@@ -153,7 +153,7 @@ def _memory(board: Board, layout: Layout) -> str:
     return table(("memory", "kind", "origin", "size", "holds"), rows)
 
 
-def _means(label: str, means: Sequence[Means]) -> list[str]:
+def _means(label: str, means: Sequence[Availability]) -> list[str]:
     """A line each, and what follows from it below."""
     lines = []
     for index, each in enumerate(means):

@@ -11,7 +11,7 @@ import tty
 from collections.abc import Callable, Iterator
 
 from cmbuild.hardware import frames
-from cmbuild.hardware.messages import Kind, Message
+from cmbuild.hardware.messages import Message, MessageKind
 
 Fault = Callable[[bytes], bytes]
 """What becomes of bytes on the line."""
@@ -100,7 +100,7 @@ class Board:
     def write(self, data: bytes) -> None:
         os.write(self._terminal.board, data)
 
-    def say(self, kind: Kind, number: int = 0, body: bytes = b"") -> None:
+    def say(self, kind: MessageKind, number: int = 0, body: bytes = b"") -> None:
         self.write(frames.encode(Message(kind, number, body).pack()))
 
     def listen(self) -> Message:
@@ -128,7 +128,7 @@ class Board:
 
     def greet(self, identity: str) -> None:
         """Until the host wants it."""
-        assert self.repeat(greeting(identity)).kind is Kind.DONE
+        assert self.repeat(greeting(identity)).kind is MessageKind.DONE
 
     def _hear(self, seconds: float) -> Message | None:
         if self._terminal.board < 0:
@@ -141,4 +141,4 @@ class Board:
 
 def greeting(identity: str) -> bytes:
     text = f"cmrt runner 2 static {identity}\n"
-    return frames.encode(Message(Kind.GREETING, 0, text.encode()).pack())
+    return frames.encode(Message(MessageKind.GREETING, 0, text.encode()).pack())

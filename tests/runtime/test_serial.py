@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cmbuild.catalog import read_board
 from cmbuild.hardware import frames
-from cmbuild.hardware.messages import Kind, Message
+from cmbuild.hardware.messages import Message, MessageKind
 from cmbuild.launchers.execution import VERSION, Request, Watch, execute
 from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
@@ -119,7 +119,7 @@ def test_a_bad_line_costs_time_and_nothing_else(image, start, line, tmp_path, se
 
 ANSWERS = st.builds(
     lambda kind, number, body: frames.encode(Message(kind, number, body).pack()),
-    st.sampled_from(Kind),
+    st.sampled_from(MessageKind),
     st.integers(0, 6),
     st.one_of(st.binary(max_size=20), st.integers(0, 1084).map(bytes)),
 )
@@ -132,8 +132,8 @@ def test_whatever_the_host_says_the_device_lives(image, start, speech):
     """Under sanitizers; what it does is to ask on, until it is told to start anew."""
     terminal = Terminal()
     process = start(terminal.port)
-    want = frames.encode(Message(Kind.DONE, 0).pack())
-    enough = frames.encode(Message(Kind.RESTART, 0).pack())
+    want = frames.encode(Message(MessageKind.DONE, 0).pack())
+    enough = frames.encode(Message(MessageKind.RESTART, 0).pack())
     os.write(terminal.board, want + speech)
     while process.poll() is None:
         os.write(terminal.board, enough)

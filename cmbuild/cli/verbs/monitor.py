@@ -28,14 +28,14 @@ def command(board: str, port: str | None, timeout: float | None) -> int:
     decoded. Answers nothing: a board that greets goes on greeting.
     """
     from cmbuild.catalog import find_board
-    from cmbuild.hardware.port import Port
+    from cmbuild.hardware.port import SerialPort
     from cmbuild.hardware.transcript import Transcript
     from cmbuild.launchers.selection import hardware
 
     line = hardware(find_board(board), port)
     transcript = Transcript()
     end = None if timeout is None else time.monotonic() + timeout
-    with Port(str(line.port), line.baud) as opened:
+    with SerialPort(str(line.port), line.baud) as opened:
         click.echo(f"-- {opened.name} at {line.baud}", err=True)
         while end is None or time.monotonic() < end:
             for text in transcript.feed(opened.read()):

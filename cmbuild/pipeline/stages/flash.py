@@ -10,7 +10,7 @@ from pathlib import Path
 from cmbuild.cache.store import Entry
 from cmbuild.hardware.conversation import GREETING_SECONDS, NoGreeting, OtherImage
 from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
-from cmbuild.hardware.port import CannotOpen, NoPort, Port, PortLost, SeveralPorts, find_port
+from cmbuild.hardware.port import CannotOpen, NoPort, PortLost, SerialPort, SeveralPorts, find_port
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.launchers.selection import hardware
 from cmbuild.pipeline.request import FlashRequest
@@ -91,7 +91,7 @@ class FlashStage(RepeatedStage):
         uart, port = self._runner.board.uart, self._request.port
         if uart is not None and not self._request.dry_run:
             if port is not None:
-                Port(port, uart.baud).close()
+                SerialPort(port, uart.baud).close()
             else:
                 with suppress(NoPort):  # nothing will be confirmed
                     find_port(uart.usb)

@@ -12,7 +12,7 @@ from harness.line import Board, greeting
 from cmbuild.errors import ExitCode, Interrupted, TimedOut
 from cmbuild.hardware import conversation, frames, port
 from cmbuild.hardware.conversation import NoGreeting, OtherImage, Restarted
-from cmbuild.hardware.messages import Kind, Message
+from cmbuild.hardware.messages import Message, MessageKind
 from cmbuild.hardware.port import CannotOpen, NoPort, PortLost, SeveralPorts
 from cmbuild.launchers.base import EndedEarly, Refused
 from cmbuild.launchers.fault import Fault
@@ -44,9 +44,9 @@ def run(tmp_path: Path) -> Callable[..., object]:
 
 
 def end(board: Board, number: int, status: int = 0) -> None:
-    board.say(Kind.PRINT, number, f"cmrt end {status:x}\n".encode())
+    board.say(MessageKind.PRINT, number, f"cmrt end {status:x}\n".encode())
     board.listen()
-    board.say(Kind.END, number + 1, bytes([status]))
+    board.say(MessageKind.END, number + 1, bytes([status]))
     board.listen()
 
 
@@ -55,15 +55,17 @@ def test_a_run(run, tmp_path):
 
     def script(board: Board) -> None:
         board.greet(IDENTITY)
-        board.say(Kind.READ, 1, READ + b"input0")
+        board.say(MessageKind.READ, 1, READ + b"input0")
         assert board.listen().body == b"bc"
-        board.say(Kind.APPEND, 2, b"\7output0xyz")
+        board.say(MessageKind.APPEND, 2, b"\7output0xyz")
         board.listen()
         end(board, 3)
 
     board = run(script)
     assert (tmp_path / "output0").read_bytes() == b"xyz"
-    assert [m.kind for m in board.heard] == [Kind.DONE, Kind.DATA] + [Kind.DONE] * 3
+    assert [m.kind for m in board.heard] == [MessageKind.DONE, MessageKind.DATA] + [
+        MessageKind.DONE
+    ] * 3
     assert [m.number for m in board.heard] == [0, 1, 2, 3, 4]
 
 
@@ -71,7 +73,7 @@ def test_what_is_said_twice_is_done_once(run, tmp_path):
     def script(board: Board) -> None:
         board.greet(IDENTITY)
         for _ in range(2):
-            board.say(Kind.APPEND, 1, b"\7output0xyz")
+            board.say(MessageKind.APPEND, 1, b"\7output0xyz")
             board.listen()
         end(board, 2)
 
@@ -82,12 +84,12 @@ def test_what_is_said_twice_is_done_once(run, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
-        (Kind.READ, READ + b"../secret"),
-        (Kind.READ, READ + b"input1"),
-        (Kind.READ, struct.pack("<IH", 5, 2) + b"input0"),
-        (Kind.APPEND, b"\6input0x"),
-        (Kind.APPEND, b"\x11../output0output0"),
-        (Kind.READ, READ + b"logs"),
+        (MessageKind.READ, READ + b"../secret"),
+        (MessageKind.READ, READ + b"input1"),
+        (MessageKind.READ, struct.pack("<IH", 5, 2) + b"input0"),
+        (MessageKind.APPEND, b"\6input0x"),
+        (MessageKind.APPEND, b"\x11../output0output0"),
+        (MessageKind.READ, READ + b"logs"),
     ],
 )
 def test_a_board_gets_the_streams_and_nothing_else(run, tmp_path, kind, body):
@@ -97,17 +99,17 @@ def test_a_board_gets_the_streams_and_nothing_else(run, tmp_path, kind, body):
     def script(board: Board) -> None:
         board.greet(IDENTITY)
         board.say(kind, 1, body)
-        assert board.listen().kind is Kind.REFUSED
+        assert board.listen().kind is MessageKind.REFUSED
         end(board, 2)
 
     board = run(script)
-    assert board.heard[1].kind is Kind.REFUSED
+    assert board.heard[1].kind is MessageKind.REFUSED
     assert {path.name for path in tmp_path.iterdir()} - {path.name for path in before} <= {"logs"}
 
 
 def unplug(board: Board) -> None:
     board.greet(IDENTITY)
-    board.say(Kind.PRINT, 1, b"cmrt model 1\n")
+    board.say(MessageKind.PRINT, 1, b"cmrt model 1\n")
     board.listen()
     board.unplug()
 
@@ -126,21 +128,21 @@ def other(board: Board) -> None:
 
 def restart(board: Board) -> None:
     board.greet(IDENTITY)
-    board.say(Kind.PRINT, 1, b"cmrt model 1\n")
+    board.say(MessageKind.PRINT, 1, b"cmrt model 1\n")
     board.listen()
     board.write(greeting("0123"))
 
 
 def refuse(board: Board) -> None:
     board.greet(IDENTITY)
-    board.say(Kind.PRINT, 1, b"cmrt error cannot read input\n")
+    board.say(MessageKind.PRINT, 1, b"cmrt error cannot read input\n")
     board.listen()
     end(board, 2, 1)
 
 
 def stop_early(board: Board) -> None:
     board.greet(IDENTITY)
-    board.say(Kind.END, 1, b"\0")
+    board.say(MessageKind.END, 1, b"\0")
     board.listen()
 
 
@@ -173,12 +175,14 @@ def test_silence_in_the_middle_has_a_limit(run, tmp_path):
 
 def test_a_run_of_somebody_else_is_told_to_start_anew(run):
     def script(board: Board) -> None:
-        message = board.repeat(frames.encode(Message(Kind.READ, 77, READ + b"input0").pack()))
-        assert (message.kind, message.number) == (Kind.RESTART, 77)
+        message = board.repeat(
+            frames.encode(Message(MessageKind.READ, 77, READ + b"input0").pack())
+        )
+        assert (message.kind, message.number) == (MessageKind.RESTART, 77)
         board.greet(IDENTITY)
         end(board, 1)
 
-    assert run(script).heard[0].kind is Kind.RESTART
+    assert run(script).heard[0].kind is MessageKind.RESTART
 
 
 def test_a_fault_has_a_name(run, tmp_path, monkeypatch):
@@ -191,9 +195,9 @@ def test_a_fault_has_a_name(run, tmp_path, monkeypatch):
     def script(board: Board) -> None:
         board.greet(IDENTITY)
         for number, line in enumerate(("exception 3", "cfsr 8200", "bfar 10", "pc 10000100"), 1):
-            board.say(Kind.PRINT, number, f"cmrt fault {line}\n".encode())
+            board.say(MessageKind.PRINT, number, f"cmrt fault {line}\n".encode())
             board.listen()
-        board.say(Kind.END, 5, bytes([98]))
+        board.say(MessageKind.END, 5, bytes([98]))
         board.listen()
 
     with pytest.raises(Fault, match=r"HardFault: no memory there at 0x00000010, in cm_copy"):
@@ -249,7 +253,7 @@ def test_an_image_is_known_by_its_bytes(tmp_path, monkeypatch):
 
     def check(text: str) -> None:
         greeting = f"cmrt runner 2 static {IDENTITY}\ncmrt image {text}\n"
-        talk.check(Message(Kind.GREETING, 0, greeting.encode()), image)
+        talk.check(Message(MessageKind.GREETING, 0, greeting.encode()), image)
 
     check(f"{size} {checksum}")
     for other in (f"{size} {int(checksum, 16) ^ 1:x}", f"9 {checksum}", "", size):

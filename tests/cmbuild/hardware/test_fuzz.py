@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cmbuild.hardware import frames
 from cmbuild.hardware.conversation import Conversation, Restarted
-from cmbuild.hardware.messages import Kind, Malformed, Message
+from cmbuild.hardware.messages import Malformed, Message, MessageKind
 from cmbuild.hardware.port import PortLost
 from cmbuild.hardware.streams import Streams
 from cmbuild.hardware.transcript import Transcript
@@ -24,7 +24,7 @@ BODIES = st.one_of(
 )
 MESSAGES = st.builds(
     lambda kind, number, body: Message(kind, number, body).pack(),
-    st.sampled_from(Kind),
+    st.sampled_from(MessageKind),
     st.integers(0, 3),
     BODIES,
 )
@@ -61,7 +61,7 @@ def test_any_speech_has_a_proper_end(speech: list[bytes]) -> None:
         log = io.StringIO()
         talk = Conversation(port, log, Path("log"), lambda: False)  # type: ignore[arg-type]
         try:
-            status = talk.serve(Message(Kind.GREETING, 0), Streams(folder), timeout=60)
+            status = talk.serve(Message(MessageKind.GREETING, 0), Streams(folder), timeout=60)
         except (PortLost, Restarted):
             status = 0
         assert 0 <= status <= 255
@@ -90,8 +90,10 @@ def test_any_bytes_can_be_shown(pieces: list[bytes]) -> None:
 
 
 def test_text_and_messages_are_told_apart() -> None:
-    data = b"boot\r\n" + frames.encode(Message(Kind.GREETING, 0, b"cmrt runner\n").pack()) * 2
-    data += frames.encode(Message(Kind.PRINT, 1, b"cmrt end 0\n").pack()) + b"plain\n"
+    data = (
+        b"boot\r\n" + frames.encode(Message(MessageKind.GREETING, 0, b"cmrt runner\n").pack()) * 2
+    )
+    data += frames.encode(Message(MessageKind.PRINT, 1, b"cmrt end 0\n").pack()) + b"plain\n"
     transcript = Transcript()
     found = [line for byte in data for line in transcript.feed(bytes([byte]))]
     assert found == ["boot", "-- greeting: cmrt runner", "cmrt end 0", "plain"]

@@ -10,7 +10,7 @@ from harness.toy_image import INTERFACE
 
 from cmbuild.errors import ExitCode, TimedOut
 from cmbuild.launchers.base import EndedEarly, LauncherMissing, Refused, Silent
-from cmbuild.launchers.console import Record
+from cmbuild.launchers.console import ConsoleRecord
 from cmbuild.launchers.execution import VERSION, Incomplete, Request, execute
 from cmbuild.launchers.simulators.native import Native
 from cmbuild.launchers.simulators.qemu import Qemu
@@ -33,7 +33,7 @@ def run(folder: Path, code: str, timeout: float = 60.0):
 
 def test_a_proper_end(tmp_path):
     result = run(tmp_path, "print('noise'); print('cmrt stack 1f 2000'); print('cmrt end 0')")
-    assert result.records == (Record("stack", ("1f", "2000")), Record("end", ("0",)))
+    assert result.records == (ConsoleRecord("stack", ("1f", "2000")), ConsoleRecord("end", ("0",)))
     assert result.records[0].number(0) == 31
 
 
