@@ -65,7 +65,7 @@ class Runtime:
         plans = [make_plan(example.graph, self.isa) for example in everyone]
         for plan in plans:
             check_words(plan)
-        cases = [_case(plan, example) for plan, example in zip(plans, everyone, strict=True)]
+        cases = [case_of(plan, example) for plan, example in zip(plans, everyone, strict=True)]
         failures = []
         for case, example, result in zip(cases, everyone, self.execute(cases), strict=True):
             wrong = first_mistake(case, example, result)
@@ -99,8 +99,8 @@ def _steps(plan: Plan) -> str:
     return ", ".join(f"{step.title} by cm_{step.kernel}" for step in plan.steps)
 
 
-def _case(plan: Plan, example: Example) -> Case:
-    """The whole arena is an output too, before those of the plan."""
+def case_of(plan: Plan, example: Example) -> Case:
+    """An example on a plan; the whole arena is an output too, before those of the plan."""
     case = Case.of(plan, example.inputs)
     arena = Span(Ref(Base.ARENA, 0), plan.arena_bytes)
     checks = [(step, Span(plan.places[t], t.nbytes)) for step, t in _traced(plan)]
@@ -126,6 +126,8 @@ def _stray_writes(case: Case, after: Array) -> str | None:
     for port, data in zip(plan.inputs, case.inputs, strict=True):
         start = plan.places[port.tensor].offset
         before[start : start + len(data)] = np.frombuffer(data, np.uint8)
+    for kept in plan.states:
+        free[kept.span.ref.offset : kept.span.ref.offset + kept.span.size] = True
     for step in plan.steps:
         written = [Span(plan.places[tensor], tensor.nbytes) for tensor in step.writes]
         for span in (*written, *step.scratch):

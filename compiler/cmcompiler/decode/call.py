@@ -54,6 +54,7 @@ class Call:
         self._scope = scope
         self._arguments = dict(zip(names, arguments, strict=False))
         self._results: dict[int, Tensor] = {}
+        self._writers: dict[int, str] = {}
         self._epilogue: list[Node] = []
 
     # Tensors
@@ -179,7 +180,11 @@ class Call:
         members = self._members(name)
         if None in members:
             self.invalid(f"a member of {name} is None")
-        return tuple(self._write(name, index) for index in members if index is not None)
+        return tuple(
+            self._write(f"{name}[{place}]", index)
+            for place, index in enumerate(members)
+            if index is not None
+        )
 
     def nhwc_output(self, name: str = "out") -> Tensor:
         """A tensor [N, H, W, C] to write; a transpose follows if the program has another order."""
@@ -254,7 +259,11 @@ class Call:
         return self._typed(name, bool, "boolean")
 
     def string(self, name: str) -> str:
-        return self._typed(name, str, "string")
+        """A `str` that may stand in a message."""
+        value = self._typed(name, str, "string")
+        if not value.isprintable():
+            self.invalid(f"{name} is not printable")
+        return value
 
     def integers(
         self,
@@ -389,6 +398,8 @@ class Call:
 
     def _write(self, name: str, index: int) -> Operand:
         value = self._scope.tensor_value(index, self.source, name)
+        if self._writers.setdefault(index, name) != name:
+            self.invalid(f"{self._writers[index]} and {name} are one tensor")
         if index not in self._results:
             self._results[index] = self._scope.result(index, self.source, name)
         return Operand(self._results[index], value.sizes, value.dim_order)

@@ -88,6 +88,11 @@ class Node:
     guards: tuple[Guard, ...] = ()
 
     @property
+    def is_empty(self) -> bool:
+        """It writes not a single element, so that there is nothing to compute."""
+        return not any(tensor.numel for tensor in self.outputs)
+
+    @property
     def reads(self) -> tuple[Tensor, ...]:
         """Its inputs, and the conditions that decide whether it runs."""
         return (*self.inputs, *(guard.condition for guard in self.guards))

@@ -85,8 +85,7 @@ def evaluate(
 
     for node in graph.nodes:
         if all(bool(value(guard.condition)) is guard.expected for guard in node.guards):
-            results = node.op.reference(*map(value, node.inputs))
-            arrays.update(zip(node.outputs, _checked(node, results), strict=True))
+            arrays.update(zip(node.outputs, _results(node, map(value, node.inputs)), strict=True))
         else:
             skipped.update(node.outputs)
         needs.subtract(node.reads)
@@ -115,7 +114,10 @@ def _describe(port: Port) -> str:
     return f"{port.tensor.dtype.name}[{', '.join(map(str, port.shape))}]"
 
 
-def _checked(node: Node, results: Sequence[Array]) -> Sequence[Array]:
+def _results(node: Node, inputs: Iterable[Array]) -> Sequence[Array]:
+    if node.is_empty:
+        return [np.zeros(tensor.shape, tensor.dtype) for tensor in node.outputs]
+    results = node.op.reference(*inputs)
     for tensor, array in zip(node.outputs, results, strict=True):
         if array.shape != tensor.shape or array.dtype != tensor.dtype:
             raise ValueError(

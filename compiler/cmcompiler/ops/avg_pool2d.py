@@ -27,12 +27,12 @@ class AvgPool2d(Pool2d):
     label: ClassVar[str] = "avg_pool2d"
     kernel: ClassVar[str] = "avg_pool2d_s8"
     microkernel: ClassVar[Microkernel] = AVG_WINDOW
+    combine: ClassVar[np.ufunc] = np.add
+    start: ClassVar[int] = 0
 
-    def reduce(self, taps: npt.NDArray[np.int32], inside: npt.NDArray[np.bool_]) -> Int8Array:
-        sums = taps.sum(axis=(3, 4), dtype=np.int32)
-        counts = inside.sum(axis=(3, 4), dtype=np.int32)
-        magnitudes = (np.abs(sums) + counts // 2) // counts
-        means: Int8Array = (np.sign(sums) * magnitudes).astype(np.int8)
+    def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
+        magnitudes = (np.abs(results) + counts // 2) // counts
+        means: Int8Array = (np.sign(results) * magnitudes).astype(np.int8)
         return means
 
 

@@ -173,8 +173,6 @@ class Binary(Op):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if self.loops.numel == 0:
-            return ()
         tensors = (*inputs, *outputs)
         if self.compute == INTEGER:
             kernel = "binary_integer"

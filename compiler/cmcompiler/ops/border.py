@@ -31,7 +31,7 @@ def _reader(parts: Callable[[int, int, int], list[Part]], longest: int) -> Calla
     def read(call: Call) -> None:
         source, output = call.tensor("self"), call.output("out")
         margins = call.integers("padding", None, 0, LARGEST)
-        if len(margins) % 2 or len(margins) > 2 * source.rank:
+        if len(margins) % 2 or len(margins) > 2 * source.rank or source.rank != output.rank:
             call.invalid(f"{len(margins)} margins for {source.rank} dimensions")
         choices = []
         for i, (before, after) in enumerate(zip(margins[::2], margins[1::2], strict=True)):

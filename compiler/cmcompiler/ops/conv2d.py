@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -46,18 +47,15 @@ class Conv2d(Convolution):
 
     def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
         """Sums before the bias; float64 holds them exactly, as they are far below 2^53."""
-        taps = self.window.taps(images, self.output_shape[1:3], self.input_zero_point)
-        *outer, channels = taps.shape
-        grouped = taps.reshape(*outer, self.groups, channels // self.groups)
-        pixels = np.prod(outer[:3], dtype=int)
-        filters = self.weights.reshape(self.groups, -1, self.depth)
-        sums = []
-        for group in range(self.groups):
-            patches = grouped[..., group, :].astype(np.float64).reshape(pixels, self.depth)
-            patches -= self.input_zero_point
-            sums.append(patches @ filters[group].T.astype(np.float64))
-        total: npt.NDArray[np.float64] = np.concatenate(sums, axis=-1)
-        return total.reshape(self.output_shape)
+        size, zero_point = self.output_shape[1:3], self.input_zero_point
+        filters = self.weights.reshape(self.groups, -1, *self.weights.shape[1:])
+        sums = np.zeros((self.groups, prod(self.output_shape[:3]), filters.shape[1]))
+        for place in self.window.places:
+            seen = self.window.tap(images, size, place, zero_point).astype(np.float64)
+            seen -= zero_point
+            pixels = seen.reshape(sums.shape[1], self.groups, -1).transpose(1, 0, 2)
+            sums += pixels @ filters[:, :, place[0], place[1]].transpose(0, 2, 1)
+        return sums.transpose(1, 0, 2).reshape(self.output_shape)
 
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa

@@ -36,11 +36,11 @@ class DepthwiseConv2d(Convolution):
         return int(np.prod(self.output_shape)) * self.window.area
 
     def accumulate(self, images: Int8Array) -> npt.NDArray[np.int32]:
-        taps = self.window.taps(images, self.output_shape[1:3], self.input_zero_point)
+        size, zero_point = self.output_shape[1:3], self.input_zero_point
         sums = np.zeros(self.output_shape, np.int32)
-        for ky, kx in np.ndindex(*self.window.kernel):
-            centred = taps[:, :, :, ky, kx].astype(np.int32) - self.input_zero_point
-            sums += centred * self.weights[ky, kx]
+        for place in self.window.places:
+            seen = self.window.tap(images, size, place, zero_point).astype(np.int32)
+            sums += (seen - zero_point) * self.weights[place]
         return sums
 
     def kernel_calls(

@@ -57,14 +57,12 @@ class Cover:
     @classmethod
     def sliding(cls, window: Window, axis: int, length: int, count: int) -> Cover:
         """The part of each window that lies in the image."""
-        stretches = []
-        for output in range(count):
-            start = output * window.stride[axis] - window.padding[axis]
-            places = range(start, start + window.reach[axis], window.dilation[axis])
-            inside = [place for place in places if 0 <= place < length]
-            end = min(start + window.kernel[axis], length + window.padding[axis])
-            stretches.append(Stretch(inside[0], len(inside), end - start))
-        return cls(tuple(stretches), window.dilation[axis])
+        starts = np.arange(count) * window.stride[axis] - window.padding[axis]
+        skipped, counts = window.inside(axis, length, count)
+        firsts = starts + skipped * window.dilation[axis]
+        ends = np.minimum(starts + window.kernel[axis], length + window.padding[axis])
+        numbers = (array.tolist() for array in (firsts, counts, ends - starts))
+        return cls(tuple(map(Stretch, *numbers)), window.dilation[axis])
 
     @classmethod
     def adaptive(cls, length: int, count: int) -> Cover:
@@ -170,8 +168,6 @@ class FloatAvgPool(PortablePool):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if outputs[0].numel == 0:
-            return ()
         arguments = [*self.arguments(inputs[0], outputs[0]), ("divisor", self.divisor)]
         return [KernelCall("avg_pool_f32", arguments)]
 
@@ -202,8 +198,6 @@ class PortableMaxPool(PortablePool):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if outputs[0].numel == 0:
-            return ()
         arguments = [
             *self.arguments(inputs[0], outputs[0]),
             ("image_width", self.images.shape[3]),

@@ -26,11 +26,13 @@ class MaxPool2d(Pool2d):
     label: ClassVar[str] = "max_pool2d"
     kernel: ClassVar[str] = "max_pool2d_s8"
     microkernel: ClassVar[Microkernel] = MAX_WINDOW
+    combine: ClassVar[np.ufunc] = np.maximum
+    start: ClassVar[int] = -128
 
     range: Range
 
-    def reduce(self, taps: npt.NDArray[np.int32], inside: npt.NDArray[np.bool_]) -> Int8Array:
-        return self.range.clamp(np.where(inside, taps, -128).max(axis=(3, 4)))
+    def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
+        return self.range.clamp(results)
 
     def parameters(self) -> list[tuple[str, Word]]:
         return [("minimum", self.range.minimum), ("maximum", self.range.maximum)]

@@ -38,8 +38,6 @@ class Minimum(Pair):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if self.loops.numel == 0:
-            return ()
         words = self.words(inputs, outputs)
         return [KernelCall(self.microkernel.name, words, microkernel=self.microkernel)]
 

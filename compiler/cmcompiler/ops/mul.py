@@ -44,8 +44,6 @@ class Mul(Pair):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if self.loops.numel == 0:
-            return ()
         microkernel = MUL_RIGHT if self.output.shift in SHORT_SHIFTS else MUL
         return [
             KernelCall(

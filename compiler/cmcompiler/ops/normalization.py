@@ -83,8 +83,6 @@ class Normalization(Op):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if inputs[0].numel == 0:
-            return ()
         parameters = list(inputs[1:])
         arguments: list[tuple[str, Word]] = [
             ("input", Address(inputs[0])),
@@ -188,11 +186,11 @@ def _emit(call: Call, groups: Groups, results: Sequence[str] = ("out0", "out1", 
 def read_instance_norm(call: Call) -> None:
     """Each channel over the whole batch; instance norm comes as a batch of one."""
     source = call.tensor("input", dtype=np.float32)
-    if source.rank < 2:
-        call.unsupported(f"an input of {source.rank} dimensions")
+    if source.rank < 2 or source.numel == 0:
+        call.unsupported(f"an input of shape {list(source.shape)}")
     order = (1, 0, *range(2, source.rank))
     channels = source.shape[1]
-    run = prod(source.shape) // max(channels, 1)
+    run = prod(source.shape) // channels
     groups = Groups(source, order, 1, run, channels)
     _emit(call, groups, ("out", "save_mean", "save_invstd"))
 

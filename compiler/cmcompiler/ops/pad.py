@@ -12,7 +12,8 @@ from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.support.movement import move
 
-NHWC = (0, 2, 3, 1)
+IN_NHWC = (0, 3, 1, 2)
+"""Where N, C, H and W are."""
 
 
 @program_op(
@@ -25,7 +26,7 @@ def read(call: Call) -> None:
     if source.rank > 4:
         call.unsupported(f"input has {source.rank} dimensions")
     if _has_nhwc_margins(source):
-        before, after = (tuple(np.take(pads, np.argsort(NHWC))) for pads in (before, after))
+        before, after = (tuple(pads[place] for place in IN_NHWC) for pads in (before, after))
     limits = np.iinfo(np.int8)
     value = call.integer("pad_value", limits.min, limits.max)
     skip = 4 - source.rank

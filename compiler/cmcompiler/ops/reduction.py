@@ -115,8 +115,6 @@ class Reduction(Op):
     ) -> Sequence[KernelCall]:
         if self.members.numel == 0:
             return fill_call(outputs[0], self.empty_result)
-        if outputs[0].numel == 0:
-            return ()
         sizes = (inputs[0].dtype.itemsize, outputs[0].dtype.itemsize)
         is_float = inputs[0].dtype == FLOAT
         arguments: list[tuple[str, Word]] = [

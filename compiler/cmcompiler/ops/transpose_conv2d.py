@@ -82,27 +82,26 @@ class TransposeConv2d(Convolution):
 
     def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
         """Each input pixel adds its products where the kernel puts them; exact below 2^53."""
-        batch, height, width, channels = self.output_shape
-        window = self.window
-        top, left = window.padding
-        reach = window.reach
-        rows, columns = (
-            (size - 1) * stride + extent
-            for size, stride, extent in zip(
-                self.input_shape[1:3], window.stride, reach, strict=True
-            )
-        )
-        canvas = np.zeros((batch, max(rows, top + height), max(columns, left + width), channels))
+        sums = np.zeros(self.output_shape)
         centred = images.astype(np.float64) - self.input_zero_point
-        for ky, kx in np.ndindex(*window.kernel):
-            y, x = ky * window.dilation[0], kx * window.dilation[1]
-            target = canvas[
-                :,
-                y : y + rows - reach[0] + 1 : window.stride[0],
-                x : x + columns - reach[1] + 1 : window.stride[1],
-            ]
-            target += centred @ self.weights[:, ky, kx].T.astype(np.float64)
-        return canvas[:, top : top + height, left : left + width]
+        for place in self.window.places:
+            (rows, above), (columns, beside) = (
+                self._outputs(axis, tap) for axis, tap in enumerate(place)
+            )
+            target = np.ix_(np.arange(len(sums)), rows[above], columns[beside])
+            sums[target] += centred[:, above][:, :, beside] @ self._factors(place)
+        return sums
+
+    def _factors(self, place: Pair) -> npt.NDArray[np.float64]:
+        return self.weights[:, place[0], place[1]].T.astype(np.float64)
+
+    def _outputs(self, axis: int, tap: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Where the products of each input row or column with a tap belong, and whether there."""
+        window = self.window
+        places = np.arange(self.input_shape[axis + 1]) * window.stride[axis] + (
+            tap * window.dilation[axis] - window.padding[axis]
+        )
+        return places, (places >= 0) & (places < self.output_shape[axis + 1])
 
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa

@@ -84,8 +84,6 @@ class Bilinear(Op):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if outputs[0].numel == 0:
-            return ()
         names = ("batch", "channels", "rows", "columns")
         arguments: list[tuple[str, Word]] = [
             ("input", Address(inputs[0])),
@@ -183,7 +181,7 @@ def read_bilinear(call: Call) -> None:
 
 
 def _check(call: Call, source: Operand, output: Operand) -> None:
-    if source.shape[:2] != output.shape[:2] or output.rank != 4 or 0 in source.shape:
+    if source.shape[:2] != output.shape[:2] or output.rank != 4 or 0 in source.shape + output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
 
 

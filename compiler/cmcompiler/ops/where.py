@@ -46,8 +46,6 @@ class Where(Op):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if self.loops.numel == 0:
-            return ()
         size = outputs[0].dtype.itemsize
         return [
             KernelCall(

@@ -29,14 +29,15 @@ from cmcompiler.plan.schedule import BranchStart, make_schedule
 from cmcompiler.plan.scratch import grow_scratch, least_scratch
 from cmcompiler.plan.storage import share
 
-ARENA_LIMIT = 1 << 31
+ARENA_LIMIT = 256 << 20
+"""Bytes; more memory than boards have, and what the reference can hold with all that it needs."""
 
 
 def make_plan(graph: Graph, isa: Isa) -> Plan:
     """The plan of `graph` for cores with `isa`.
 
     Raises:
-        Unsupported: the arena or the constants need 2 GiB or more.
+        Unsupported: the arena needs 256 MiB, or the constants 2 GiB, or more.
     """
     _check_sizes(graph)
     sharing = share(graph)
@@ -46,7 +47,7 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
     blocks = [*memory.blocks, *_scratch_blocks(scratch)]
     bound = arena.lower_bound(blocks)
     if bound + SLACK >= ARENA_LIMIT:
-        raise Unsupported(f"activations need {bound:,} bytes at once, more than 2 GiB")
+        raise Unsupported(f"activations need {bound:,} bytes at once, more than 256 MiB")
     layout = arena.place(blocks)
     grown = grow_scratch(schedule.entries, blocks, layout)
     constants = ConstantPool()
@@ -100,14 +101,14 @@ def _check_sizes(graph: Graph) -> None:
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     for tensor in (*tensors, *(port.tensor for port in (*graph.inputs, *graph.outputs))):
         if tensor.nbytes >= ARENA_LIMIT:
-            raise Unsupported(f"{tensor.name} needs {tensor.nbytes:,} bytes, more than 2 GiB")
+            raise Unsupported(f"{tensor.name} needs {tensor.nbytes:,} bytes, more than 256 MiB")
 
 
 def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[KernelCall]]:
     """Per node, what it takes to compute it."""
     return [
         ()
-        if node.op.view_of is not None or index in settled
+        if node.op.view_of is not None or index in settled or node.is_empty
         else tuple(node.op.kernel_calls(node.inputs, node.outputs, isa))
         for index, node in enumerate(graph.nodes)
     ]

@@ -8,13 +8,16 @@ from math import prod
 
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.pte import schema
-from cmcompiler.pte.container import LARGEST, Constants
+from cmcompiler.pte.container import Constants
 from cmcompiler.pte.flatbuffer import TableReader
 from cmcompiler.pte.program import Allocation, TensorList, TensorValue, Value
 from cmcompiler.pte.schema import DTYPES, EValueTable, KernelTypes, TensorShapeDynamism
 
 MOST_DIMENSIONS = 16
 """ExecuTorch's own limit on the rank of a tensor."""
+
+MOST_ELEMENTS = 1 << 25
+"""Of a tensor: the reference takes up to 32 bytes for each, and 2 GiB at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +128,10 @@ def _tensor(
         raise Unsupported(f"tensor {number} has scalar type {known.get(code, 'unknown')} ({code})")
     dtype = DTYPES[code]
     # Numpy measures a shape without its zeros.
-    if prod(max(size, 1) for size in sizes) * dtype.itemsize > LARGEST:
-        raise Unsupported(f"tensor {number} has more than 2 GiB: {list(sizes)}")
+    if prod(max(size, 1) for size in sizes) > MOST_ELEMENTS:
+        raise Unsupported(
+            f"tensor {number} has more than {MOST_ELEMENTS:,} elements: {list(sizes)}"
+        )
     value = TensorValue(dtype, sizes, dim_order)
     constant = table.uint32(schema.TensorTable.DATA_BUFFER_IDX)
     place = table.table(schema.TensorTable.ALLOCATION_INFO)

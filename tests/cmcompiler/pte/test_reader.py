@@ -182,17 +182,17 @@ def test_other_files(data: bytes, kind: type[CompilerError], message: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("module", "limit", "message"),
+    ("name", "limit", "message"),
     [
-        ("reader", 400, "planned buffer 1 of method forward has 464 bytes"),
-        ("values", 100, r"tensor \d+ has more than 2 GiB: \["),
+        ("reader.LARGEST", 400, "planned buffer 1 of method forward has 464 bytes"),
+        ("values.MOST_ELEMENTS", 100, r"tensor \d+ has more than 100 elements: \["),
     ],
 )
 def test_sizes_have_a_limit(
-    module: str, limit: int, message: str, monkeypatch: pytest.MonkeyPatch
+    name: str, limit: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """2 GiB, brought down for the test."""
-    monkeypatch.setattr(f"cmcompiler.pte.{module}.LARGEST", limit)
+    """Brought down for the test."""
+    monkeypatch.setattr(f"cmcompiler.pte.{name}", limit)
     assert re.match(message, refusal(read_program(program_bytes("network"))).message)
 
 

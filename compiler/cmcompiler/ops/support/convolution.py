@@ -87,6 +87,8 @@ def read_operands(call: Call) -> Operands:
         Unsupported: naming what no kernel can take.
     """
     images, output = call.nhwc("input", dtype=np.int8), call.nhwc_output("out")
+    if 0 in images.shape[1:]:
+        call.invalid(f"images of shape {images.shape}")
     weights = call.constant("weight", dtype=np.int8, rank=4)
     window = Window(
         (weights.shape[1], weights.shape[2]),

@@ -43,28 +43,44 @@ class Pool2d(Op):
     def title(self) -> str:
         return f"{self.label} {self.window.kernel[0]}×{self.window.kernel[1]}"
 
-    @abstractmethod
-    def reduce(self, taps: npt.NDArray[np.int32], inside: npt.NDArray[np.bool_]) -> Int8Array:
-        """int8 [N, H, W, C] for taps [N, H, W, kernel height, kernel width, C].
+    combine: ClassVar[np.ufunc]
+    """What makes one number of two taps."""
 
-        `inside` tells which taps are of the image; its N and C are 1.
-        """
+    start: ClassVar[int]
+    """What it leaves the other tap as it is with."""
+
+    @abstractmethod
+    def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
+        """int8 [N, H, W, C] of combined taps, and how many of them are of the image, [H, W, 1]."""
 
     def parameters(self) -> list[tuple[str, Word]]:
         """Arguments of the kernel that other pools do not have."""
         return []
 
     def reference(self, *inputs: npt.NDArray[np.int8]) -> tuple[npt.NDArray[np.int8], ...]:
-        size = (self.output_shape[1], self.output_shape[2])
-        taps = self.window.taps(inputs[0].astype(np.int32), size, 0)
-        ones = np.ones((1, *inputs[0].shape[1:3], 1), np.bool_)
-        return (self.reduce(taps, self.window.taps(ones, size, False)),)
+        rows, row_counts = self._along(0, inputs[0].astype(np.int32))
+        results, column_counts = self._along(1, rows.swapaxes(1, 2))
+        counts = row_counts[:, None, None] * column_counts[:, None]
+        return (self.finish(results.swapaxes(1, 2), counts),)
+
+    def _along(
+        self, axis: int, images: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """The taps of each window along dimension 1 combined, and their numbers."""
+        length, count = images.shape[1], self.output_shape[axis + 1]
+        first, counts = self.window.inside(axis, length, count)
+        places = np.arange(count) * self.window.stride[axis] - self.window.padding[axis]
+        places += first * self.window.dilation[axis]
+        results = np.full((len(images), count, *images.shape[2:]), self.start, np.int32)
+        for tap in range(int(counts.max())):
+            (more,) = np.nonzero(counts > tap)
+            seen = images[:, places[more] + tap * self.window.dilation[axis]]
+            results[:, more] = self.combine(results[:, more], seen)
+        return results, counts
 
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        if outputs[0].numel == 0:
-            return ()
         arguments: list[tuple[str, Word]] = [
             *rows_arguments("input", inputs[0]),
             *rows_arguments("output", outputs[0]),
@@ -94,7 +110,7 @@ def fit_window(
         call.invalid(f"output is {list(output)} for {list(images)}")
     if 0 not in output:
         for axis in (0, 1):
-            if not _all_covered(window, axis, images[axis + 1], size[axis]):
+            if not window.inside(axis, images[axis + 1], size[axis])[1].all():
                 call.unsupported("a window lies outside of the image")
     return window
 
@@ -120,9 +136,3 @@ def _output_length(window: Window, axis: int, length: int, ceil_mode: bool) -> i
     if ceil_mode and (count - 1) * stride >= length + padding:
         count -= 1
     return count
-
-
-def _all_covered(window: Window, axis: int, length: int, count: int) -> bool:
-    starts = np.arange(count)[:, None] * window.stride[axis] - window.padding[axis]
-    taps = starts + np.arange(window.kernel[axis]) * window.dilation[axis]
-    return bool(((taps >= 0) & (taps < length)).any(axis=1).all())

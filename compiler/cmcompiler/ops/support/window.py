@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ class Window:
         return self.kernel[0] * self.kernel[1]
 
     @property
+    def places(self) -> Iterator[Pair]:
+        """Of the kernel's taps, row by row."""
+        return product(range(self.kernel[0]), range(self.kernel[1]))
+
+    @property
     def reach(self) -> Pair:
         """Input rows and columns from the first to the last one that a window covers."""
         return (
@@ -52,40 +58,44 @@ class Window:
         columns = (width - 1) * self.stride[1] - 2 * self.padding[1] + self.reach[1] + extra[1]
         return rows, columns
 
-    def taps(self, images: npt.NDArray[Any], size: Pair, fill: int) -> npt.NDArray[Any]:
-        """What each window sees: [N, height, width, kernel height, kernel width, C], a view.
+    def tap(
+        self, images: npt.NDArray[Any], size: Sequence[int], place: Pair, fill: int
+    ) -> npt.NDArray[Any]:
+        """What all windows see at one place of the kernel: [N, height, width, C].
 
         Args:
-            images: [N, H, W, C].
+            images: [N, H, W, C], not empty.
             size: rows and columns of the output.
             fill: the value outside of the images.
         """
-        padded = self._padded(images, size, fill)
-        batch, _, _, channels = padded.shape
-        by_image, by_row, by_column, by_channel = padded.strides
-        return np.lib.stride_tricks.as_strided(
-            padded,
-            (batch, *size, *self.kernel, channels),
-            (
-                by_image,
-                by_row * self.stride[0],
-                by_column * self.stride[1],
-                by_row * self.dilation[0],
-                by_column * self.dilation[1],
-                by_channel,
-            ),
-            writeable=False,
+        (rows, above), (columns, beside) = (
+            self.inputs(axis, tap, images.shape[axis + 1], size[axis])
+            for axis, tap in enumerate(place)
         )
+        seen: npt.NDArray[Any] = images[:, rows[:, None], columns]
+        inside = above[:, None] & beside
+        if not inside.all():
+            seen[:, ~inside] = fill
+        return seen
 
-    def _padded(self, images: npt.NDArray[Any], size: Pair, fill: int) -> npt.NDArray[Any]:
-        margins = [(0, 0)]
-        for axis in (0, 1):
-            covered = (size[axis] - 1) * self.stride[axis] + self.reach[axis]
-            after = covered - self.padding[axis] - images.shape[axis + 1]
-            margins.append((self.padding[axis], max(after, 0)))
-        if not any(map(sum, margins)):
-            return images
-        return np.pad(images, [*margins, (0, 0)], constant_values=fill)
+    def inputs(
+        self, axis: int, tap: int, length: int, count: int
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """The row or column nearest to a tap of each output, and whether it is the tap's."""
+        places = np.arange(count) * self.stride[axis] + (
+            tap * self.dilation[axis] - self.padding[axis]
+        )
+        inside = np.clip(places, 0, length - 1)
+        return inside, inside == places
+
+    def inside(
+        self, axis: int, length: int, count: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Of each output, the first tap in the image, and how many are."""
+        starts = np.arange(count) * self.stride[axis] - self.padding[axis]
+        first = np.maximum(-(starts // self.dilation[axis]), 0)
+        last = np.minimum((length - 1 - starts) // self.dilation[axis], self.kernel[axis] - 1)
+        return first, np.maximum(last - first + 1, 0)
 
     def arguments(self) -> list[tuple[str, Word]]:
         """The fields of a kernel's argument struct that describe the window."""
