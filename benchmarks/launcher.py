@@ -17,17 +17,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmbuild.cli.session import session
 from cmbuild.image.checks import check_image
 from cmbuild.launchers.base import ProgramLauncher
 from cmbuild.launchers.execution import Interface, Request, execute
 from cmbuild.launchers.selection import choose
-from cmbuild.pipeline.pipeline import Pipeline, build_folder
+from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import BuildRequest
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.process import Processes
-from cmbuild.report.choice import reporter
-from cmbuild.tasks.run import run
 
 GOAL = 0.150
 
@@ -43,9 +41,10 @@ class Pair:
 def built(program: str, board: str, folder: Path) -> RunnerStage:
     """The image of a program for a board."""
     request = BuildRequest(model=program, board=board, build_dir=folder)
-    session = Session(reporter(json=False), folder / "logs")
-    runner = Pipeline(session).runner(request)
-    if run(session, [runner], [build_folder(request)]) != 0:
+    with session(folder / "logs", json=False) as work:
+        runner = work.pipeline.runner(request)
+        work.perform([runner], [build_folder(request)])
+    if work.status != 0:
         raise SystemExit(1)
     return runner
 

@@ -47,6 +47,11 @@ class CmbuildError(Exception):
         elif self.hint is not None:
             self.hint = _one_line(self.hint.format(**fields))
 
+    @property
+    def lines(self) -> str:
+        """`error: …`, and `  try: …` where there is something to try."""
+        return f"error: {self.message}" + ("" if self.hint is None else f"\n  try: {self.hint}")
+
     def moved(self, old: Path, new: Path) -> None:
         """The files that it speaks of are elsewhere now."""
         self.message = self.message.replace(str(old), str(new))

@@ -28,9 +28,12 @@ from cmbuild.errors import CmbuildError
 from cmbuild.launchers import simulators
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.failures import explain
+from cmbuild.pipeline.interrupts import Interrupts
+from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.pipeline import Pipeline
-from cmbuild.pipeline.session import Session, explain
-from cmbuild.report.lines import Lines, error_lines
+from cmbuild.process import Processes
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.errors import CompilerError
 from cmcompiler.target import Target
@@ -43,7 +46,8 @@ SEED = "TEST_SEED"
 class Setting:
     """Where the programs of this session run."""
 
-    session: Session
+    processes: Processes
+    interrupts: Interrupts
     image: HarnessStage
     launcher: Launcher
 
@@ -52,7 +56,7 @@ class Setting:
         return self.image.library.target
 
     def trials(self, folder: Path) -> Trials:
-        harness = KernelHarness(self.session.processes, self.launcher, self.image.image)
+        harness = KernelHarness(self.processes, self.launcher, self.image.image)
         return Trials(self.image, harness, folder)
 
 
@@ -72,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         setting = _setting(config)
     except (CmbuildError, CompilerError) as error:
-        raise pytest.UsageError(error_lines(explain(error))) from error
+        raise pytest.UsageError(explain(error).lines) from error
     config.stash[SETTING] = setting
     # ExecuTorch's conftest.py has this option; where it is not given, the board decides.
     if getattr(config.option, "cortex_m_target", None) == []:
@@ -94,16 +98,19 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Builds the kernel harness; ends all with cmbuild's exit code where that cannot be."""
     setting = session.config.stash[SETTING]
-    setting.session.start()
+    setting.interrupts.listen()
     try:
         for stage in (setting.image.library, setting.image):
-            setting.session.perform(stage)
+            perform(stage, setting.interrupts.check, _note)
     except CmbuildError as error:
-        pytest.exit(error_lines(error), returncode=int(error.exit_code))
+        pytest.exit(error.lines, returncode=int(error.exit_code))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    session.config.stash[SETTING].session.finish()
+    setting = session.config.stash[SETTING]
+    if setting.interrupts.received:
+        setting.processes.end()
+    setting.interrupts.ignore()
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
@@ -150,7 +157,7 @@ def pytest_runtest_makereport(
     report = yield
     error = call.excinfo.value if call.excinfo else None
     if report.failed and isinstance(error, (CmbuildError, CompilerError)):
-        report.longrepr = error_lines(explain(error))
+        report.longrepr = explain(error).lines
     return report
 
 
@@ -159,11 +166,16 @@ def _setting(config: pytest.Config) -> Setting:
     if name is None:
         known = ", ".join(board_folders())
         raise pytest.UsageError(f"cmbuild.pytest_plugin needs --cmbuild-board, one of: {known}")
-    session = Session(Lines(False, sys.stderr), paths.cache() / "logs")
+    processes = Processes()
+    context = WorkContext(processes, paths.cache() / "logs")
     isa, toolchain = config.getoption("--cmbuild-isa"), config.getoption("--cmbuild-toolchain")
-    image = Pipeline(session).kernel_harness(name, isa, toolchain)
+    image = Pipeline(context).kernel_harness(name, isa, toolchain)
     launcher = choose(image.board, config.getoption("--cmbuild-launcher"))
-    return Setting(session, image, launcher)
+    return Setting(processes, Interrupts(processes), image, launcher)
+
+
+def _note(text: str) -> None:
+    print(f"  {text}", file=sys.stderr)
 
 
 def _seed() -> int:

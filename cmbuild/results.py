@@ -1,10 +1,14 @@
-"""What a run of a model on a board showed, as the screen and the JSON document tell it."""
+"""What stages found out about a model: what it takes, what it computes, and where it went."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.job import ExportRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +219,78 @@ class RunResult:
     ram: RamUse
     folder: Path
     artifacts: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """A program that was exported.
+
+    Attributes:
+        program: the `.pte`; the record and the samples lie beside it.
+    """
+
+    record: ExportRecord
+    program: Path
+    samples: Path
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """A firmware that was built and not run."""
+
+    model: str
+    board: str
+    target: str
+    isa: str
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[PortResult, ...]
+    macs: int
+    flash: FlashUse
+    ram: RamUse
+    artifacts: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class FlashResult:
+    """A board that was flashed, or what flashing it would do.
+
+    Attributes:
+        actions: what was done, or would be.
+        place: where the image went; None for a dry run.
+        confirmed: the port at which it greets; None where it was not heard.
+        doubt: why not.
+        identity: of the image, which it greets with.
+    """
+
+    model: str
+    board: str
+    method: str
+    actions: tuple[str, ...]
+    place: str | None
+    confirmed: str | None
+    doubt: str | None
+    identity: str
+    artifacts: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageResult:
+    """A package of a model's source.
+
+    Attributes:
+        samples: test vectors.
+        folder: of the package, where the user will look for it.
+    """
+
+    model: str
+    target: str
+    isa: str
+    identity: str
+    samples: int
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[PortResult, ...]
+    constant_bytes: int
+    arena_bytes: int
+    folder: Path

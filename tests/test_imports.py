@@ -66,25 +66,8 @@ COMPILER_LAYERS = (
 )
 """Those of the compiler, likewise: torch comes in at the second, a program's bytes at the ninth."""
 
-CIRCLES: dict[frozenset[str], str] = {
-    frozenset({"cmbuild.pipeline.events", "cmbuild.report.documents"}): "documents of events",
-}
+CIRCLES: dict[frozenset[str], str] = {}
 """The circles that are left, each with its reason; the list only shrinks."""
-
-RENDER = {
-    "cmbuild.benchmark.matrix",
-    "cmbuild.conformance.stages",
-    "cmbuild.pipeline.events",
-    "cmbuild.pipeline.stages.export",
-    "cmbuild.pipeline.stages.flash",
-    "cmbuild.pipeline.stages.runner",
-    "cmbuild.pipeline.stages.simulate",
-    "cmbuild.pytest_plugin",
-    "cmbuild.tasks.command",
-    "cmbuild.tasks.dodo",
-    "cmbuild.zephyr.stages",
-}
-"""Modules outside the command line that import `cmbuild.report` all the same; it only shrinks."""
 
 
 def layer(name: str) -> int | None:
@@ -147,8 +130,7 @@ def test_the_command_line_alone_renders():
         if within(each.imported, "cmbuild.report")
         and not any(within(each.importer, package) for package in own)
     }
-    assert found - RENDER == set(), "new importers of cmbuild.report"
-    assert RENDER - found == set(), "these no longer do; take them off the list"
+    assert found == set()
 
 
 def test_the_front_end_and_the_zoo_alone_use_torch():

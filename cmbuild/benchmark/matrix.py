@@ -8,19 +8,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cmbuild.benchmark.upstream import Measurement, measured
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
-from cmbuild.errors import Failed, UsageError
+from cmbuild.errors import CmbuildError, Failed, UsageError
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.request import EXECUTORS, RunRequest
-from cmbuild.report.bench import BenchCell
+from cmbuild.results import RunResult
 from cmbuild.text import plural
 from cmbuild.toolchain.toolchains import CROSS, HOST
 from cmcompiler import zoo
 from cmcompiler.target import BEST_ISA
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.session import Session
     from cmbuild.pipeline.stages.simulate import SimulateStage
 
 
@@ -44,6 +44,54 @@ class Executors:
     def named(cls, name: str, root: Path | None) -> Executors:
         """One of them, or `both`."""
         return cls(EXECUTORS if name == "both" else (name,), root)
+
+
+@dataclass(frozen=True, slots=True)
+class BenchCell:
+    """A model on a board.
+
+    Attributes:
+        toolchain: that built the image.
+        best: instruction set and toolchain are those that upstream was measured with.
+        result: None where the run did not come to its end.
+        failure: why it did not, or is not verified, in one line.
+        caveat: how what ran it differs from the board.
+        executor: what ran the program: `static`, `executorch`.
+    """
+
+    model: str
+    board: str
+    target: str
+    isa: str
+    toolchain: str
+    best: bool
+    result: RunResult | None
+    failure: str | None
+    caveat: str | None = None
+    executor: str = "static"
+
+    @property
+    def instructions(self) -> int | None:
+        return None if self.result is None else self.result.instructions.total
+
+    @property
+    def efficiency(self) -> float | None:
+        """Multiply-accumulates of an instruction."""
+        if self.result is None or not self.instructions:
+            return None
+        return self.result.macs / self.instructions
+
+    @property
+    def upstream(self) -> Measurement | None:
+        """What upstream's own runtime was measured to take."""
+        return measured().get((self.model, self.target)) if self.best else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Upstream's instructions by this one's."""
+        if self.upstream is None or not self.instructions:
+            return None
+        return self.upstream.instructions / self.instructions
 
 
 class CellsFailed(Failed):
@@ -108,9 +156,9 @@ def _names(option: str, chosen: str | None, everything: Iterable[str]) -> list[s
     raise UsageError(message=f"--{option} names none", hint=hint)
 
 
-def cell(session: Session, run: SimulateStage) -> BenchCell:
+def cell(run: SimulateStage, failure: CmbuildError | None) -> BenchCell:
     """What a run showed, or why it showed nothing."""
-    runner, failure = run.runner, session.failure_of(run)
+    runner = run.runner
     isa, toolchain = runner.plan.isa, runner.library.toolchain_name
     return BenchCell(
         model=runner.plan.source.name,

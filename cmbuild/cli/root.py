@@ -79,7 +79,7 @@ def _check_working_folder() -> None:
 
 
 def _report(error: BaseException, json: bool) -> int:
-    from cmbuild.pipeline.session import explain
+    from cmbuild.pipeline.failures import explain
     from cmbuild.report.choice import reporter
 
     failure = _usage(error) if isinstance(error, click.ClickException) else explain(error)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -59,6 +60,28 @@ class CaseVerdict(Event):
         """What is tested: `ops/conv` for a test in ops/test_conv.py."""
         folder, _, name = self.test.partition("::")[0].removesuffix(".py").rpartition("/")
         return "/".join(filter(None, (folder, name.removeprefix("test_"))))
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceResult:
+    """A run of the tests.
+
+    Attributes:
+        machine: what executed the programs, for people.
+        suite: whose tests, and of which version.
+        artifacts: files that the run left, by what they are.
+    """
+
+    board: str
+    target: str
+    isa: str
+    machine: str
+    suite: str
+    results: Sequence[CaseVerdict]
+    artifacts: Mapping[str, Path]
+
+    def of(self, outcome: CaseOutcome) -> list[CaseVerdict]:
+        return [result for result in self.results if result.outcome is outcome]
 
 
 def read_event(line: str) -> Collected | CaseVerdict | None:

@@ -9,15 +9,20 @@ from typing import IO, TYPE_CHECKING
 
 from cmbuild.cache.store import Entry
 from cmbuild.conformance.harness_image import HarnessStage
-from cmbuild.conformance.results import CaseOutcome, CaseVerdict, Collected, read_event
+from cmbuild.conformance.results import (
+    CaseOutcome,
+    CaseVerdict,
+    Collected,
+    ConformanceResult,
+    read_event,
+)
 from cmbuild.conformance.suite import Suite
 from cmbuild.errors import Failed, UsageError
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
-from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import python_module
-from cmbuild.report.conformance import Conformance, ConformanceReport
 from cmbuild.text import plural
 
 if TYPE_CHECKING:
@@ -47,13 +52,14 @@ class ConformanceStage(RepeatedStage):
 
     kind = StageKind.TESTS
     verb = "ran"
+    result: ConformanceResult | None = None
 
     def __init__(
         self,
         suite: Suite,
         image: HarnessStage,
         request: ConformanceRequest,
-        session: Session,
+        context: WorkContext,
         folder: Path,
     ) -> None:
         self.name = image.name
@@ -62,7 +68,7 @@ class ConformanceStage(RepeatedStage):
         self._suite = suite
         self._image = image
         self._request = request
-        self._session = session
+        self._context = context
         self._folder = folder
 
     @cached_property
@@ -76,11 +82,11 @@ class ConformanceStage(RepeatedStage):
     def make(self, folder: Path) -> None:
         with (folder / RESULTS).open("w") as file:
             results = self._run(folder, file)
-        failures = [result for result in results if result.outcome is CaseOutcome.FAILED]
+        failures = [each for each in results if each.outcome is CaseOutcome.FAILED]
         (folder / FAILURES).write_text(
-            "\n".join(f"{result.test}\n\n{result.details}\n" for result in failures)
+            "\n".join(f"{each.test}\n\n{each.details}\n" for each in failures)
         )
-        found = Conformance(
+        self.result = ConformanceResult(
             board=self._image.board.name,
             target=self._image.board.cpu,
             isa=self._image.library.target.isa.label,
@@ -90,15 +96,16 @@ class ConformanceStage(RepeatedStage):
             artifacts={"results": self.entry.folder / RESULTS}
             | ({"junit": self._request.junit.absolute()} if self._request.junit else {}),
         )
-        self._session.reports.append(ConformanceReport(found))
-        if failures:
-            self._session.fail(
-                TestsFailed(
-                    failed=plural(len(failures), "test"),
-                    board=self._image.board.name,
-                    failures=self.entry.folder / FAILURES,
-                )
-            )
+
+    def verdict(self) -> TestsFailed | None:
+        failures = [] if self.result is None else self.result.of(CaseOutcome.FAILED)
+        if not failures:
+            return None
+        return TestsFailed(
+            failed=plural(len(failures), "test"),
+            board=self._image.board.name,
+            failures=self.entry.folder / FAILURES,
+        )
 
     def _run(self, folder: Path, file: IO[str]) -> list[CaseVerdict]:
         results: list[CaseVerdict] = []
@@ -114,13 +121,13 @@ class ConformanceStage(RepeatedStage):
                 file.write(f"{line}\n")
                 failed = sum(result.outcome is CaseOutcome.FAILED for result in results)
                 text = f"{len(results)} of {total}, {failed} failed"
-                self._session.reporter.progress(self.step, text)
+                self._context.progress(self.step, text)
 
         settings = folder / "pytest.ini"
         settings.write_text("[pytest]\n")
-        completed = self._session.processes.run(
+        completed = self._context.processes.run(
             [*python_module("pytest"), *self._arguments(settings)],
-            log=self._session.logs / "tests.txt",
+            log=self._context.logs / "tests.txt",
             timeout=_SECONDS,
             cwd=folder,
             env=self._environment(),

@@ -8,10 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from cmbuild.errors import CmbuildError
-    from cmbuild.report.documents import Document
 
 
 class StepState(Enum):
@@ -63,16 +60,6 @@ class StepOutcome:
         return str(self.state.value)
 
 
-class Report(Protocol):
-    """What a command found out, for people and for programs."""
-
-    def screen(self) -> Text:
-        """Lines of at most 80 columns that read well without colour."""
-
-    def document(self, steps: Sequence[StepOutcome]) -> Document:
-        """The JSON document; `steps` are those that led to it."""
-
-
 class Reporter(Protocol):
     """Gets all that a person or program is to see. Events may come from several threads."""
 
@@ -86,11 +73,14 @@ class Reporter(Protocol):
 
     def ended(self, outcome: StepOutcome) -> None: ...
 
+    def finished(self) -> None:
+        """All steps have ended."""
+
     def note(self, text: str) -> None:
         """Something worth a line while it happens: another build is waited for."""
 
     def command(self, line: str) -> None:
         """A child process starts with this command line."""
 
-    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
-        """The command has ended; nothing follows."""
+    def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
+        """The command has ended, with these results; nothing follows."""

@@ -42,6 +42,7 @@ from cmcompiler.target import Target
 
 if TYPE_CHECKING:
     from cmbuild.boards.board import Board
+    from cmbuild.pipeline.context import WorkContext
     from cmbuild.pipeline.request import (
         ApplicationRequest,
         BuildRequest,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
         PackageRequest,
         RunRequest,
     )
-    from cmbuild.pipeline.session import Session
 
 
 EXECUTORCH_TOOLCHAINS = ("gcc", HOST)
@@ -90,12 +90,12 @@ class Pipeline:
         BrokenFile: the project's cmbuild.toml is not right.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, context: WorkContext) -> None:
+        self.context = context
         self._cache = paths.cache()
         self._project = find_project()
         self._ops = self._project.ops
-        self._batch = Batch(session)
+        self._batch = Batch(context)
         self._exports: dict[ExportJob, ExportStage] = {}
         self._libraries: dict[str, LibraryStage] = {}
         self._boards: dict[str, Board] = {}
@@ -141,22 +141,22 @@ class Pipeline:
         """Raises as `runner`."""
         runner = self.runner(request)
         reference = ReferenceStage(runner.plan, request, self._cache / "references")
-        folder, flash = build_folder(request), None
+        folder, processes, flash = build_folder(request), self.context.processes, None
         if request.on == "hardware":
-            flash = FlashStage(runner, request, self.session, folder, only_if_needed=True)
-        return SimulateStage(runner, reference, request, self.session, folder, flash=flash)
+            flash = FlashStage(runner, request, processes, folder, only_if_needed=True)
+        return SimulateStage(runner, reference, request, processes, folder, flash=flash)
 
     def flash(self, runner: RunnerStage, request: FlashRequest) -> FlashStage:
         """The way of a runner onto a real board."""
-        return FlashStage(runner, request, self.session, build_folder(request))
+        return FlashStage(runner, request, self.context.processes, build_folder(request))
 
     def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
         """A new workspace for Zephyr, in a folder of the user's."""
-        return WorkspaceStage(folder, self.session, build_dir.absolute() / "zephyr")
+        return WorkspaceStage(folder, self.context.processes, build_dir.absolute() / "zephyr")
 
     def application(self, request: ApplicationRequest) -> ApplicationStage:
         """An application of Zephyr's."""
-        return ApplicationStage(request, self.session)
+        return ApplicationStage(request, self.context.processes)
 
     def package(self, request: PackageRequest) -> PackageStage:
         """Raises as `export`; or an unknown core or instruction set."""
@@ -177,12 +177,12 @@ class Pipeline:
         """Raises as `kernel_harness`; and UsageError, Missing for what the tests need."""
         image = self.kernel_harness(request.board, request.isa, request.toolchain)
         suite = find_suite(parallel=request.jobs > 1)
-        return ConformanceStage(suite, image, request, self.session, request.folder)
+        return ConformanceStage(suite, image, request, self.context, request.folder)
 
     def library(self, target: Target, toolchain: str) -> LibraryStage:
         """The runtime library for a core."""
         folder = self._cache / "libraries"
-        library = LibraryStage(target, toolchain, self._ops, self.session, folder)
+        library = LibraryStage(target, toolchain, self._ops, self.context, folder)
         return self._libraries.setdefault(library.name, library)
 
     def _executorch_runner(
@@ -193,16 +193,17 @@ class Pipeline:
             raise NotForExecutorch(what=f"--io {request.io}")
         if library.toolchain_name not in EXECUTORCH_TOOLCHAINS:
             raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
-        folder, session, project = build_folder(request), self.session, self._project
+        folder, processes = build_folder(request), self.context.processes
+        project = self._project
         root = find_root(request.executorch_root, project.executorch)
         plan = ExecutorchPlanStage(source, board, library.target.isa, folder)
         check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
-        operators = OperatorStage(plan, check, session, folder)
+        operators = OperatorStage(plan, check, processes, folder)
         libraries = ExecutorchLibraryStage(operators, library, self._cache / "executorch")
         place = simulated(board, library.target.isa, map(self._board, self._board_folders))
         dry = ExecutorchRunnerStage(plan, library, place, folder, libraries=libraries)
         launcher = getattr(request, "launcher", None) if place is board else None
-        pools = PoolStage(dry, launcher, session, folder)
+        pools = PoolStage(dry, launcher, processes, folder)
         return ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries, pools=pools)
 
     def _source(self, request: BuildRequest | PackageRequest, cpu: str) -> ProgramSource:
@@ -218,7 +219,7 @@ class Pipeline:
         if name not in self._boards:
             board = self._boards[name] = find_board(name, self._board_folders)
             if hides_builtin(board.folder):
-                self.session.reporter.note(f"{name} is the board in {board.folder}, not cmbuild's")
+                self.context.note(f"{name} is the board in {board.folder}, not cmbuild's")
         return self._boards[name]
 
     @cached_property

@@ -8,66 +8,18 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from cmbuild.benchmark.upstream import Measurement, measured, measurements
+from cmbuild.benchmark.matrix import BenchCell
+from cmbuild.benchmark.upstream import measurements
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, MemoryDocument, StepDocument
 from cmbuild.report.screen import BAD, FAINT, GOOD
-from cmbuild.results import RunResult
 from cmbuild.text import count, size
 
 _NONE = "–"
 _HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "MAC/i", "flash", "RAM")
 _COMPARING = ("board", "isa", "verified", "instr", "by", "gain", "MAC/i", "flash", "RAM")
 _WIDTHS = (-12, -7, -10, 8, 9, 7, 7, 9, 9)  # of columns; to the left where negative
-
-
-@dataclass(frozen=True, slots=True)
-class BenchCell:
-    """A model on a board.
-
-    Attributes:
-        toolchain: that built the image.
-        best: instruction set and toolchain are those that upstream was measured with.
-        result: None where the run did not come to its end.
-        failure: why it did not, or is not verified, in one line.
-        caveat: how what ran it differs from the board.
-        executor: what ran the program: `static`, `executorch`.
-    """
-
-    model: str
-    board: str
-    target: str
-    isa: str
-    toolchain: str
-    best: bool
-    result: RunResult | None
-    failure: str | None
-    caveat: str | None = None
-    executor: str = "static"
-
-    @property
-    def instructions(self) -> int | None:
-        return None if self.result is None else self.result.instructions.total
-
-    @property
-    def efficiency(self) -> float | None:
-        """Multiply-accumulates of an instruction."""
-        if self.result is None or not self.instructions:
-            return None
-        return self.result.macs / self.instructions
-
-    @property
-    def upstream(self) -> Measurement | None:
-        """What upstream's own runtime was measured to take."""
-        return measured().get((self.model, self.target)) if self.best else None
-
-    @property
-    def ratio(self) -> float | None:
-        """Upstream's instructions by this one's."""
-        if self.upstream is None or not self.instructions:
-            return None
-        return self.upstream.instructions / self.instructions
 
 
 class UpstreamDocument(Document):

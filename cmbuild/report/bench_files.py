@@ -6,8 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from cmbuild.benchmark.matrix import BenchCell
 from cmbuild.benchmark.upstream import measurements
-from cmbuild.report.bench import BenchCell, CellDocument, provenance
+from cmbuild.report.bench import CellDocument, provenance
 
 Plain = str | int | float | None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from cmbuild.report.documents import (
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import FlashUse, PortResult, RamUse, WeightsResult
+from cmbuild.results import BuildResult
 
 
 class BuildDocument(Document):
@@ -42,34 +42,26 @@ class BuildDocument(Document):
 class BuildReport:
     """Implements Report."""
 
-    model: str
-    board: str
-    target: str
-    isa: str
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[PortResult, ...]
-    macs: int
-    flash: FlashUse
-    ram: RamUse
-    artifacts: Mapping[str, Path]
+    result: BuildResult
 
     def screen(self) -> Text:
+        result = self.result
         lines = [
-            *weights_lines(self.weights),
-            *map(Text, port_lines(self.inputs, self.outputs)),
-            *map(Text, memory_lines(self.flash, self.ram)),
-            *(Text(entry(name, str(shown(path)))) for name, path in self.artifacts.items()),
+            *weights_lines(result.weights),
+            *map(Text, port_lines(result.inputs, result.outputs)),
+            *map(Text, memory_lines(result.flash, result.ram)),
+            *(Text(entry(name, str(shown(path)))) for name, path in result.artifacts.items()),
         ]
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> BuildDocument:
+        result = self.result
         named = ("model", "board", "target", "isa", "weights", "inputs", "outputs", "macs")
         return BuildDocument.model_validate(
             {
-                **{name: getattr(self, name) for name in named},
-                "memory": {"flash": self.flash, "ram": self.ram},
+                **{name: getattr(result, name) for name in named},
+                "memory": {"flash": result.flash, "ram": result.ram},
                 "steps": [StepDocument.of(step) for step in steps],
-                "artifacts": self.artifacts,
+                "artifacts": result.artifacts,
             }
         )

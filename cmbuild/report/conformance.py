@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.conformance.results import CaseOutcome, CaseVerdict, Tally, per_op
+from cmbuild.conformance.results import CaseOutcome, CaseVerdict, ConformanceResult, Tally, per_op
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, StepDocument
@@ -18,28 +18,7 @@ _OP = 32  # columns of an op's name
 _COUNT = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Conformance:
-    """
-    Attributes:
-        machine: what executed the programs, for people.
-        suite: whose tests, and of which version.
-        artifacts: files that the run left, by what they are.
-    """
-
-    board: str
-    target: str
-    isa: str
-    machine: str
-    suite: str
-    results: Sequence[CaseVerdict]
-    artifacts: Mapping[str, Path]
-
-    def of(self, outcome: CaseOutcome) -> list[CaseVerdict]:
-        return [result for result in self.results if result.outcome is outcome]
-
-
-class OpDocument(Document):
+class TallyDocument(Document):
     """The tests of one file, named as `ops/conv`."""
 
     op: str
@@ -77,7 +56,7 @@ class ConformanceDocument(Document):
     skipped: int
     xfailed: int
     xpassed: int
-    per_op: tuple[OpDocument, ...]
+    per_op: tuple[TallyDocument, ...]
     failures: tuple[FailureDocument, ...]
     skips: tuple[RemarkDocument, ...]
     unexpected_passes: tuple[RemarkDocument, ...]
@@ -89,10 +68,10 @@ class ConformanceDocument(Document):
 class ConformanceReport:
     """Implements Report."""
 
-    run: Conformance
+    result: ConformanceResult
 
     def screen(self) -> Text:
-        run = self.run
+        run = self.result
         lines = [_verdict(run), Text(), *_table(per_op(run.results))]
         lines += _section("failed", BAD, run.of(CaseOutcome.FAILED))
         lines += _section("skipped", WARN, run.of(CaseOutcome.SKIPPED))
@@ -100,7 +79,7 @@ class ConformanceReport:
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ConformanceDocument:
-        run = self.run
+        run = self.result
         named = ("board", "target", "isa", "machine", "suite")
         return ConformanceDocument.model_validate(
             {
@@ -122,7 +101,7 @@ class ConformanceReport:
         )
 
 
-def _verdict(run: Conformance) -> Text:
+def _verdict(run: ConformanceResult) -> Text:
     failed, passed = run.of(CaseOutcome.FAILED), len(run.of(CaseOutcome.PASSED))
     mark = ("  ✗ does NOT conform", BAD) if failed else ("  ✓ conforms", GOOD)
     return Text.assemble(

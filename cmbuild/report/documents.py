@@ -102,7 +102,7 @@ class InstructionsDocument(Document):
     per_op: tuple[OpDocument, ...]
 
 
-class FlashDocument(Document):
+class FlashUseDocument(Document):
     """Loaded bytes: `weights` are the packed constants, `code` all others."""
 
     code: int
@@ -119,7 +119,7 @@ class PoolDocument(Document):
     size: int
 
 
-class RamDocument(Document):
+class RamUseDocument(Document):
     """Bytes; `state` is part of `arena`, `pools` of `static`, `stack` the high-water mark, `total`
     the sum.
     """
@@ -134,8 +134,8 @@ class RamDocument(Document):
 
 
 class MemoryDocument(Document):
-    flash: FlashDocument
-    ram: RamDocument
+    flash: FlashUseDocument
+    ram: RamUseDocument
 
 
 class RunDocument(Document):

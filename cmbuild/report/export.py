@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -13,11 +11,8 @@ from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, StepDocument, WeightsDocument
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import WeightsResult
+from cmbuild.results import ExportResult, WeightsResult
 from cmbuild.text import plural, shape, size
-
-if TYPE_CHECKING:
-    from cmcompiler.frontend.job import ExportRecord
 
 _FLOATS = 5  # operators in float that are named
 
@@ -43,18 +38,12 @@ class ExportDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """Implements Report.
+    """Implements Report."""
 
-    Attributes:
-        program: the `.pte`; the record and the samples lie beside it.
-    """
-
-    record: ExportRecord
-    program: Path
-    samples: Path
+    result: ExportResult
 
     def screen(self) -> Text:
-        record = self.record
+        record, program = self.result.record, self.result.program
         lines = [
             Text(entry("model", f"{record.model} for {record.target}")),
             *weights_lines(WeightsResult(record.weights.source.value, record.weights.detail)),
@@ -71,11 +60,11 @@ class ExportReport:
             lines.append(Text(entry("in float", f"{left.operator}: {left.reason}"), "yellow"))
         if more := len(record.float_operators) - _FLOATS:
             lines += [Text(entry("", f"and {more} more"))] if more > 0 else []
-        lines.append(Text(entry("program", f"{self.program}, {size(self.program.stat().st_size)}")))
+        lines.append(Text(entry("program", f"{program}, {size(program.stat().st_size)}")))
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ExportDocument:
-        record = self.record
+        record = self.result.record
         return ExportDocument(
             model=record.model,
             target=record.target,
@@ -89,5 +78,5 @@ class ExportReport:
             ),
             versions=record.versions,
             steps=tuple(map(StepDocument.of, steps)),
-            artifacts={"program": str(self.program), "samples": str(self.samples)},
+            artifacts={"program": str(self.result.program), "samples": str(self.result.samples)},
         )

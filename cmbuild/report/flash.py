@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from rich.text import Text
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, StepDocument
 from cmbuild.report.text import LABEL, entry
+from cmbuild.results import FlashResult
 
 
 class FlashDocument(Document):
@@ -33,49 +34,35 @@ class FlashDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class FlashReport:
-    """Implements Report.
+    """Implements Report."""
 
-    Attributes:
-        actions: what was done, or would be.
-        place: where the image went; None for a dry run.
-        confirmed: the port at which it greets; None where it was not heard.
-        doubt: why not.
-        identity: of the image, which it greets with.
-    """
-
-    model: str
-    board: str
-    method: str
-    actions: tuple[str, ...]
-    place: str | None
-    confirmed: str | None
-    doubt: str | None
-    identity: str
-    artifacts: Mapping[str, Path]
+    result: FlashResult
 
     def screen(self) -> Text:
-        if self.place is None:
-            labels = ("would", *[""] * (len(self.actions) - 1))
+        result = self.result
+        if result.place is None:
+            labels = ("would", *[""] * (len(result.actions) - 1))
             # Not wrapped, so that commands can be copied.
             lines = [
                 f"  {label:<{LABEL}}{action}"
-                for label, action in zip(labels, self.actions, strict=True)
+                for label, action in zip(labels, result.actions, strict=True)
             ]
         else:
-            lines = [entry("flashed", self.place)]
-            if self.confirmed is not None:
-                lines.append(entry("confirmed", f"it greets at {self.confirmed}"))
+            lines = [entry("flashed", result.place)]
+            if result.confirmed is not None:
+                lines.append(entry("confirmed", f"it greets at {result.confirmed}"))
             else:
-                lines.append(entry("! unheard", f"not confirmed by a greeting: {self.doubt}"))
-        return Text("\n".join([*lines, entry("identity", self.identity)]))
+                lines.append(entry("! unheard", f"not confirmed by a greeting: {result.doubt}"))
+        return Text("\n".join([*lines, entry("identity", result.identity)]))
 
     def document(self, steps: Sequence[StepOutcome]) -> FlashDocument:
+        result = self.result
         named = ("model", "board", "method", "actions", "place", "confirmed", "doubt", "identity")
         return FlashDocument.model_validate(
             {
-                **{name: getattr(self, name) for name in named},
-                "dry_run": self.place is None,
+                **{name: getattr(result, name) for name in named},
+                "dry_run": result.place is None,
                 "steps": [StepDocument.of(step) for step in steps],
-                "artifacts": self.artifacts,
+                "artifacts": result.artifacts,
             }
         )

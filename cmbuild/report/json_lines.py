@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cmbuild.pipeline.events import Report, StepOutcome
+from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ErrorDocument
-from cmbuild.report.lines import Lines, error_lines
+from cmbuild.report.lines import Lines
+from cmbuild.report.rendering import reports
 from cmbuild.report.stream import write
 
 if TYPE_CHECKING:
@@ -26,14 +27,16 @@ class Json(Lines):
         super().ended(outcome)
         self._outcomes.append(outcome)
 
-    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
-        """Several reports are several objects, a line each; a failure is in the last of them."""
+    def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
+        """Several results are several objects, a line each; a failure is in the last of them."""
         import json
 
         # By way of pydantic's JSON, which has null for what JSON cannot say, as NaN.
-        documents = [json.loads(r.document(self._outcomes).model_dump_json()) for r in reports]
+        documents = [
+            json.loads(r.document(self._outcomes).model_dump_json()) for r in reports(results)
+        ]
         if failure is not None:
-            write(error_lines(failure), sys.stderr)
+            write(failure.lines, sys.stderr)
             documents = documents or [{}]
             documents[-1] |= ErrorDocument.of(failure).model_dump()
         indent = 2 if len(documents) == 1 else None

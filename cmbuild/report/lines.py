@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
-from cmbuild.pipeline.events import Report, StepOutcome, WorkStep
+from cmbuild.pipeline.events import StepOutcome, WorkStep
 from cmbuild.report import text
+from cmbuild.report.rendering import reports, title
 from cmbuild.report.stream import write
 
 if TYPE_CHECKING:
@@ -21,12 +22,6 @@ def line(kind: str, subject: str, status: str) -> str:
     """`  runner    mv2 on corstone300                  linked 0.6 s`."""
     start = f"  {kind:<{text.LABEL}}"
     return f"{start}{text.fit(subject, STATUS - len(start) - 1):<{STATUS - len(start)}}{status}"
-
-
-def error_lines(error: CmbuildError) -> str:
-    """`error: …`, and `  try: …` where there is something to try."""
-    hint = "" if error.hint is None else f"\n  try: {error.hint}"
-    return f"error: {error.message}{hint}"
 
 
 class Lines:
@@ -56,6 +51,9 @@ class Lines:
         if outcome.reason is not None:
             self._write(text.indented(outcome.reason, REASON))
 
+    def finished(self) -> None:
+        pass
+
     def note(self, text: str) -> None:
         self._write(f"  {text}")
 
@@ -63,11 +61,12 @@ class Lines:
         if self._verbose:
             self._write(f"$ {line}")
 
-    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
-        for report in reports:
-            self._write(f"{self._space}{report.screen().plain}{self._space}")
+    def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
+        for report in reports(results):
+            shown = title(report, results) + report.screen().plain
+            self._write(f"{self._space}{shown}{self._space}")
         if failure is not None:
-            write(error_lines(failure), sys.stderr)
+            write(failure.lines, sys.stderr)
 
     def _write(self, text: str) -> None:
         write(text, self._output or sys.stdout)

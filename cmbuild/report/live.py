@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from cmbuild.pipeline.events import Report, StepOutcome, StepState, WorkStep
-from cmbuild.report.lines import REASON, error_lines, line
+from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
+from cmbuild.report.lines import REASON, line
+from cmbuild.report.rendering import reports, title
 from cmbuild.report.stream import printable
 from cmbuild.report.text import fit
 
@@ -59,6 +60,10 @@ class LiveSteps:
         with self._lock:
             self._outcomes[outcome.step] = outcome
 
+    def finished(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+
     def note(self, text: str) -> None:
         self._console.print(Text(printable(f"  {text}"), "yellow"))
 
@@ -66,16 +71,15 @@ class LiveSteps:
         if self._verbose:
             self._console.print(Text(printable(f"$ {line}"), "dim"), soft_wrap=True)
 
-    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
-        if self._live is not None:
-            self._live.stop()
+    def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
+        self.finished()
         space = Text("\n" if self._live is not None else "")
-        for report in reports:
-            screen = report.screen()
+        for report in reports(results):
+            screen = Text(title(report, results)) + report.screen()
             screen.plain = printable(screen.plain)
             self._console.print(space + screen + space, soft_wrap=True)
         if failure is not None:
-            message, _, hint = printable(error_lines(failure)).partition("\n")
+            message, _, hint = printable(failure.lines).partition("\n")
             lines = Text.assemble(
                 (message[:6], "bold red"), message[6:], "\n" if hint else "", hint
             )

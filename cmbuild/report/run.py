@@ -17,22 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Implements Report.
-
-    Attributes:
-        is_one_of_several: so that the screen has to say which.
-    """
+    """Implements Report."""
 
     result: RunResult
-    is_one_of_several: bool = False
+
+    @property
+    def title(self) -> str:
+        """Among several runs, which one."""
+        return f"{self.result.model} on {self.result.board}"
 
     def screen(self) -> Text:
-        from rich.text import Text
-
         from cmbuild.report.screen import screen
 
-        title = f"  {self.result.model} on {self.result.board}\n" if self.is_one_of_several else ""
-        return Text(title) + screen(self.result)
+        return screen(self.result)
 
     def document(self, steps: Sequence[StepOutcome]) -> RunDocument:
         from cmbuild.report.documents import RunDocument

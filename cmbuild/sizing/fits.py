@@ -16,6 +16,7 @@ from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.catalog import find_board
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
+from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.stages.export import ExportStage, slug
@@ -112,9 +113,8 @@ class Fits:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._session = pipeline.session
         # Exports of a pipeline that are due are made together; these are to be looked at only.
-        self._looking = Pipeline(pipeline.session)
+        self._looking = Pipeline(pipeline.context)
         self._programs: dict[tuple[str, Isa], ProgramSize | None] = {}
 
     def cell(self, request: BuildRequest) -> Cell:
@@ -152,7 +152,7 @@ class Fits:
             return plan
         others = (self._looking.export(request, cpu) for cpu in BEST_ISA)
         for export in (plan.source.export, *others):
-            if self._session.is_made(export):
+            if is_made(export):
                 folder, source = plan.entry.folder.parent, replace(plan.source, export=export)
                 return PlanStage(source, plan.board, plan.isa, folder)
         return None
@@ -174,7 +174,7 @@ class Fits:
         targets = (Target(cpu, library.target.isa) for cpu in best)
         related = (self._looking.library(target, library.toolchain_name) for target in targets)
         for made in (library, *related):
-            if self._session.is_made(made):
+            if is_made(made):
                 basis = Basis.LIBRARY if made is library else Basis.RELATED
                 linked = self._linked(made, functions(board, program))
                 return code_size(board, program, linked, basis)
@@ -184,10 +184,11 @@ class Fits:
         file = self._cached(library=library.fingerprint, names=names)
         linked = _read(_LINKED, file)
         if linked is None:
-            session, log = self._session, self._session.logs / f"link-{library.name}.txt"
+            context = self._pipeline.context
+            log = context.logs / f"link-{library.name}.txt"
             compiler, target = library.toolchain, library.target
             linked = link(
-                library.archive, names, compiler, target, processes=session.processes, log=log
+                library.archive, names, compiler, target, processes=context.processes, log=log
             )
             write(file, _LINKED.dump_json(linked).decode())
         return linked

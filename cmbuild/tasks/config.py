@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cmbuild.tasks.events import TaskEvents
+from cmbuild.tasks.events import ProcessEvents
 
 CONFIG: dict[str, Any] = {
     "default_tasks": ["simulate"],
-    "reporter": TaskEvents,
+    "reporter": ProcessEvents,
     "par_type": "thread",
     "sort": "definition",
     # What is up to date is known from stamps; doit's own memory of it is not used.

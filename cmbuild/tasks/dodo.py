@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from doit import doit_cmd
 
 from cmbuild import paths
 from cmbuild.errors import CmbuildError
+from cmbuild.pipeline.events import Reporter
+from cmbuild.pipeline.failures import explain
 from cmbuild.pipeline.pipeline import Pipeline, build_folder
-from cmbuild.pipeline.session import Session, explain
-from cmbuild.report.choice import reporter
+from cmbuild.pipeline.session import Session
 from cmbuild.tasks.graph import refusals, tasks
 from cmbuild.tasks.variables import flag, requests
 from cmcompiler.errors import CompilerError
 
 
-def task_cmbuild() -> Iterator[dict[str, Any]]:
-    """The pipeline of every model=… on every board=…; what fails at once ends the process."""
+def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str, Any]]:
+    """The pipeline of every model=… on every board=…; what fails at once ends the process.
+
+    Args:
+        reporter: makes one, given whether JSON is wanted, and whether commands are shown.
+    """
     variables: Mapping[str, str] = doit_cmd._CMDLINE_VARS or {}
-    session = Session(reporter(flag(variables, "json"), flag(variables, "verbose")), _logs())
+    shown = reporter(flag(variables, "json"), flag(variables, "verbose"))
+    logs = paths.cache() / "logs"
     try:
         asked = requests(variables)
     except CmbuildError as error:
         if not variables:
-            return refusals(session, error)
-        return _end(session, error)
-    session.logs = build_folder(asked[0]) / "logs" if len(asked) == 1 else _logs()
+            return refusals(Session(shown, logs), error)
+        return _end(shown, error)
+    session = Session(shown, build_folder(asked[0]) / "logs" if len(asked) == 1 else logs)
     try:
-        pipeline = Pipeline(session)
+        pipeline = Pipeline(session.context)
         runs = [pipeline.simulate(request) for request in asked]
         flashes = [
             run.flash or pipeline.flash(run.runner, request)
@@ -38,13 +43,9 @@ def task_cmbuild() -> Iterator[dict[str, Any]]:
         ]
         return tasks(session, [*runs, *flashes], list(map(build_folder, asked)))
     except (CmbuildError, CompilerError) as error:
-        return _end(session, explain(error))
+        return _end(shown, explain(error))
 
 
-def _end(session: Session, error: CmbuildError) -> Iterator[dict[str, Any]]:
-    session.fail(error)
-    raise SystemExit(int(session.finish()))
-
-
-def _logs() -> Path:
-    return paths.cache() / "logs"
+def _end(reporter: Reporter, error: CmbuildError) -> Iterator[dict[str, Any]]:
+    reporter.close([], error)
+    raise SystemExit(int(error.exit_code))

@@ -1,4 +1,4 @@
-"""doit's reporter: turns what doit says about tasks into cmbuild's events and exit codes."""
+"""doit's reporters: turn what doit says about tasks into cmbuild's events and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from doit.exceptions import UnmetDependency
 
 from cmbuild.pipeline.events import StepOutcome, StepState
-from cmbuild.tasks.graph import closure, name_of
+from cmbuild.tasks.graph import closure, found, name_of
 
 if TYPE_CHECKING:
     from doit.exceptions import BaseFail
@@ -23,27 +23,26 @@ if TYPE_CHECKING:
 
 
 class TaskEvents:
-    """Implements doit's reporter protocol. Its last call ends the process with our exit code."""
+    """Implements doit's reporter protocol, in a session that goes on after doit."""
 
     desc = "cmbuild's own"
 
     def __init__(self, outstream: object, options: Mapping[str, object]) -> None:
         self._session: Session | None = None
+        self._goals: list[Stage] = []
         self._started: dict[str, float] = {}
         self._kinds: Counter[StageKind] = Counter()
 
     def initialize(self, tasks: Mapping[str, Task], selected_tasks: Iterable[str]) -> None:
-        stages = []
         for name in selected_tasks:
             group = tasks[name].task_dep if tasks[name].has_subtask else [name]
-            stages += [stage for stage in map(_stage, map(tasks.__getitem__, group)) if stage]
+            self._goals += [stage for stage in map(_stage, map(tasks.__getitem__, group)) if stage]
         for task in tasks.values():
             if task.meta and "session" in task.meta:
                 self._session = task.meta["session"]
         if self._session is not None:
-            everyone = closure(stages)
+            everyone = closure(self._goals)
             self._kinds.update(stage.kind for stage in everyone)
-            self._session.start()
             self._session.reporter.begin(tuple(stage.step for stage in everyone))
             self._session.selected = everyone
 
@@ -64,7 +63,7 @@ class TaskEvents:
             self._ended(task, StepState.SKIPPED)
             return
         stage, session = _stage(task), self._session
-        if session is not None and session.failure is None and stage not in session.failures:
+        if session is not None and not session.failures.knows(stage):
             session.attempt(lambda: _raise(fail), stage)
         self._ended(task, StepState.FAILED)
 
@@ -85,12 +84,17 @@ class TaskEvents:
         pass
 
     def complete_run(self) -> None:
-        """Raises SystemExit with the exit code, which doit itself would reduce to 0, 1 and 2."""
+        """Raises SystemExit: the session has the exit code, which doit would reduce to 0, 1, 2."""
         if self._session is not None:
             # doit calls this on the way of an exception too, which would be lost for the exit.
             if unforeseen := sys.exc_info()[1]:
                 self._session.attempt(partial(_reraise, unforeseen))
-            raise SystemExit(int(self._session.finish()))
+            self._session.reporter.finished()
+            self._close(self._session)
+            raise SystemExit(int(self._session.status))
+
+    def _close(self, session: Session) -> None:
+        """What is left to do once all tasks have ended."""
 
     def _ended(self, task: Task, state: StepState) -> None:
         stage = _stage(task)
@@ -107,9 +111,22 @@ class TaskEvents:
         # Among several of its kind, a stage is known by its subject.
         if state in (StepState.DONE, StepState.CACHED) and self._kinds[stage.kind] == 1:
             self._session.attempt(summarize, stage)
-        failure = self._session.failures.get(stage) if state is StepState.FAILED else None
+        failure = self._session.failures.own(stage) if state is StepState.FAILED else None
         reason = None if failure is None else failure.message
         self._session.reporter.ended(StepOutcome(stage.step, state, text, seconds, reason))
+
+
+class ProcessEvents(TaskEvents):
+    """For plain doit: the session is the process's, and shows what the selected tasks found."""
+
+    def initialize(self, tasks: Mapping[str, Task], selected_tasks: Iterable[str]) -> None:
+        super().initialize(tasks, selected_tasks)
+        if self._session is not None:
+            self._session.interrupts.listen()
+
+    def _close(self, session: Session) -> None:
+        session.results += found(self._goals)
+        session.finish()
 
 
 def _stage(task: Task) -> Stage | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from doit.exceptions import TaskFailed
 
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.performing import clean, is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 if TYPE_CHECKING:
@@ -72,11 +73,16 @@ def _tasks(
             "basename": stage.kind.label,
             "name": stage.name,
             "doc": stage.subject,
-            "uptodate": [(session.is_made, [stage])],
+            "uptodate": [(is_made, [stage])],
             "task_dep": [BEGIN, *map(name_of, stage.after)],
-            "clean": [] if stage.shared else [(session.clean, [stage])],
+            "clean": [] if stage.shared else [(clean, [stage])],
             "meta": {"session": session, "stage": stage},
         }
+
+
+def found(stages: Iterable[Stage]) -> list[object]:
+    """The results of stages that have some to show."""
+    return [stage.result for stage in stages if stage.result is not None]
 
 
 def refusals(session: Session, error: CmbuildError) -> Iterator[dict[str, Any]]:

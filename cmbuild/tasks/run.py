@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from doit.doit_cmd import DoitMain
 from doit.loader import generate_tasks
 
 from cmbuild.tasks.config import CONFIG
+from cmbuild.tasks.events import TaskEvents
 from cmbuild.tasks.graph import name_of, tasks
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class StageLoader(TaskLoader2):  # type: ignore[misc]
         self._tasks = tasks(session, stages, build_folders)
 
     def load_doit_config(self) -> dict[str, Any]:
-        return CONFIG
+        return CONFIG | {"reporter": TaskEvents}
 
     def load_tasks(self, cmd: Command, pos_args: Sequence[str]) -> list[Task]:
         return list(generate_tasks("cmbuild", self._tasks))
@@ -39,16 +41,13 @@ class StageLoader(TaskLoader2):  # type: ignore[misc]
 
 def run(
     session: Session, stages: Sequence[Stage], build_folders: Sequence[Path], jobs: int = 1
-) -> int:
-    """Performs stages and all that they need; reports; returns the exit code."""
+) -> None:
+    """Performs stages and all that they need; what fails is among the session's failures."""
     arguments = ["run", *map(name_of, stages)]
     if jobs > 1:
         arguments[1:1] = ["-n", str(jobs)]
-    if session.keep_going:
+    if session.failures.keep_going:
         arguments[1:1] = ["--continue"]
     main = DoitMain(StageLoader(session, stages, build_folders), config_filenames=())
-    try:
-        status: int = main.run(arguments)
-    except SystemExit as end:
-        return int(end.code or 0)
-    return status
+    with suppress(SystemExit):
+        main.run(arguments)

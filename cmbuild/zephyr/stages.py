@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -15,9 +16,8 @@ from cmbuild.errors import Failed, Missing, UsageError
 from cmbuild.files import copy
 from cmbuild.launchers.console import records
 from cmbuild.pipeline.request import ApplicationRequest
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
-from cmbuild.report.zephyr import WestReport
+from cmbuild.process import Processes
 from cmbuild.zephyr.simulators import find_fvp
 from cmbuild.zephyr.workspace import (
     MANIFEST,
@@ -55,17 +55,34 @@ class WrongEnd(Failed):
     hint = "all that it printed is in {log}"
 
 
+@dataclass(frozen=True, slots=True)
+class WestResult:
+    """An application that was built, and perhaps run.
+
+    Attributes:
+        status: what the image ended with; None if it was not run.
+        console: what it printed beside records.
+    """
+
+    application: str
+    board: str
+    image: Path
+    status: int | None = None
+    console: tuple[str, ...] = ()
+    log: Path | None = None
+
+
 class WorkspaceStage(RepeatedStage):
     """A new workspace, in a folder of the user's; the entry holds what west has printed."""
 
     kind = StageKind.WORKSPACE
     verb = "made"
 
-    def __init__(self, folder: Path, session: Session, build: Path) -> None:
+    def __init__(self, folder: Path, processes: Processes, build: Path) -> None:
         self.name = folder.name
         self.subject = f"Zephyr {RELEASE}"
         self.folder = folder.absolute()
-        self._session = session
+        self._processes = processes
         self._build = build
 
     @property
@@ -88,7 +105,7 @@ class WorkspaceStage(RepeatedStage):
         west, logs = find_west(), self._build / "logs"
         manifest = self.folder / "manifest"
         copy(paths.data() / "zephyr" / MANIFEST, manifest / MANIFEST)
-        run = self._session.processes.run
+        run = self._processes.run
         if not (self.folder / ".west").is_dir():
             log = logs / "west-init.txt"
             run([west, "init", "-l", manifest], log=log, timeout=60, cwd=self.folder)
@@ -96,10 +113,6 @@ class WorkspaceStage(RepeatedStage):
         words = ["update", "--narrow", "--fetch-opt=--depth=1"]
         run([west, *words], log=log, timeout=_UPDATE_SECONDS, cwd=self.folder)
         shutil.copyfile(log, folder / "west-update.txt")
-        self._session.reporter.note(
-            f"next: cd {self.folder} && west packages pip --install; "
-            "west sdk install --toolchains arm-zephyr-eabi"
-        )
 
 
 class ApplicationStage(RepeatedStage):
@@ -109,18 +122,19 @@ class ApplicationStage(RepeatedStage):
 
     kind = StageKind.APP
     verb = "built"
+    result: WestResult | None = None
 
-    def __init__(self, request: ApplicationRequest, session: Session) -> None:
+    def __init__(self, request: ApplicationRequest, processes: Processes) -> None:
         self.name = request.place
         self.subject = f"{request.name} on {request.board}"
         self.request = request
-        self.session = session
+        self.processes = processes
 
     @cached_property
     def workspace(self) -> Workspace:
         log = self.logs / "west-list.txt"
         folder = find_folder(self.request.workspace)
-        return open_workspace(folder, find_west(), self.session.processes, log)
+        return open_workspace(folder, find_west(), self.processes, log)
 
     @property
     def logs(self) -> Path:
@@ -159,14 +173,14 @@ class ApplicationStage(RepeatedStage):
             words.append(f"-DMODEL={file.absolute() if file.exists() else request.model}")
         self.west(words, "build", _BUILD_SECONDS)
         (folder / "image").write_text(f"{self.image}\n")
-        self.session.reports.append(WestReport(request.name, request.board, self.image))
+        self.result = WestResult(request.name, request.board, self.image)
 
     def west(self, words: list[str | Path], name: str, timeout: float) -> None:
         """
         Raises:
             ProcessFailed, TimedOut.
         """
-        self.session.processes.run(
+        self.processes.run(
             [find_west(), *words],
             log=self.logs / f"west-{name}.txt",
             timeout=timeout,
@@ -189,6 +203,11 @@ class _Later(RepeatedStage):
         self.subject = application.subject
         self.after = (application,)
         self._application = application
+        self._result: WestResult | None = None
+
+    @property
+    def result(self) -> WestResult | None:
+        return self._result or self._application.result
 
     @property
     def entry(self) -> Entry:
@@ -228,7 +247,7 @@ class EmulateStage(_Later):
                 raise _Ended
 
         try:
-            application.session.processes.run(
+            application.processes.run(
                 [find_west(), "build", "-d", application.build, "-t", "run"],
                 log=application.logs / "west-run.txt",
                 timeout=application.request.timeout or _RUN_SECONDS,
@@ -248,8 +267,9 @@ class EmulateStage(_Later):
         (folder / "console.txt").write_text(log.read_text())
         said = tuple(line for line in lines if not line.startswith("cmrt "))
         request = application.request
-        report = WestReport(request.name, request.board, application.image, ends[-1], said, log)
-        application.session.reports[:] = [report]
+        self._result = WestResult(
+            request.name, request.board, application.image, ends[-1], said, log
+        )
         if ends[-1] != 0:
             raise WrongEnd(subject=self.subject, status=ends[-1], log=log)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError
-from cmbuild.pipeline.events import Report, StepOutcome, WorkStep
+from cmbuild.pipeline.events import StepOutcome, WorkStep
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 
@@ -22,7 +22,7 @@ class Memory:
         self.outcomes: list[StepOutcome] = []
         self.notes: list[str] = []
         self.commands: list[str] = []
-        self.reports: list[Report] = []
+        self.results: list[object] = []
         self.errors: list[CmbuildError] = []
 
     def begin(self, steps: Sequence[WorkStep]) -> None:
@@ -43,8 +43,11 @@ class Memory:
     def command(self, line: str) -> None:
         self.commands.append(line)
 
-    def close(self, reports: Sequence[Report], failure: CmbuildError | None) -> None:
-        self.reports += reports
+    def finished(self) -> None:
+        pass
+
+    def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
+        self.results += results
         self.errors += [failure] if failure else []
 
     @property

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from cmbuild.cli import options
 from cmbuild.toolchain.toolchains import CROSS
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 EPILOG = """\b
 Examples:
@@ -62,7 +55,7 @@ def command(
     runtime where that was measured.
     """
     from cmbuild.benchmark import matrix
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.files import write
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
@@ -73,27 +66,19 @@ def command(
     named = {"models": models, "boards": boards, "toolchain": toolchain, "markdown": markdown}
     chosen = [f"--{name} {value}" for name, value in named.items() if value is not None]
     chosen += [f"--executor {executor}"] if executor != "static" else []
-    told = " ".join(["cmbuild bench", *chosen])
+    command_line = " ".join(["cmbuild bench", *chosen])
 
-    def stages(pipeline: Pipeline) -> list[SimulateStage]:
-        return [pipeline.simulate(request) for request in requests]
-
-    def conclude(session: Session, runs: Sequence[SimulateStage]) -> None:
-        cells = [matrix.cell(session, run) for run in runs]
-        session.reports = [BenchReport(cells)]
+    folders = list(map(build_folder, requests))
+    with session(
+        build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
+    ) as work:
+        runs = [work.pipeline.simulate(request) for request in requests]
+        work.perform(runs, folders, jobs)
+        cells = [matrix.cell(run, work.failures.of(run)) for run in runs]
+        work.show(BenchReport(cells))
         if csv_file is not None:
             write(csv_file, to_csv(cells))
         if markdown is not None:
-            write(markdown, to_markdown(cells, told))
+            write(markdown, to_markdown(cells, command_line))
         matrix.check(cells)
-
-    return work(
-        stages,
-        list(map(build_folder, requests)),
-        conclude=conclude,
-        logs=build_dir.absolute() / "logs",
-        json=as_json,
-        verbose=verbose,
-        jobs=jobs,
-        keep_going=True,
-    )
+    return work.status

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.runner import RunnerStage
 
 EPILOG = """\b
 Examples:
@@ -28,25 +22,14 @@ Examples:
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     """Export, plan and build MODEL for a board; tell what it takes of the board's memory."""
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import BuildRequest
 
     request = BuildRequest(**chosen)
     folder = build_folder(request)
-
-    def stages(pipeline: Pipeline) -> list[RunnerStage]:
-        return [pipeline.runner(request)]
-
-    def conclude(session: Session, runners: Sequence[RunnerStage]) -> None:
-        session.reports += [runner.report() for runner in runners]
-
-    return work(
-        stages,
-        [folder],
-        conclude=conclude,
-        logs=folder / "logs",
-        json=as_json,
-        verbose=verbose,
-        jobs=jobs,
-    )
+    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        runner = work.pipeline.runner(request)
+        work.perform([runner], [folder], jobs)
+        work.show(runner.build_result())
+    return work.status

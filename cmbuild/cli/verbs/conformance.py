@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.conformance.stages import ConformanceStage
-    from cmbuild.pipeline.pipeline import Pipeline
 
 EPILOG = """\b
 Examples:
@@ -74,7 +69,7 @@ def command(
     """Run the tests that the installed executorch has of its Cortex-M backend, every program on a
     board and compared to the bit with the reference; ExecuTorch's own tolerances hold as well.
     """
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.request import ConformanceRequest
 
     request = ConformanceRequest(
@@ -87,9 +82,7 @@ def command(
         jobs=jobs,
         build_dir=build_dir,
     )
-
-    def stages(pipeline: Pipeline) -> list[ConformanceStage]:
-        return [pipeline.tests(request)]
-
     folder = request.folder
-    return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=1)
+    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        work.perform_and_show([work.pipeline.tests(request)], [folder])
+    return work.status

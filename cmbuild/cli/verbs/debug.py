@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.stages.simulate import SimulateStage
-    from cmbuild.pipeline.stages.stage import Stage
 
 EPILOG = """\b
 Examples:
@@ -65,13 +59,19 @@ def command(
     gdb where there is one. Prints what VS Code needs to attach.
     """
     from cmbuild.catalog import find_board
-    from cmbuild.cli.work import work
-    from cmbuild.debugger import debug, find_gdb, free_port, launcher_with_server, probe, simulator
+    from cmbuild.cli.session import session
     from cmbuild.hardware.method import Selection
+    from cmbuild.pipeline.debugger import (
+        debug,
+        find_gdb,
+        free_port,
+        launcher_with_server,
+        probe,
+        simulator,
+    )
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
-    from cmbuild.pipeline.session import Session
-    from cmbuild.report.choice import reporter
+    from cmbuild.report.debug import server_lines
 
     request = RunRequest(**chosen)
     board, port = find_board(request.board), gdb_port or free_port()
@@ -79,30 +79,23 @@ def command(
     program = None if no_gdb else find_gdb(gdb)
     folder = build_folder(request)
     if request.on == "hardware":
-        probe(
-            board, folder, request.flash_method, selection, port
-        )  # if there is none, tell at once
+        # If there is none, this says so at once.
+        probe(board, folder, request.flash_method, selection, port)
     else:
         place = launcher_with_server(board, launcher)
-    runs: list[SimulateStage] = []
-
-    def stages(pipeline: Pipeline) -> Sequence[Stage]:
-        runs.append(pipeline.simulate(request))
-        return [runs[0].runner, runs[0].reference]
-
-    def start() -> None:
-        runner, streams = runs[0].runner, folder / "debug"
+    # One session: its lock keeps other builds from replacing the image while gdb runs.
+    with session(folder / "logs", json=False, verbose=verbose) as work:
+        run = work.pipeline.simulate(request)
+        runner = run.runner
+        work.perform([runner, run.reference], [folder], jobs)
         if request.on == "hardware":
             server = probe(board, runner.image, request.flash_method, selection, port)
         else:
-            server = simulator(place, runner, runs[0].reference, streams, port)
-        debug(session, server, logs / "debug.txt", program)
+            server = simulator(place, runner, run.reference, folder / "debug", port)
 
-    logs = folder / "logs"
-    status = work(stages, [folder], logs=logs, json=False, verbose=verbose, jobs=jobs)
-    if status != 0:
-        return status
-    session = Session(reporter(json=False, verbose=verbose), logs)
-    session.start()
-    session.attempt(start)
-    return session.finish()
+        def tell() -> None:
+            for line in server_lines(server, has_gdb=program is not None):
+                work.note(line)
+
+        debug(work.processes, server, folder / "logs" / "debug.txt", program, started=tell)
+    return work.status

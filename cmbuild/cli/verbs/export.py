@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.export import ExportStage
 
 EPILOG = """\b
 Examples:
@@ -47,16 +41,12 @@ def command(
 ) -> int:
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
     from cmbuild import paths
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.request import ModelRequest
 
     requests = [ModelRequest(model=model, **chosen) for model in models]
-
-    def stages(pipeline: Pipeline) -> list[ExportStage]:
-        return [pipeline.export(request, target) for request in requests]
-
-    def conclude(session: Session, exports: Sequence[ExportStage]) -> None:
-        session.reports += [export.report(output_dir) for export in exports]
-
-    logs = paths.cache() / "logs"
-    return work(stages, [], conclude=conclude, logs=logs, json=as_json, verbose=verbose, jobs=1)
+    with session(paths.cache() / "logs", json=as_json, verbose=verbose) as work:
+        exports = [work.pipeline.export(request, target) for request in requests]
+        work.perform(exports)
+        work.show(*(export.deliver(output_dir) for export in exports))
+    return work.status

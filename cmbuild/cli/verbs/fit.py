@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.export import ExportStage
 
 EPILOG = """\b
 Examples:
@@ -50,7 +43,7 @@ def command(
 ) -> int:
     """Tell which MODELS fit which boards, or by how much they do not, without a build."""
     from cmbuild import paths
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.request import BuildRequest
     from cmbuild.report.fit import FitReport
     from cmbuild.sizing.fits import Fits, boards_with_memory, check
@@ -62,24 +55,12 @@ def command(
         for model in chosen
         for place in places
     ]
-    fits: list[Fits] = []
-
-    def exports(pipeline: Pipeline) -> Sequence[ExportStage]:
-        fits.append(Fits(pipeline))
-        return fits[0].missing(requests) if export else ()
-
-    def conclude(session: Session, _: Sequence[ExportStage]) -> None:
-        cells = [fits[0].cell(request) for request in requests]
+    with session(paths.cache() / "logs", json=as_json) as work:
+        fits = Fits(work.pipeline)
+        if export:
+            work.perform(fits.missing(requests))
+        cells = [fits.cell(request) for request in requests]
         if any(cell.need is not None for cell in cells):
-            session.reports.append(FitReport(cells))
+            work.show(FitReport(cells))
         check(cells, models, boards)
-
-    return work(
-        exports,
-        [],
-        conclude=conclude,
-        logs=paths.cache() / "logs",
-        json=as_json,
-        verbose=False,
-        jobs=1,
-    )
+    return work.status

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
 from cmbuild.discovery import listed, names
 from cmbuild.hardware import methods
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.stages.flash import FlashStage
 
 EPILOG = """\b
 Examples:
@@ -45,14 +41,13 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
 
     A Pico 2 shows its volume if you hold BOOTSEL while you plug it in.
     """
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import FlashRequest
 
     request = FlashRequest(**chosen)
     folder = build_folder(request)
-
-    def stages(pipeline: Pipeline) -> list[FlashStage]:
-        return [pipeline.flash(pipeline.runner(request), request)]
-
-    return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=jobs)
+    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        runner = work.pipeline.runner(request)
+        work.perform_and_show([work.pipeline.flash(runner, request)], [folder], jobs)
+    return work.status

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.session import Session
-    from cmbuild.pipeline.stages.package import PackageStage
 
 EPILOG = """\b
 Examples:
@@ -70,26 +64,14 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
 @options.output
 def command(as_json: bool, verbose: bool, inputs: tuple[Path, ...], **chosen: Any) -> int:
     """Export and plan MODEL for a core, and pack what a build needs that has no Python."""
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.pipeline import package_folder
     from cmbuild.pipeline.request import PackageRequest
-    from cmbuild.report.package import package_report
 
     request = PackageRequest(inputs=inputs, **chosen)
     folder = package_folder(request)
-
-    def stages(pipeline: Pipeline) -> list[PackageStage]:
-        return [pipeline.package(request)]
-
-    def conclude(session: Session, packages: Sequence[PackageStage]) -> None:
-        session.reports += [package_report(each, request.output_dir) for each in packages]
-
-    return work(
-        stages,
-        [folder],
-        conclude=conclude,
-        logs=folder / "logs",
-        json=as_json,
-        verbose=verbose,
-        jobs=1,
-    )
+    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        package = work.pipeline.package(request)
+        work.perform([package], [folder])
+        work.show(package.deliver(request.output_dir))
+    return work.status

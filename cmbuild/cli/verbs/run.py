@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 EPILOG = """\b
 Examples:
@@ -70,14 +66,12 @@ def command(
     """Export, plan, build and run MODEL on a board, and compare its outputs to the bit with the
     reference.
     """
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
 
     request = RunRequest(inputs=inputs, **chosen)
     folder = build_folder(request)
-
-    def stages(pipeline: Pipeline) -> list[SimulateStage]:
-        return [pipeline.simulate(request)]
-
-    return work(stages, [folder], logs=folder / "logs", json=as_json, verbose=verbose, jobs=jobs)
+    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        work.perform_and_show([work.pipeline.simulate(request)], [folder], jobs)
+    return work.status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import click
 from cmbuild.cli import options
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.stages.stage import Stage
     from cmbuild.zephyr.stages import ApplicationStage
 
@@ -59,13 +58,16 @@ _application = options.together(
 @options.output
 def init(workspace: Path, build_dir: Path, as_json: bool, verbose: bool) -> int:
     """Make WORKSPACE with the release of Zephyr that the samples are for; takes some gigabytes."""
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
 
-    def stages(pipeline: Pipeline) -> list[Stage]:
-        return [pipeline.workspace(workspace, build_dir)]
-
-    logs = build_dir.absolute() / "zephyr" / "logs"
-    return work(stages, [], logs=logs, json=as_json, verbose=verbose, jobs=1)
+    with session(build_dir.absolute() / "zephyr" / "logs", json=as_json, verbose=verbose) as work:
+        stage = work.pipeline.workspace(workspace, build_dir)
+        work.perform([stage])
+        work.note(
+            f"next: cd {stage.folder} && west packages pip --install; "
+            "west sdk install --toolchains arm-zephyr-eabi"
+        )
+    return work.status
 
 
 @command.command("build", short_help="Build a sample or an application.")
@@ -96,19 +98,11 @@ def flash(as_json: bool, verbose: bool, **chosen: Any) -> int:
 def _west(
     goal: Callable[[ApplicationStage], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
 ) -> int:
-    from cmbuild.cli.work import work
+    from cmbuild.cli.session import session
     from cmbuild.pipeline.request import ApplicationRequest
 
     request = ApplicationRequest(**chosen)
-
-    def stages(pipeline: Pipeline) -> Sequence[Stage]:
-        return [goal(pipeline.application(request))]
-
-    return work(
-        stages,
-        [request.folder],
-        logs=request.folder / "logs",
-        json=as_json,
-        verbose=verbose,
-        jobs=1,
-    )
+    folder = request.folder
+    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        work.perform_and_show([goal(work.pipeline.application(request))], [folder])
+    return work.status

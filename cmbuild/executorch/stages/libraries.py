@@ -17,9 +17,9 @@ from cmbuild.executorch.runtime import Runtime
 from cmbuild.executorch.stages.checkout import CheckoutStage
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.tree import Tree
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.process import Processes
 from cmbuild.text import plural
 
 
@@ -30,14 +30,14 @@ class OperatorStage(Stage):
     verb = "generated"
 
     def __init__(
-        self, plan: ExecutorchPlanStage, check: CheckoutStage, session: Session, folder: Path
+        self, plan: ExecutorchPlanStage, check: CheckoutStage, processes: Processes, folder: Path
     ) -> None:
         self.name = plan.name
         self.subject = f"registration for {plan.source.name}"
         self.after = (plan, check)
         self._plan = plan
         self._check = check
-        self._session = session
+        self._processes = processes
         self._folder = folder
 
     @property
@@ -84,7 +84,7 @@ class OperatorStage(Stage):
         registration.check_generator()
 
     def make(self, folder: Path) -> None:
-        registration.generate(self.checkout, self.families, self._session.processes, folder)
+        registration.generate(self.checkout, self.families, self._processes, folder)
 
     def summary(self) -> str:
         return f"{plural(len(self.names), 'operator')} of {self._plan.source.name}"

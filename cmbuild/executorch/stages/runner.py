@@ -18,10 +18,10 @@ from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Interface, Request, execute, time_limit
 from cmbuild.launchers.selection import choose
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.runner import SOURCES, RunnerStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.process import Processes
 from cmbuild.text import size
 
 _RECORD = "pools.json"
@@ -81,7 +81,7 @@ class PoolStage(Stage):
     verb = "measured"
 
     def __init__(
-        self, dry: ExecutorchRunnerStage, launcher: str | None, session: Session, folder: Path
+        self, dry: ExecutorchRunnerStage, launcher: str | None, processes: Processes, folder: Path
     ) -> None:
         """
         Args:
@@ -93,7 +93,7 @@ class PoolStage(Stage):
         self.after = dry.after
         self._dry = dry
         self._launcher = launcher
-        self._session = session
+        self._processes = processes
         self._folder = folder
 
     @cached_property
@@ -123,7 +123,7 @@ class PoolStage(Stage):
         zeros = [bytes(port.place.bytes) for port in plan.inputs]
         execution = execute(
             self.launcher,
-            self._session.processes,
+            self._processes,
             image,
             Interface.of(plan),
             Request([zeros], profiled=0),

@@ -6,19 +6,21 @@ import json
 import re
 import shutil
 import threading
+import weakref
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError, compiler_failure
 from cmbuild.files import copy
-from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import python_module
-from cmbuild.report.export import ExportReport
+from cmbuild.results import ExportResult
 from cmcompiler.errors import ErrorKind
 from cmcompiler.frontend.job import (
     PROGRAM,
@@ -96,15 +98,15 @@ class ExportStage(Stage):
     def is_made(self) -> bool:
         return super().is_made() and not superseded(self.job, self.record)
 
-    def report(self, folder: Path | None) -> ExportReport:
-        """What the export gave; copies it into a folder of the user's, if there is one."""
+    def deliver(self, folder: Path | None) -> ExportResult:
+        """What the export gave; copies it into the user's folder, if there is one."""
         program, samples = self.program, self.samples
         if folder is not None:
             stem = folder.absolute() / slug(self.job.model)
             program, samples = Path(f"{stem}.pte"), Path(f"{stem}.npz")
             copy(self.program, program)
             copy(self.samples, samples)
-        return ExportReport(self.record, program, samples)
+        return ExportResult(self.record, program, samples)
 
     def make(self, folder: Path) -> None:
         self.__dict__.pop("record", None)
@@ -120,12 +122,11 @@ def _versions() -> Mapping[str, str]:
 class Batch:
     """Exports that are due together: one child process imports torch once for all of them."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, context: WorkContext) -> None:
+        self._context = context
         self._stages: list[ExportStage] = []
         self._outcomes: dict[str, Path | CmbuildError] = {}
         self._lock = threading.Lock()
-        self._staging: TemporaryDirectory[str] | None = None
 
     def add(self, stage: ExportStage) -> None:
         self._stages.append(stage)
@@ -147,11 +148,11 @@ class Batch:
             shutil.move(file, folder)
 
     def _is_due(self, stage: ExportStage) -> bool:
-        return stage.name not in self._outcomes and not self._session.is_made(stage)
+        return stage.name not in self._outcomes and not is_made(stage)
 
     def _run(self, due: list[ExportStage], folder: Path) -> dict[str, Path | CmbuildError]:
-        self._staging = TemporaryDirectory(prefix=".export-", dir=folder.parent)
-        staging = Path(self._staging.name)
+        staging = Path(mkdtemp(prefix=".export-", dir=folder.parent))
+        weakref.finalize(self, shutil.rmtree, staging, ignore_errors=True)
         jobs = []
         for index, stage in enumerate(due):
             job = stage.job.model_copy(update={"output": staging / str(index)})
@@ -163,16 +164,16 @@ class Batch:
             event = json.loads(line)
             stage = due[event["job"]]
             if event["event"] == "step":
-                self._session.reporter.progress(stage.step, event["step"])
+                self._context.progress(stage.step, event["step"])
             elif event["event"] == "done":
                 outcomes[stage.name] = Path(event["output"])
             elif event["event"] == "error":
                 kind = ErrorKind(event["kind"])
                 outcomes[stage.name] = compiler_failure(kind, event["error"], event["hint"])
 
-        completed = self._session.processes.run(
+        completed = self._context.processes.run(
             [*python_module("cmcompiler"), "export", *jobs],
-            log=self._session.logs / "export.txt",
+            log=self._context.logs / "export.txt",
             timeout=_SECONDS,
             check=False,
             listener=listen,

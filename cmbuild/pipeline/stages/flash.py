@@ -14,10 +14,10 @@ from cmbuild.hardware.port import CannotOpen, NoPort, PortLost, SerialPort, Seve
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.launchers.selection import hardware
 from cmbuild.pipeline.request import FlashRequest
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
-from cmbuild.report.flash import FlashReport
+from cmbuild.process import Processes
+from cmbuild.results import FlashResult
 
 # A board that runs an image says so at once, unless it is busy with another run.
 _LOOK_SECONDS = 3.0
@@ -30,16 +30,17 @@ class FlashStage(RepeatedStage):
         only_if_needed: not if the board greets with this image already.
 
     Attributes:
-        report: what was done, once it is done.
+        result: what was done, once it is done and if it is to be shown.
     """
 
     kind = StageKind.FLASH
+    result: FlashResult | None = None
 
     def __init__(
         self,
         runner: RunnerStage,
         request: FlashRequest,
-        session: Session,
+        processes: Processes,
         folder: Path,
         *,
         only_if_needed: bool = False,
@@ -49,10 +50,9 @@ class FlashStage(RepeatedStage):
         self.after = (runner,)
         done = "in place" if only_if_needed else "flashed"
         self.verb = "rehearsed" if request.dry_run else done  # type: ignore[misc]
-        self.report: FlashReport | None = None
         self._runner = runner
         self._request = request
-        self._session = session
+        self._processes = processes
         self._folder = folder
         self._only_if_needed = only_if_needed
         self._is_there = False
@@ -109,7 +109,7 @@ class FlashStage(RepeatedStage):
     def summary(self) -> str:
         if self._is_there:
             return f"{self.subject} already"
-        return self.subject if self.report is None else f"{self.subject}, by {self.method.name}"
+        return f"{self.subject}, by {self.method.name}"
 
     def make(self, folder: Path) -> None:
         if self._only_if_needed and self._greets():
@@ -122,9 +122,9 @@ class FlashStage(RepeatedStage):
         actions = (*self.method.describe(job), *self._listening())
         place = confirmed = doubt = None
         if not self._request.dry_run:
-            place = self.method.flash(job, self._session.processes)
+            place = self.method.flash(job, self._processes)
             confirmed, doubt = self._confirm()
-        self.report = FlashReport(
+        result = FlashResult(
             model=runner.plan.source.name,
             board=runner.board.name,
             method=self.method.name,
@@ -136,7 +136,7 @@ class FlashStage(RepeatedStage):
             artifacts=runner.artifacts,
         )
         if not self._only_if_needed:
-            self._session.reports.append(self.report)
+            self.result = result
 
     def _listening(self) -> Iterator[str]:
         """What is done to confirm a flash, a line each."""
@@ -176,4 +176,4 @@ class FlashStage(RepeatedStage):
     def _hear(self, seconds: float = GREETING_SECONDS) -> str:
         line = hardware(self._runner.board, self._request.port)
         log = self._folder / "logs" / "greeting.txt"
-        return line.hear(self._runner.image, log, self._session.processes, seconds)
+        return line.hear(self._runner.image, log, self._processes, seconds)

@@ -10,7 +10,7 @@ from pathlib import Path
 from cmbuild import paths
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
-from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.toolchain.cmake import LIBRARY, Builder
 from cmbuild.toolchain.kernel_sources import read_kernels
@@ -30,7 +30,7 @@ class LibraryStage(Stage):
     shared = True
 
     def __init__(
-        self, target: Target, toolchain: str, ops: Extension, session: Session, folder: Path
+        self, target: Target, toolchain: str, ops: Extension, context: WorkContext, folder: Path
     ) -> None:
         """
         Args:
@@ -45,17 +45,17 @@ class LibraryStage(Stage):
         self.subject = "this computer" if self.is_host else f"{target.cpu} {target.isa.label}"
         self.ops = ops
         self.toolchain_name = toolchain
-        self._session = session
+        self._context = context
         self._folder = folder
 
     @cached_property
     def toolchain(self) -> Toolchain:
-        log = self._session.logs / f"toolchain-{self.name}.txt"
-        return find_toolchain(self.toolchain_name, self._session.processes, log)
+        log = self._context.logs / f"toolchain-{self.name}.txt"
+        return find_toolchain(self.toolchain_name, self._context.processes, log)
 
     @property
     def builder(self) -> Builder:
-        return Builder(self._session.processes, self.toolchain, self.target, self.ops.kernels)
+        return Builder(self._context.processes, self.toolchain, self.target, self.ops.kernels)
 
     def parts(self) -> Mapping[str, Value]:
         return toolchain_parts(self.toolchain, self.target) | {

@@ -15,9 +15,11 @@ from pydantic import BaseModel, ConfigDict
 from cmbuild import paths, text
 from cmbuild.cache.fingerprint import Value, files
 from cmbuild.cache.store import STAMP, Entry
+from cmbuild.files import copy
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.results import PackageResult
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.verify.comparison import to_memory
@@ -159,10 +161,32 @@ class PackageStage(Stage):
         count = text.plural(self.manifest.samples, "test vector")
         return f"{self.subject}, weights {text.size(self.plan.record.constant_bytes)}, {count}"
 
-    def files(self) -> list[Path]:
-        """All of it, relative to the entry's folder."""
-        folder = self.entry.folder
-        return [f.relative_to(folder) for f in files(folder) if f.name != STAMP]
+    def deliver(self, output_dir: Path | None) -> PackageResult:
+        """What the package holds; copies it into the user's folder, if there is one.
+
+        Raises:
+            NotWritable, NoSpace: that folder.
+        """
+        made = folder = self.entry.folder
+        if output_dir is not None:
+            folder = output_dir.absolute()
+            for file in files(made):
+                if file.name != STAMP:
+                    copy(file, folder / file.relative_to(made))
+        plan, manifest = self.plan, self.manifest
+        return PackageResult(
+            model=manifest.model,
+            target=manifest.target,
+            isa=manifest.isa,
+            identity=manifest.identity,
+            samples=manifest.samples,
+            weights=plan.source.weights,
+            inputs=plan.inputs,
+            outputs=plan.outputs,
+            constant_bytes=plan.record.constant_bytes,
+            arena_bytes=plan.record.arena_bytes,
+            folder=folder,
+        )
 
     @property
     def _has_runtime(self) -> bool:

@@ -16,8 +16,7 @@ from cmbuild.image.products import PRODUCTS
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.report.build import BuildReport
-from cmbuild.results import FlashUse, PoolUse, RamUse
+from cmbuild.results import BuildResult, FlashUse, PoolUse, RamUse
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
@@ -95,8 +94,9 @@ class RunnerStage(Stage):
         products = {name: file for name, file in made.items() if file.exists()}
         return {"program": source, "plan": plan, "image": self.image, **products}
 
-    def report(self) -> BuildReport:
-        return BuildReport(
+    def build_result(self) -> BuildResult:
+        """What it is and takes, without a run."""
+        return BuildResult(
             model=self.plan.source.name,
             board=self.board.name,
             target=self.board.cpu,

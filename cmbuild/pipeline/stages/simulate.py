@@ -16,12 +16,11 @@ from cmbuild.launchers.execution import Execution, Interface, Request, execute, 
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose, hardware
 from cmbuild.pipeline.request import RunRequest
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
-from cmbuild.report.run import RunReport
+from cmbuild.process import Processes
 from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
 
 if TYPE_CHECKING:
@@ -52,13 +51,14 @@ class SimulateStage(RepeatedStage):
 
     kind = StageKind.SIMULATE
     verb = "ran"
+    result: RunResult | None = None
 
     def __init__(
         self,
         runner: RunnerStage,
         reference: ReferenceStage,
         request: RunRequest,
-        session: Session,
+        processes: Processes,
         folder: Path,
         *,
         flash: FlashStage | None = None,
@@ -72,10 +72,9 @@ class SimulateStage(RepeatedStage):
         self.after = (runner, reference) if flash is None else (runner, reference, flash)
         self.flash = flash
         self.runner = runner
-        self.result: RunResult | None = None
         self.reference = reference
         self._request = request
-        self._session = session
+        self._processes = processes
         self._folder = folder
         self._too_small: str | None = None
 
@@ -121,16 +120,14 @@ class SimulateStage(RepeatedStage):
             self._trace(comparison, folder)
         outputs = self._write_outputs(comparison.outputs, folder)
         self.result = self._result(comparison, execution, outputs)
-        runs = [stage for stage in self._session.selected if stage.kind is self.kind]
-        self._session.reports.append(RunReport(self.result, is_one_of_several=len(runs) > 1))
+
+    def verdict(self) -> Mismatch | None:
+        if self.result is None or self.result.verification.verified:
+            return None
         check = self.result.verification
-        if not check.verified:
-            first = f", first at {check.first}" if check.first else ""
-            kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
-            error = kind(
-                failed=check.failed, samples=check.samples, first=first, folder=self._folder
-            )
-            self._session.fail(error, self)
+        first = f", first at {check.first}" if check.first else ""
+        kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
+        return kind(failed=check.failed, samples=check.samples, first=first, folder=self._folder)
 
     def _preflight(self) -> None:
         """Checks the image; a simulator that has not the memory for it gives way to one that has.
@@ -167,7 +164,7 @@ class SimulateStage(RepeatedStage):
     def _execute(self, request: Request, streams: Path) -> Execution:
         return execute(
             self.launcher,
-            self._session.processes,
+            self._processes,
             self.runner.image,
             Interface.of(self.runner.plan.record),
             request,

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.cache.store import Condition, Entry
+from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import WorkStep
 
 
@@ -87,6 +88,15 @@ class Stage(ABC):
     def summary(self) -> str:
         """One line about the result, when there is one."""
         return self.subject
+
+    @property
+    def result(self) -> object | None:
+        """What it found out, to be shown; None before that, or where its files say it all."""
+        return None
+
+    def verdict(self) -> CmbuildError | None:
+        """What is wrong with the result, though it was made."""
+        return None
 
     @cached_property
     def fingerprint(self) -> str:

@@ -101,6 +101,22 @@ def test_another_debugger_may_connect(cmbuild: Commands, waiting) -> None:
     assert not is_listening(port)
 
 
+def test_another_build_waits_until_the_debugger_has_ended(cmbuild: Commands, waiting) -> None:
+    """It would replace the image under it."""
+    process, port = waiting()
+    build = cmbuild.start("build", *RUN)
+    assert build.stdout is not None
+    for line in build.stdout:
+        if "another build is at work" in line:
+            break
+    else:
+        raise AssertionError(build.communicate())
+    assert build.poll() is None
+    Remote(port).kill()
+    process.communicate()
+    assert build.wait(60) == 0, build.communicate()
+
+
 def test_the_image_has_its_samples_and_may_run_to_its_end(cmbuild: Commands, waiting) -> None:
     process, port = waiting()
     with Remote(port) as remote:

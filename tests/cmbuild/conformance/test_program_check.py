@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from harness.programs import program_bytes, program_graph
-from harness.stages import Memory
 
 from cmbuild.conformance.harness import KernelHarness
 from cmbuild.conformance.program_check import Array, Differs, Trials
 from cmbuild.errors import CmbuildError
 from cmbuild.launchers.selection import choose
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.pipeline import Pipeline
-from cmbuild.pipeline.session import Session
+from cmbuild.process import Processes
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ops.dequantize import Dequantize
@@ -46,13 +47,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("CMBUILD_CACHE", str(folder / "cache"))
                 patch.setenv("CMBUILD_BOARD_PATH", str(folder / "boards"))
-                session = Session(Memory(), folder / "logs")
-                image = Pipeline(session).kernel_harness(name)
-            session.perform(image.library)
-            session.perform(image)
+                processes = Processes()
+                image = Pipeline(WorkContext(processes, folder / "logs")).kernel_harness(name)
+            perform(image.library, lambda: None, print)
+            perform(image, lambda: None, print)
             runs = folder / name
             runs.mkdir()
-            harness = KernelHarness(session.processes, choose(image.board), image.image)
+            harness = KernelHarness(processes, choose(image.board), image.image)
             made[name] = Trials(image, harness, runs)
         return made[name]
 

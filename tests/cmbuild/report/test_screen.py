@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from harness.results import MV2
 
 from cmbuild.report import text
-from cmbuild.report.run import RunReport
+from cmbuild.report.lines import Lines
 from cmbuild.report.screen import screen
 from cmbuild.results import Instructions, OpCount, Verification, WeightsResult
 
@@ -58,10 +59,11 @@ def test_nothing_compared_is_not_verified() -> None:
     assert not Verification("exact", samples=0, failed=0, mismatches=0).verified
 
 
-def test_one_of_several_says_which() -> None:
-    assert RunReport(MV2).screen().plain == screen(MV2).plain
-    several = RunReport(MV2, is_one_of_several=True).screen().plain
-    assert several == f"  mv2 on corstone300\n{screen(MV2).plain}"
+def test_one_of_several_says_which(capsys: pytest.CaptureFixture[str]) -> None:
+    Lines(verbose=False).close([MV2], None)
+    assert capsys.readouterr().out == f"{screen(MV2).plain}\n"
+    Lines(verbose=False).close([MV2, MV2], None)
+    assert capsys.readouterr().out == 2 * f"  mv2 on corstone300\n{screen(MV2).plain}\n"
 
 
 def test_no_ratio_without_macs() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, ExitCode
+from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.stage import Stage
-from cmbuild.report.lines import Lines
+from cmbuild.process import Processes
 from cmbuild.sizing.estimate import ASSUMED, Need, ProgramSize
 from cmbuild.sizing.fits import Cell, Fits, check
 
@@ -75,10 +75,10 @@ def test_nobody_can_tell(models: tuple[str, ...], cells: list[Cell], message: st
 def test_a_program_of_any_core_will_do(
     made_for: str | None, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def is_made(self: Session, stage: Stage) -> bool:
+    def is_made(stage: Stage) -> bool:
         return isinstance(stage, ExportStage) and stage.job.target == made_for
 
-    monkeypatch.setattr(Session, "is_made", is_made)
-    fits = Fits(Pipeline(Session(Lines(verbose=False), tmp_path)))
+    monkeypatch.setattr("cmbuild.sizing.fits.is_made", is_made)
+    fits = Fits(Pipeline(WorkContext(Processes(), tmp_path)))
     request = BuildRequest(model="mlp", board="rp2350", build_dir=tmp_path)
     assert [export.job.target for export in fits.missing([request])] == wanted

@@ -59,9 +59,9 @@ class Chain:
     ) -> tuple[int, list[str]]:
         """The exit code and which stages did work."""
         stages = stages or self.stages()
-        session = Session(self.reporter, self.root / "logs")
-        status = run(session, [stages[StageKind.SIMULATE]], [self.root / "build"], jobs)
-        return status, [kind.label for kind, item in stages.items() if item.made]
+        with Session(self.reporter, self.root / "logs") as session:
+            run(session, [stages[StageKind.SIMULATE]], [self.root / "build"], jobs)
+        return session.status, [kind.label for kind, item in stages.items() if item.made]
 
 
 @pytest.fixture
@@ -156,11 +156,10 @@ def test_a_session_that_keeps_going_does_what_needs_no_failed_stage(
 ) -> None:
     stages = chain.stages()
     stages[StageKind.PLAN].work = Raise(Fails())
-    concluded: list[CmbuildError | None] = []
-    session = Session(chain.reporter, chain.root / "logs", keep_going=True)
-    session.conclude = lambda: concluded.append(session.failure_of(stages[StageKind.SIMULATE]))
     goals = [stages[StageKind.SIMULATE], stages[StageKind.LIBS]]
-    assert run(session, goals, [chain.root / "build"], jobs) == 0
+    with Session(chain.reporter, chain.root / "logs", keep_going=True) as session:
+        run(session, goals, [chain.root / "build"], jobs)
+    assert session.status == 0
     assert chain.reporter.ended_as == {
         "export": "done",
         "libs": "done",
@@ -168,17 +167,17 @@ def test_a_session_that_keeps_going_does_what_needs_no_failed_stage(
         "runner": "skipped",
         "simulate": "skipped",
     }
-    assert [type(error) for error in concluded] == [Fails]
-    assert session.failure_of(stages[StageKind.LIBS]) is None
+    assert isinstance(session.failures.of(stages[StageKind.SIMULATE]), Fails)
+    assert session.failures.of(stages[StageKind.LIBS]) is None
     assert chain.reporter.errors == []
 
 
 def test_a_session_that_keeps_going_ends_when_it_is_interrupted(chain: Chain) -> None:
     stages = chain.stages()
     stages[StageKind.EXPORT].work = Raise(KeyboardInterrupt())
-    session = Session(chain.reporter, chain.root / "logs", keep_going=True)
-    status = run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"])
-    assert status == ExitCode.INTERRUPTED
+    with Session(chain.reporter, chain.root / "logs", keep_going=True) as session:
+        run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"])
+    assert session.status == ExitCode.INTERRUPTED
 
 
 def test_unforeseen_exception_is_one_line_and_a_log(
@@ -202,11 +201,12 @@ def test_unforeseen_exception_of_a_report_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
-    session = Session(Lines(verbose=False), tmp_path)
-    session.reports.append(SimpleNamespace(screen=Raise(ZeroDivisionError("one"))))  # type: ignore[arg-type]
+    report = SimpleNamespace(screen=Raise(ZeroDivisionError("one")), document=str)
     stages = chain.stages()
-    status = run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"])
-    assert status == ExitCode.FAILED
+    with Session(Lines(verbose=False), tmp_path) as session:
+        run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"])
+        session.results.append(report)
+    assert session.status == ExitCode.FAILED
     first, hint = capsys.readouterr().err.splitlines()
     assert first == "error: internal error: ZeroDivisionError: one"
     assert "the traceback is in" in hint
@@ -228,7 +228,7 @@ def test_unforeseen_exception_in_looking_for_a_result_is_a_failure(chain: Chain,
 def test_unforeseen_exception_between_tasks_is_a_failure(
     chain: Chain, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "is_made", Raise(ZeroDivisionError("never foreseen")))
+    monkeypatch.setattr("cmbuild.tasks.graph.is_made", Raise(ZeroDivisionError("never foreseen")))
     assert chain.run(jobs=jobs) == (ExitCode.FAILED, [])
     (error,) = chain.reporter.errors
     assert error.message == "internal error: ZeroDivisionError: never foreseen"
@@ -253,9 +253,10 @@ def test_signal_ends_children_and_leaves_state_whole(chain: Chain, jobs: int) ->
     stages[StageKind.PLAN].work = work
     thread = threading.Thread(target=interrupt)
     thread.start()
-    status = run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"], jobs)
+    with session:
+        run(session, [stages[StageKind.SIMULATE]], [chain.root / "build"], jobs)
     thread.join()
-    assert status == ExitCode.INTERRUPTED
+    assert session.status == ExitCode.INTERRUPTED
     assert [error.message for error in chain.reporter.errors] == ["interrupted"]
     assert not is_running(int(pid.read_text()))
     assert (stages[StageKind.PLAN].folder / "result").read_text() == "plan(export())"
@@ -280,8 +281,8 @@ def test_second_build_in_the_folder_waits_and_says_so(chain: Chain) -> None:
     def later() -> None:
         inside.wait()
         session = Session(reporter, chain.root / "logs")
-        session.start = lambda: None  # type: ignore[method-assign]  # signals: main thread only
-        run(session, [second[StageKind.SIMULATE]], [folder])
+        run(session, [second[StageKind.SIMULATE]], [folder])  # signals are for the main thread
+        session.finish()
 
     first[StageKind.PLAN].work = work
     thread = threading.Thread(target=later)

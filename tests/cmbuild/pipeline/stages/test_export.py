@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cmbuild.errors import CmbuildError, ExitCode, ProcessFailed
+from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
 from cmbuild.process import Completed, python_module
@@ -89,9 +90,8 @@ class Models:
         return self.root / f"{name}.py"
 
     def export(self, *names: str, jobs: int = 1, **options: Any) -> tuple[int, list[ExportStage]]:
-        session = Session(self.reporter, self.root / "logs")
-        session.processes = self.exporter  # type: ignore[assignment]
-        batch = Batch(session)
+        context = WorkContext(self.exporter, self.root / "logs", self.reporter.progress)  # type: ignore[arg-type]
+        batch = Batch(context)
         stages = [
             ExportStage(
                 ExportJob(model=str(self.path(name)), output=Path(), **options),
@@ -100,7 +100,9 @@ class Models:
             )
             for name in names
         ]
-        return run(session, stages, [], jobs), stages
+        with Session(self.reporter, self.root / "logs") as session:
+            run(session, stages, [], jobs)
+        return session.status, stages
 
     def exported(self) -> list[list[str]]:
         """Names per child since the last call."""

@@ -11,9 +11,8 @@ from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode
 from cmbuild.hardware.port import SeveralPorts
 from cmbuild.pipeline.request import FlashRequest
-from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.flash import FlashStage
-from cmbuild.report.lines import Lines
+from cmbuild.process import Processes
 
 DEBUG_PROBE = (0x2E8A, 0xC)
 
@@ -22,7 +21,7 @@ def flash(folder: Path, *, dry_run: bool = False) -> FlashStage:
     (folder / "INFO_UF2.TXT").write_text("Board-ID: RP2350")
     runner = SimpleNamespace(name="mlp", subject="mlp on rp2350", board=find_board("rp2350"))
     request = FlashRequest(model="mlp", board="rp2350", volume=folder, dry_run=dry_run)
-    return FlashStage(runner, request, Session(Lines(verbose=False), folder), folder)  # type: ignore[arg-type]
+    return FlashStage(runner, request, Processes(), folder)  # type: ignore[arg-type]
 
 
 @pytest.fixture

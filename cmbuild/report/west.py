@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
@@ -12,6 +11,7 @@ from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document, StepDocument
 from cmbuild.report.screen import shown
 from cmbuild.report.text import entry
+from cmbuild.zephyr.stages import WestResult
 
 _LINES = 20
 
@@ -33,30 +33,27 @@ class WestDocument(Document):
 class WestReport:
     """Implements Report."""
 
-    application: str
-    board: str
-    image: Path
-    status: int | None = None
-    console: tuple[str, ...] = ()
-    log: Path | None = None
+    result: WestResult
 
     def screen(self) -> Text:
-        lines = [Text(f"  {line}") for line in self.console[-_LINES:]]
-        if self.status is not None:
-            ended = "✓ ended well" if self.status == 0 else f"✗ ended with status {self.status}"
-            lines += [Text(f"  {ended}", "green" if self.status == 0 else "red")]
-        lines.append(Text(entry("image", str(shown(self.image)))))
+        result = self.result
+        lines = [Text(f"  {line}") for line in result.console[-_LINES:]]
+        if result.status is not None:
+            ended = "✓ ended well" if result.status == 0 else f"✗ ended with status {result.status}"
+            lines += [Text(f"  {ended}", "green" if result.status == 0 else "red")]
+        lines.append(Text(entry("image", str(shown(result.image)))))
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> WestDocument:
-        artifacts = {"image": str(self.image)}
-        if self.log is not None:
-            artifacts["log"] = str(self.log)
+        result = self.result
+        artifacts = {"image": str(result.image)}
+        if result.log is not None:
+            artifacts["log"] = str(result.log)
         return WestDocument(
-            application=self.application,
-            board=self.board,
-            status=self.status,
-            console=self.console,
+            application=result.application,
+            board=result.board,
+            status=result.status,
+            console=result.console,
             steps=tuple(map(StepDocument.of, steps)),
             artifacts=artifacts,
         )

@@ -1,32 +1,40 @@
-"""doit's commands, with our exit codes also for what doit itself refuses.
+"""The command line of plain doit: cmbuild's reporters and exit codes, whatever doit refuses.
 
-Named in pyproject.toml, so that plain doit takes them in place of its own.
+pyproject.toml names the commands, so that plain doit takes them in place of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from doit.cmd_clean import Clean as DoitClean
-from doit.cmd_forget import Forget as DoitForget
-from doit.cmd_ignore import Ignore as DoitIgnore
-from doit.cmd_info import Info as DoitInfo
-from doit.cmd_list import List as DoitList
-from doit.cmd_run import Run as DoitRun
+from doit.cmd_clean import Clean
+from doit.cmd_forget import Forget
+from doit.cmd_ignore import Ignore
+from doit.cmd_info import Info
+from doit.cmd_list import List
+from doit.cmd_run import Run
 from doit.cmdparse import CmdParseError
 from doit.exceptions import InvalidCommand
 
 from cmbuild.errors import ExitCode, UnknownName, UsageError
 from cmbuild.pipeline.stages.stage import StageKind
 from cmbuild.report.choice import reporter
+from cmbuild.tasks.dodo import plain_tasks
 
 _REFUSED = 3
 """doit's status for what was wrong before any task began."""
 
 
+def task_cmbuild() -> Iterator[dict[str, Any]]:
+    """The tasks for doit."""
+    return plain_tasks(reporter)
+
+
 class _Refusing:
     """What a command of doit's becomes with this before it."""
+
+    name: str
 
     def parse_execute(self, in_args: Sequence[str]) -> int:
         try:
@@ -41,7 +49,7 @@ class _Refusing:
         except CmdParseError as error:
             # doit goes on to print all of its options.
             message = str(error).partition(" (parsing")[0].removeprefix("Error parsing Command: ")
-            failure = UsageError(message=message, hint=f"`doit help {type(self).__name__.lower()}`")
+            failure = UsageError(message=message, hint=f"`doit help {self.name}`")
         else:
             return ExitCode.USAGE if status == _REFUSED else status or ExitCode.FINE
         reporter(json=False).close([], failure)
@@ -52,15 +60,17 @@ def _unknown(task: str) -> UnknownName:
     return UnknownName(kind="task", name=task, known=[kind.label for kind in StageKind])
 
 
-class Run(_Refusing, DoitRun):  # type: ignore[misc]
-    pass
+class RunCommand(_Refusing, Run):  # type: ignore[misc]
+    name = "run"
 
 
-class List(_Refusing, DoitList):  # type: ignore[misc]
-    pass
+class ListCommand(_Refusing, List):  # type: ignore[misc]
+    name = "list"
 
 
-class Info(_Refusing, DoitInfo):  # type: ignore[misc]
+class InfoCommand(_Refusing, Info):  # type: ignore[misc]
+    name = "info"
+
     def _execute(self, pos_args: Sequence[str], hide_status: bool = False) -> Any:
         for name in pos_args:
             if name not in {task.name for task in self.task_list}:
@@ -68,13 +78,13 @@ class Info(_Refusing, DoitInfo):  # type: ignore[misc]
         return super()._execute(pos_args, hide_status)
 
 
-class Clean(_Refusing, DoitClean):  # type: ignore[misc]
-    pass
+class CleanCommand(_Refusing, Clean):  # type: ignore[misc]
+    name = "clean"
 
 
-class Forget(_Refusing, DoitForget):  # type: ignore[misc]
-    pass
+class ForgetCommand(_Refusing, Forget):  # type: ignore[misc]
+    name = "forget"
 
 
-class Ignore(_Refusing, DoitIgnore):  # type: ignore[misc]
-    pass
+class IgnoreCommand(_Refusing, Ignore):  # type: ignore[misc]
+    name = "ignore"

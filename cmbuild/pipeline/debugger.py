@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,14 +19,12 @@ from cmbuild.launchers.console import records
 from cmbuild.launchers.execution import Interface, write_streams
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose
+from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.session import Session
     from cmbuild.pipeline.stages.reference import ReferenceStage
     from cmbuild.pipeline.stages.runner import RunnerStage
-
-_LABEL = 10  # columns of the labels of what people are told
 
 GDBS = ("arm-none-eabi-gdb", tools.GDB.name)
 """The debuggers that know the Arm cores, as they are named on PATH."""
@@ -64,17 +61,6 @@ class Server:
         """The command line of a debugger."""
         commands = (f"target extended-remote {self.address}", *self.setup)
         return [str(program), str(self.image), *(w for line in commands for w in ("-ex", line))]
-
-    def lines(self, has_gdb: bool) -> Iterator[str]:
-        """What to tell people; not wrapped, so that it can be copied."""
-        yield _line("debug", f"{self.machine} waits at {self.address}")
-        yield _line("VS Code", f'"executable": "{self.image}",')
-        yield _line("", f'"gdbTarget": "{self.address}",')
-        yield _line("", 'beside "type": "cortex-debug", "request": "attach",')
-        yield _line("", '"servertype": "external" in launch.json')
-        if not has_gdb:
-            yield _line("gdb", shlex.join(self.gdb(tools.GDB.name)))
-            yield _line("", f"which is not here: {tools.install_command(tools.GDB)}")
 
 
 def launcher_with_server(board: Board, name: str | None = None) -> Debuggable:
@@ -150,32 +136,35 @@ def find_gdb(name: str | None = None) -> Path | None:
     return Path(found)
 
 
-def debug(session: Session, server: Server, log: Path, gdb: Path | None = None) -> None:
+def debug(
+    processes: Processes,
+    server: Server,
+    log: Path,
+    gdb: Path | None = None,
+    *,
+    started: Callable[[], None],
+) -> None:
     """Starts a server and lets gdb control it; returns when either ends.
 
     Args:
         log: gets what the server prints.
         gdb: without it, whoever connects to the port controls the image.
+        started: called once the server is there.
 
     Raises:
         MissingTool, ProcessFailed, Interrupted.
     """
-    with session.processes.background(
+    with processes.background(
         server.command, log=log, name=server.machine, cwd=server.folder
     ) as wait:
-        for line in server.lines(gdb is not None):
-            session.reporter.note(line)
+        started()
         if gdb is not None:
-            session.processes.foreground(server.gdb(gdb), cwd=Path.cwd())
+            processes.foreground(server.gdb(gdb), cwd=Path.cwd())
             return
         completed = wait()
         # The status is the image's; a server that could not start says why and nothing else.
         if completed.status != 0 and not records(completed.output.splitlines()):
             raise completed.failure(server.machine)
-
-
-def _line(label: str, text: str) -> str:
-    return f"{label:<{_LABEL}}{text}"
 
 
 def free_port() -> int:

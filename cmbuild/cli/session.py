@@ -1,0 +1,88 @@
+"""A command that performs stages and shows what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from cmbuild.errors import ExitCode
+from cmbuild.pipeline.failures import Failures
+from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Stage
+from cmbuild.process import Processes
+from cmbuild.report.choice import reporter
+from cmbuild.tasks.graph import found
+from cmbuild.tasks.run import run
+
+
+class VerbSession:
+    """What a verb does within its session.
+
+    Attributes:
+        pipeline: makes its stages.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.pipeline = Pipeline(session.context)
+        self._session = session
+
+    @property
+    def status(self) -> ExitCode:
+        """The exit code, once the session has ended."""
+        return self._session.status
+
+    @property
+    def failures(self) -> Failures:
+        return self._session.failures
+
+    @property
+    def processes(self) -> Processes:
+        return self._session.processes
+
+    def perform(self, stages: Sequence[Stage], folders: Sequence[Path] = (), jobs: int = 1) -> None:
+        """Performs stages and all that they need, through doit.
+
+        Args:
+            folders: build folders that no other command may work in until the session ends.
+            jobs: stages to work on at once.
+
+        Raises:
+            CmbuildError: the first failure, unless the session keeps going.
+        """
+        if stages:
+            run(self._session, stages, folders, jobs)
+        if self.failures.first is not None:
+            raise self.failures.first
+
+    def perform_and_show(
+        self, stages: Sequence[Stage], folders: Sequence[Path] = (), jobs: int = 1
+    ) -> None:
+        """As `perform`, and shows what the stages found, even where that is a failure."""
+        try:
+            self.perform(stages, folders, jobs)
+        finally:
+            self.show(*found(stages))
+
+    def show(self, *results: object) -> None:
+        """Results for the end of the session: see cmbuild.report.rendering."""
+        self._session.results += results
+
+    def note(self, text: str) -> None:
+        """A line for people, at once."""
+        self._session.reporter.note(text)
+
+
+@contextmanager
+def session(
+    logs: Path, *, json: bool, verbose: bool = False, keep_going: bool = False
+) -> Iterator[VerbSession]:
+    """Ends with the results and the failure, if there is one, shown; raises none of them.
+
+    Args:
+        logs: folder for what child processes print.
+        keep_going: a stage that fails ends only what needs it.
+    """
+    with Session(reporter(json, verbose), logs, keep_going) as at_work:
+        yield VerbSession(at_work)

@@ -1,0 +1,26 @@
+"""What stages need of the command that performs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild.pipeline.events import WorkStep
+from cmbuild.process import Processes
+
+
+@dataclass(frozen=True, slots=True)
+class WorkContext:
+    """Children, logs and progress of one command.
+
+    Attributes:
+        logs: folder for what child processes print, where they have no better place.
+        progress: shows what a step that takes long is doing now.
+        note: shows what is worth a line while it happens.
+    """
+
+    processes: Processes
+    logs: Path
+    progress: Callable[[WorkStep, str], None] = lambda step, text: None
+    note: Callable[[str], None] = lambda text: None

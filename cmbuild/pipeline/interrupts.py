@@ -1,0 +1,53 @@
+"""Signals that end a command: its children first, then the command itself."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+
+from cmbuild.errors import Interrupted
+from cmbuild.process import Processes
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """Handlers for SIGNALS while a command is at work."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._handlers: dict[int, object] = {}
+        self._received = threading.Event()
+
+    @property
+    def received(self) -> bool:
+        """Whether a signal has come."""
+        return self._received.is_set()
+
+    def listen(self) -> None:
+        """From now on a signal ends the children and raises KeyboardInterrupt."""
+        for number in SIGNALS:
+            self._handlers[number] = signal.signal(number, self._receive)
+
+    def ignore(self) -> None:
+        """Puts back the handlers of before."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        self._handlers.clear()
+
+    def check(self) -> None:
+        """
+        Raises:
+            Interrupted: a signal has come.
+        """
+        if self.received:
+            raise Interrupted()
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        is_first = not self.received
+        self._received.set()
+        self._processes.terminate()
+        # A second exception would cut off what the first one began: waiting for children to end.
+        if is_first and not self._processes.is_starting:
+            raise KeyboardInterrupt

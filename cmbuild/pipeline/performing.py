@@ -1,0 +1,61 @@
+"""Making the result of one stage, one command at a time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cmbuild.cache.locks import locked
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.stages.stage import Stage
+
+
+class Waiting:
+    """Says once what a command waits for; a signal ends the wait."""
+
+    def __init__(
+        self, message: str, check: Callable[[], None], note: Callable[[str], None]
+    ) -> None:
+        self._message = message
+        self._check = check
+        self._note = note
+        self._is_said = False
+
+    def __call__(self) -> None:
+        """Raises whatever `check` does."""
+        self._check()
+        if not self._is_said:
+            self._is_said = True
+            self._note(self._message)
+
+
+def is_made(stage: Stage) -> bool:
+    """Whether the result of a stage is there, as `perform` would make it."""
+    try:
+        return stage.is_made()
+    except Exception:
+        return False  # perform fails in the same way, where it is reported
+
+
+def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]) -> None:
+    """Makes the result of a stage, unless another command has just done so.
+
+    Args:
+        check: raises what ends a wait for another command.
+        note: shows what is worth a line while it happens.
+    """
+    entry = stage.entry
+    message = f"another command makes {entry.folder.name}; waiting for it"
+    with locked(entry.lock, Waiting(message, check, note)):
+        if not stage.is_made():
+            if stage.is_damaged():
+                note(f"{entry.folder} has changed since it was made; made again")
+            with entry.replace(stage.fingerprint) as folder:
+                stage.make(folder)
+
+
+def clean(stage: Stage) -> None:
+    """Removes the result of a stage."""
+    shutil.rmtree(stage.entry.folder, ignore_errors=True)
