@@ -10,7 +10,11 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
 from harness.document import Command, File, sections, steps
+
+pytestmark = pytest.mark.timeout(900)
+"""Each exports a model, and builds libraries of its own."""
 
 ROOT = Path(__file__).parents[2]
 CLANG_FORMAT = str(Path(sysconfig.get_path("scripts")) / "clang-format")

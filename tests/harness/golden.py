@@ -68,10 +68,15 @@ class Golden:
 
 
 def folder() -> Path:
-    """Where the set is: $CMBUILD_GOLDEN, or shared/golden beside the checkout; else skips."""
+    """Where the set is: $CMBUILD_GOLDEN, or shared/golden beside the checkout; else skips.
+
+    Raises:
+        AssertionError: it is not where the variable says.
+    """
     beside = Path(__file__).parents[3] / "shared" / "golden"
     place = Path(os.environ.get(VARIABLE, beside))
     if not (place / "index.json").is_file():
+        assert VARIABLE not in os.environ, f"{VARIABLE}: the golden set is not in {place}"
         pytest.skip(f"the golden set is not in {place}; {VARIABLE} tells where it is")
     return place
 

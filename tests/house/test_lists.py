@@ -54,8 +54,7 @@ def test_flash_methods():
 def test_launchers_of_a_descriptor():
     keys = [key for key in first_column("boards.md", "key") if key.startswith("launchers.")]
     told = {key.removeprefix("launchers.") for key in keys}
-    # Nothing but `native` runs on this computer, and it has no keys.
-    assert told == set(discovery.names(simulators)) - {"native"}
+    assert told == set(discovery.names(simulators))
 
 
 def test_boards():

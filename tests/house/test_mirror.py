@@ -24,6 +24,7 @@ ELSEWHERE = {
     "cmbuild.pytest_plugin": "tests/cmbuild/conformance/test_plugin.py",
     "cmbuild.report": "tests/cmbuild/cli",
     "cmbuild.tasks": "tests/cmbuild/tasks/test_run.py",
+    "cmbuild.toolchain": "tests/runtime/test_toolchains.py",
     "cmbuild.zephyr": "tests/zephyr/test_west.py",
     "cmcompiler.decode.contents": "tests/cmcompiler/importer/test_build.py",
     "cmcompiler.emit": "tests/cmcompiler/emit/test_emit.py",
@@ -44,6 +45,7 @@ WITHOUT_FOLDER = {
     "cmbuild.executorch.stages": "tests/cmbuild/cli/test_executorch.py",
     "cmbuild.hardware.methods": "tests/cmbuild/hardware",
     "cmbuild.launchers.simulators": "tests/cmbuild/launchers",
+    "cmbuild.toolchain.compilers": "tests/runtime/test_toolchains.py",
     "cmbuild.zephyr": "tests/zephyr",
 }
 """Packages whose tests are elsewhere; the list is exact."""

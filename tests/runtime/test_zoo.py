@@ -21,6 +21,9 @@ from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 
+pytestmark = pytest.mark.timeout(900)
+"""The first of them exports the whole zoo."""
+
 UPSTREAM_ARENA = {
     name: FIGURES[name].arena for name in known("arena") if not FIGURES[name].needs_more
 }

@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 from harness.exports import exported, without_published_weights
 
+pytestmark = pytest.mark.timeout(900)
+"""The first of them installs packages from the network."""
+
 ROOT = Path(__file__).parents[2]
 LIGHT_BYTES = 120 * 10**6
 NOT_OURS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence.pth")

@@ -16,6 +16,9 @@ from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Origin
 
+pytestmark = pytest.mark.timeout(900)
+"""The first of them exports the whole zoo."""
+
 NAMES = zoo.names()
 
 
