@@ -1,1 +1,1 @@
-"""ExecuTorch's own runtime, from a checkout of the user: an executor beside the static one."""
+"""ExecuTorch's own runtime, built from the user's checkout: the other executor."""

@@ -65,7 +65,7 @@ _MOST_PRIMITIVES = 64
 
 
 class NoLibrary(Failed):
-    template = "the build of {root} has made no lib{target}.a"
+    template = "the build of {root} did not produce lib{target}.a"
     hint = "cmbuild knows ExecuTorch 1.5; the whole output is in {log}"
 
 
@@ -129,7 +129,7 @@ class Parts:
 def check_compiler() -> None:
     """
     Raises:
-        NoCompiler: there is none for C++, or it lacks the library.
+        NoCompiler: it is missing, or has no C++ library.
     """
     compiler = tools.find_tool(ARM_GXX)
     problem = "not found"
@@ -170,7 +170,7 @@ def build(checkout: Checkout, parts: Parts, tree: Tree, folder: Path) -> None:
 
     Raises:
         MissingTool, ProcessFailed, TimedOut.
-        NoLibrary: it has built something else.
+        NoLibrary: a library is missing afterwards.
         OtherCmsisNn: the user's CMSIS-NN and the checkout's kernels do not go together.
     """
     log = folder / "build.log"
@@ -221,7 +221,7 @@ def _other_cmsis_nn(checkout: Checkout, error: ProcessFailed, log: Path) -> Othe
 
 
 def built(checkout: Checkout, parts: Parts, folder: Path) -> Runtime:
-    """What `build` has left in a folder."""
+    """The runtime that `build` put into a folder."""
     libraries = {name: folder / f"lib{name}.a" for name in parts.targets}
     whole = libraries.pop(PRIMITIVES, None)
     return Runtime(

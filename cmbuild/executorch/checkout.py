@@ -1,4 +1,4 @@
-"""The user's checkout of ExecuTorch: where it is, which version, and whether all of it is there."""
+"""The user's checkout of ExecuTorch: where it is, its version, and what is missing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SUBMODULES = ("flatbuffers", "flatcc", "json", "gflags")
 
 
 class NoCheckout(Missing):
-    template = "--executor executorch needs a checkout of ExecuTorch, and none is named"
+    template = "--executor executorch needs a checkout of ExecuTorch"
     hint = (
         "git clone --branch v{version} --depth 1 https://github.com/pytorch/executorch, then "
         "--executorch-root DIR, EXECUTORCH_ROOT=DIR, or root in [executorch] of cmbuild.toml"
@@ -56,7 +56,7 @@ class NoCheckout(Missing):
 
 
 class NotACheckout(UsageError):
-    template = "{root} is no checkout of ExecuTorch: {reason}"
+    template = "{root} is not a checkout of ExecuTorch: {reason}"
 
 
 class NotCmsisNn(UsageError):
@@ -65,7 +65,7 @@ class NotCmsisNn(UsageError):
 
 
 class OtherVersion(UsageError):
-    template = "{root} is ExecuTorch {found}, and programs are made with {version}"
+    template = "{root} is ExecuTorch {found}, but programs are exported with {version}"
     hint = (
         "git -C {root} fetch --depth 1 origin tag v{version} && git -C {root} checkout v{version}"
     )
@@ -126,10 +126,10 @@ class Checkout:
 def find_root(
     option: Path | None, project: Path | None, environ: Mapping[str, str] = os.environ
 ) -> Path:
-    """The checkout's folder: of the option, else of the environment, else of the project.
+    """The checkout's folder: the option's, else the environment's, else the project's.
 
     Raises:
-        NoCheckout: none is named.
+        NoCheckout: none is given.
     """
     variable = environ.get(VARIABLE)
     named = option or (Path(variable) if variable else None) or project
@@ -139,23 +139,23 @@ def find_root(
 
 
 def find_cmsis_nn(project: Path | None, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The user's own sources of CMSIS-NN, of the environment, else of the project."""
+    """The user's own sources of CMSIS-NN: the environment's, else the project's."""
     variable = environ.get(CMSIS_NN_VARIABLE)
     named = Path(variable) if variable else project
     return None if named is None else named.absolute()
 
 
 def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
-    """Whether a checkout is whole and of the right version.
+    """Checks that a checkout is complete and of the right version.
 
     Args:
-        version: of the ExecuTorch that programs are made with; None if it is not known.
+        version: of the ExecuTorch that exports programs; None if unknown.
 
     Raises:
         NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
     """
     if not (root / "version.txt").is_file():
-        reason = "it has no version.txt" if root.is_dir() else "there is no such folder"
+        reason = "no version.txt in it" if root.is_dir() else "no such folder"
         raise NotACheckout(root=root, reason=reason)
     if root.name != "executorch":
         hint = (
@@ -168,7 +168,7 @@ def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
         raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)
     found = (root / "version.txt").read_text(encoding="utf-8", errors="replace").strip()
     if version is not None and _minor(found) != _minor(version):
-        raise OtherVersion(root=root, found=found or "of no version", version=version)
+        raise OtherVersion(root=root, found=found or "(unknown version)", version=version)
     if missing := [name for name in _submodules(root) if not _is_filled(root / name)]:
         hint = f"git -C {root} submodule update --init --depth 1 {' '.join(missing)}"
         raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)

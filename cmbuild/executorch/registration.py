@@ -1,4 +1,4 @@
-"""C++ that registers the kernels of a program, just those, by upstream's own code generator."""
+"""C++ that registers only the kernels of a program, written by upstream's code generator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NoGenerator(Missing):
 
 
 class NothingGenerated(Failed):
-    template = "ExecuTorch's code generator has made no {file} for {family}"
+    template = "ExecuTorch's code generator did not write {file} for {family}"
     hint = "cmbuild knows ExecuTorch 1.5; the whole output is in {log}"
 
 
@@ -82,7 +82,7 @@ def generate(
 
 
 def generated(operators: Mapping[Family, tuple[str, ...]], folder: Path) -> tuple[Path, ...]:
-    """The sources that `generate` has left in a folder."""
+    """The sources that `generate` wrote into a folder."""
     return tuple(folder / family.name / SOURCE for family in operators)
 
 

@@ -184,6 +184,16 @@ def test_a_tool_that_says_that_the_disk_is_full_is_believed(tmp_path: Path) -> N
         ("ld.lld: error: duplicate symbol: f\nclang: error: ld.lld command failed", None),
         ("/bin/ld: a.o: in function `f':\na.c:2: undefined reference to `g'", "a.c:2: undefined"),
         ("/bin/ld: warning: orphan section\n/bin/ld: cannot find -lm: no", "/bin/ld: cannot find"),
+        (
+            "CMake Error at a/b.cmake:7 (message):\n  no such\n  thing\n\n"
+            "-- Configuring incomplete, errors occurred!\nSee also CMakeFiles/CMakeError.log",
+            "CMake Error at a/b.cmake:7 (message): no such thing",
+        ),
+        (
+            "Cloning into 'x'...\nfatal: unable to access 'https://x/': no host\n"
+            "CMake Error at b.cmake:7 (message):\n  Failed to clone\n\nSee also CMakeError.log",
+            "fatal: unable to access 'https://x/': no host",
+        ),
         ("first\nError: parameter x not found\nbye", "Error: parameter x not found"),
         ("first\nlast\n", "last"),
         ("", "it printed nothing"),

@@ -1,4 +1,4 @@
-"""checkout: whether the user's checkout of ExecuTorch is whole, and of the right version."""
+"""checkout: checks that the checkout of ExecuTorch is complete and of the right version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 
 
 class CheckoutStage(RepeatedStage):
-    """Done each time: people change their checkouts."""
+    """Repeated each time: people change their checkouts."""
 
     kind = StageKind.CHECKOUT
     verb = "checked"
@@ -27,12 +27,15 @@ class CheckoutStage(RepeatedStage):
     def checkout(self) -> Checkout:
         """
         Raises:
-            NotACheckout, OtherVersion, MissingPieces.
+            NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
         """
         return inspect(self._root, self._cmsis_nn, installed())
 
     def check(self) -> None:
-        """Raises as `checkout`."""
+        """
+        Raises:
+            NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
+        """
         self.checkout  # noqa: B018
 
     @property

@@ -91,7 +91,7 @@ class OperatorStage(Stage):
 
 
 class ExecutorchLibraryStage(Stage):
-    """The libraries for a core, for all programs with the same needs; in the cache of the user."""
+    """The libraries for a core and all programs that need the same ones; in the user's cache."""
 
     kind = StageKind.UPSTREAM
     verb = "built"
@@ -100,7 +100,7 @@ class ExecutorchLibraryStage(Stage):
     def __init__(self, operators: OperatorStage, library: LibraryStage, folder: Path) -> None:
         """
         Args:
-            library: our own, with the same core and toolchain.
+            library: the static runtime's, with the same core and toolchain.
             folder: of all these libraries, in the cache.
         """
         self.name = operators.name

@@ -75,7 +75,7 @@ class ExecutorchRunnerStage(RunnerStage):
 
 
 class PoolStage(Stage):
-    """How large the pools must be: found by one inference in all the memory that there is."""
+    """How large the pools must be: measured by one inference with all memory that is left."""
 
     kind = StageKind.POOLS
     verb = "measured"

@@ -110,7 +110,7 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
         isa: of the core that is to run it.
 
     Raises:
-        Unsupported: an output is no tensor; a mutable buffer, which could not begin anew; made for
+        Unsupported: an output is not a tensor; a mutable buffer, which could not be reset; made for
             another instruction set.
     """
     check_isa(method, isa)
@@ -223,7 +223,7 @@ def _step(
     exact: set[Tensor],
 ) -> ExecutorchStep:
     nodes = by_source.get(source, [])
-    # Of an instruction that nothing needs there is no node, of others there are transposes too.
+    # An unused instruction has no node; others may have transposes as well.
     works = [node for node in nodes if not isinstance(node.op, (View, Transpose))]
     title = (works or nodes)[0].op.title if nodes else call.operator.partition("::")[2]
     return ExecutorchStep(

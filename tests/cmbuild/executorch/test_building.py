@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from harness.checkout import FLATBUFFERS, make_checkout
+from harness.checkout import FLATBUFFERS, environment, make_checkout
 from harness.upstream import ROOT
 
-from cmbuild.executorch.building import Parts, variables
+from cmbuild.errors import ProcessFailed
+from cmbuild.executorch.building import OtherCmsisNn, Parts, build, built, variables
 from cmbuild.executorch.checkout import Checkout
-from cmbuild.executorch.families import FAMILIES, Family, functions, needed_sources
+from cmbuild.executorch.families import (
+    FAMILIES,
+    Family,
+    assign,
+    functions,
+    needed_sources,
+)
+from cmbuild.executorch.tree import Tree
+from cmbuild.process import Processes
+from cmbuild.toolchain.cmake import Builder
+from cmbuild.toolchain.toolchains import HOST, find_toolchain
+from cmcompiler.isa import Isa
+from cmcompiler.target import Target
 
 FAMILY = {family.name: family for family in FAMILIES}
 
@@ -124,3 +141,87 @@ def test_functions_of_portable_operators() -> None:
     assert known["dim_order_ops::_clone_dim_order.out"] == {"_clone_dim_order_out"}
     assert known["aten::allclose.out"] == {"allclose_out"}
     assert all(known.values())
+
+
+CLONE = "dim_order_ops::_clone_dim_order.out"
+PERMUTE = "aten::permute_copy.out"
+Compile = Callable[..., set[str]]
+
+
+@pytest.fixture
+def compile_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compile:
+    """Builds what operators need, in one tree; the names of the files that were compiled."""
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    processes = Processes()
+    toolchain = find_toolchain(HOST, processes, tmp_path / "toolchain.log")
+    tree = Tree(tmp_path / "tree", Builder(processes, toolchain, Target("cortex-m55", Isa.SCALAR)))
+
+    def get(checkout: Checkout, *names: str) -> set[str]:
+        parts = Parts.of(assign(checkout.root, names), primitives=False)
+        folder = tmp_path / f"libraries-{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        build(checkout, parts, tree, folder)
+        assert all(file.is_file() for file in built(checkout, parts, folder).libraries)
+        log = (folder / "build.log").read_text()
+        return set(re.findall(r"Building CXX? object \S+/(\w+\.\w+)\.o", log))
+
+    return get
+
+
+def test_only_what_is_new_is_compiled(checkout: Checkout, compile_: Compile) -> None:
+    first = compile_(checkout, CLONE)
+    assert first == {"copy_ops_util.cpp", "op__clone_dim_order.cpp"}
+    assert compile_(checkout, CLONE) == set()
+    assert compile_(checkout, CLONE, PERMUTE) == {"op_permute_copy.cpp"}
+    assert "kernels.cpp" in compile_(checkout, "cortex_m::minimum.out")
+    with pytest.raises(ProcessFailed, match="abs_out is built only if a program needs it"):
+        compile_(checkout, "aten::abs.out")
+    assert compile_(checkout, CLONE, PERMUTE) == set()
+
+
+def test_a_build_that_failed_is_continued(checkout: Checkout, compile_: Compile) -> None:
+    file = checkout.root / "kernels/portable/cpu/op_permute_copy.cpp"
+    good = file.read_text()
+    compile_(checkout, CLONE)
+    file.write_text(f"{good}#error broken\n")
+    with pytest.raises(ProcessFailed, match="#error broken"):
+        compile_(checkout, CLONE, PERMUTE)
+    file.write_text(good)
+    assert compile_(checkout, CLONE, PERMUTE) == {"op_permute_copy.cpp"}
+
+
+def test_an_older_file_in_place_of_a_newer_one_is_compiled(
+    checkout: Checkout, compile_: Compile
+) -> None:
+    """As when another checkout is moved there: ninja goes by time, and would see no change."""
+    compile_(checkout, PERMUTE)
+    file = checkout.root / "kernels/portable/cpu/op_permute_copy.cpp"
+    file.write_text(f"{file.read_text()}// Older.\n")
+    os.utime(file, (0, 0))
+    assert "op_permute_copy.cpp" in compile_(checkout, PERMUTE)
+
+
+def test_why_cmake_failed_is_told(checkout: Checkout, compile_: Compile) -> None:
+    reason = "a reason that takes more than one of the lines that CMake breaks its messages into"
+    (checkout.root / "CMakeLists.txt").write_text(f'message(FATAL_ERROR "{reason}")\n')
+    with pytest.raises(ProcessFailed) as error:
+        compile_(checkout, CLONE)
+    assert error.value.message == (
+        f"cmake failed with status 1: CMake Error at CMakeLists.txt:1 (message): {reason}"
+    )
+    assert "configure.log" in (error.value.hint or "")
+
+
+def test_cmsis_nn_that_is_too_old_is_told_with_the_commit_to_use(
+    checkout: Checkout, compile_: Compile, tmp_path: Path
+) -> None:
+    folder = tmp_path / "CMSIS-NN"
+    (folder / "Include").mkdir(parents=True)
+    (folder / "Include" / "arm_nnfunctions.h").write_text("#pragma once\n")
+    with pytest.raises(OtherCmsisNn) as error:
+        compile_(replace(checkout, cmsis_nn=folder), "cortex_m::minimum.out")
+    assert error.value.message.startswith(f"{folder} is not the CMSIS-NN that {checkout.root}")
+    assert "arm_softmax_s8" in error.value.message
+    told = f"git -C {folder} fetch origin v7.0.0 && git -C {folder} checkout v7.0.0"
+    assert (error.value.hint or "").startswith(told)
