@@ -11,7 +11,8 @@ from pathlib import Path
 from cmbuild.errors import CmbuildError, NoSpace, NotWritable, UsageError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_PROBE_BYTES = 4096
+# A tool that found no room has removed what it wrote by the time that anybody looks.
+_PROBE_BYTES = 1 << 20
 
 LARGEST_INPUT = 1 << 32
 """Bytes of a file that a user hands over: nothing for a Cortex-M has more."""
@@ -86,7 +87,7 @@ def unwritable(path: Path, error: OSError) -> CmbuildError:
 
 
 def is_full(folder: Path) -> bool:
-    """Whether the disk that holds a folder, or will, has no room for one more small file."""
+    """Whether the disk that holds a folder, or will, is as good as full: a MiB does not fit."""
     place = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
     try:
         with tempfile.TemporaryFile(dir=place, buffering=0) as probe:

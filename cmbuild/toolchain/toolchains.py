@@ -102,9 +102,10 @@ def find_toolchain(name: str, processes: Processes, log: Path) -> Toolchain:
         raise MissingTool(tool=tool.name, hint=tools.install_command(tool))
     asked = processes.run([compiler, *tool.asking], log=log, timeout=10)
     version = tools.number(asked.output) or "0"
-    # The default one has its problems told by `cmbuild doctor`; asking costs a tenth of a second.
-    is_asked = not (kind.is_default or kind.is_host)
-    if is_asked and (problem := tools.problem(tool, compiler, version)) is not None:
+    # What the default one lacks, `cmbuild doctor` tells; trying it out costs a tenth of a second.
+    is_trusted = kind.is_default or kind.is_host
+    problem = tools.problem(tool, compiler, version, in_use=not is_trusted)
+    if problem is not None:
         raise UnusableTool(tool=compiler, problem=problem, hint=tools.install_command(tool))
     return Toolchain(name, compiler, version)
 

@@ -92,17 +92,18 @@ def number(output: str) -> str | None:
     return found.group() if found else None
 
 
-def problem(tool: Tool, program: Path, found: str | None) -> str | None:
+def problem(tool: Tool, program: Path, found: str | None, *, in_use: bool = True) -> str | None:
     """Why a program cannot serve, or None if it can.
 
     Args:
         found: its version, as `version` gave it.
+        in_use: try it out as well.
     """
     if found is None:
         return "does not run"
     if _numbers(found) < _numbers(tool.oldest):
         return f"too old, {tool.oldest} is the least"
-    return tool.check(program) if tool.check is not None else None
+    return tool.check(program) if in_use and tool.check is not None else None
 
 
 def install_command(*tools: Tool) -> str:

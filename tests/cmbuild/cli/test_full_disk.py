@@ -33,7 +33,7 @@ def test_a_disk_that_fills_up_on_the_way(cmbuild: Commands) -> None:
     disk.mkdir()
     assert cmbuild("build", *RUN[1:]).exit_code == 0  # the library is elsewhere, and there now
     words = cmbuild.argv(*RUN, "--build-dir", disk / "build")
-    for size in (4, 60, 200, 320):
+    for size in (4, 60, 64, 200, 320):
         mounted = ("unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o size={size}k x "$0" && "$@"')
         if subprocess.run([*mounted, disk, "true"], check=False).returncode != 0:
             pytest.skip("no disk can be mounted here; other tests have stand-ins for full ones")

@@ -1,0 +1,30 @@
+"""Compilers are found, and refused where they cannot build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cmbuild.process import Processes
+from cmbuild.toolchain.toolchains import UnusableTool, find_toolchain
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "says"),
+    [
+        ("gcc", "arm-none-eabi-gcc", "arm-none-eabi-gcc (GNU Tools) 4.9.3"),
+        ("clang", "clang", "clang version 14.0.6"),
+    ],
+)
+def test_what_the_doctor_calls_too_old_is_not_used(
+    name: str, program: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "bin" / program
+    compiler.parent.mkdir()
+    compiler.write_text(f"#!/bin/sh\necho '{says}'\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", str(compiler.parent))
+    with pytest.raises(UnusableTool, match="too old") as error:
+        find_toolchain(name, Processes(), tmp_path / "log")
+    assert "install" in str(error.value.hint)
