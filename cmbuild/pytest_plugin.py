@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from cmbuild import paths
 from cmbuild.boards.registry import board_folders
+from cmbuild.cache.folders import CacheFolder
 from cmbuild.conformance.harness import KernelHarness
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.program_check import Trials
@@ -167,7 +167,7 @@ def _setting(config: pytest.Config) -> Setting:
         known = ", ".join(board_folders())
         raise pytest.UsageError(f"cmbuild.pytest_plugin needs --cmbuild-board, one of: {known}")
     processes = Processes()
-    context = WorkContext(processes, paths.cache() / "logs")
+    context = WorkContext(processes, CacheFolder.LOGS.path)
     isa, toolchain = config.getoption("--cmbuild-isa"), config.getoption("--cmbuild-toolchain")
     image = Pipeline(context).kernel_harness(name, isa, toolchain)
     launcher = choose(image.board, config.getoption("--cmbuild-launcher"))

@@ -7,14 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from cmbuild import paths
+from cmbuild.cache.folders import LOCK, CacheFolder, builds, slug
 from cmbuild.cache.locks import locked
 from cmbuild.files import unwritable
-from cmbuild.pipeline.session import LOCK
-from cmbuild.pipeline.stages.export import slug
-
-PARTS = ("exports", "libraries", "harnesses", "references", "executorch", "logs", "zig", "fits")
-"""Folders of the cache."""
 
 
 def clean_builds(
@@ -35,14 +30,13 @@ def clean_builds(
 
 
 def clean_cache(note: Callable[[str], None]) -> None:
-    """Removes exports, libraries, kernel harnesses and references."""
-    for part in PARTS:
-        _remove(paths.cache() / part, note)
+    """Removes all that the cache holds."""
+    for folder in CacheFolder:
+        _remove(folder.path, note)
 
 
 def _builds(build_dir: Path, model: str | None, board: str | None) -> Iterator[Path]:
-    for lock in sorted(build_dir.glob(f"*/*/{LOCK}")):
-        folder = lock.parent
+    for folder in builds(build_dir):
         boards = (None, folder.name, folder.name.rpartition(".")[0])
         if (model is None or folder.parent.name == slug(model)) and board in boards:
             yield folder

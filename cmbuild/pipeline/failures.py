@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild import paths
+from cmbuild.cache.folders import CacheFolder
 from cmbuild.errors import CmbuildError, ExitCode, Internal, Interrupted, NoSpace, from_compiler
 from cmbuild.files import NO_ROOM, is_full, unwritable
 from cmcompiler.errors import CompilerError
@@ -83,7 +84,7 @@ def explain(error: BaseException) -> CmbuildError:
     if isinstance(error, OSError) and error.errno in _DISK and error.filename is not None:
         return unwritable(Path(str(error.filename)), error)
     message = f"{type(error).__name__}: {error}"
-    log = paths.cache() / "logs" / f"internal-{datetime.now():%Y%m%d-%H%M%S}.txt"
+    log = CacheFolder.LOGS.path / f"internal-{datetime.now():%Y%m%d-%H%M%S}.txt"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("".join(traceback.format_exception(error)))

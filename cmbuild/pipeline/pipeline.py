@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild import paths
 from cmbuild.boards.registry import board_folders, hides_builtin
+from cmbuild.cache.folders import CacheFolder, slug
 from cmbuild.catalog import find_board
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.stages import ConformanceStage
@@ -22,7 +22,7 @@ from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
 from cmbuild.files import check_input
 from cmbuild.pipeline.request import place_name
-from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
+from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.package import PackageStage
@@ -92,7 +92,6 @@ class Pipeline:
 
     def __init__(self, context: WorkContext) -> None:
         self.context = context
-        self._cache = paths.cache()
         self._project = find_project()
         self._ops = self._project.ops
         self._batch = Batch(context)
@@ -116,7 +115,7 @@ class Pipeline:
         )
         if job not in self._exports:
             find_source(job.model)
-            self._exports[job] = ExportStage(job, self._batch, self._cache / "exports")
+            self._exports[job] = ExportStage(job, self._batch, CacheFolder.EXPORTS.path)
         return self._exports[job]
 
     def runner(self, request: BuildRequest) -> RunnerStage:
@@ -140,7 +139,7 @@ class Pipeline:
     def simulate(self, request: RunRequest) -> SimulateStage:
         """Raises as `runner`."""
         runner = self.runner(request)
-        reference = ReferenceStage(runner.plan, request, self._cache / "references")
+        reference = ReferenceStage(runner.plan, request, CacheFolder.REFERENCES.path)
         folder, processes, flash = build_folder(request), self.context.processes, None
         if request.on == "hardware":
             flash = FlashStage(runner, request, processes, folder, only_if_needed=True)
@@ -162,7 +161,7 @@ class Pipeline:
         """Raises as `export`; or an unknown core or instruction set."""
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
         plan = PlanStage(self._source(request, target.cpu), None, target.isa, folder)
-        reference = ReferenceStage(plan, request, self._cache / "references")
+        reference = ReferenceStage(plan, request, CacheFolder.REFERENCES.path)
         return PackageStage(plan, reference, target, request.form, folder)
 
     def kernel_harness(
@@ -171,7 +170,7 @@ class Pipeline:
         """Raises as `runner`, but for what has to do with a model."""
         board = self._board(board_name)
         library = self._library(board, _isa(board, isa), toolchain)
-        return HarnessStage(library, board, self._cache / "harnesses")
+        return HarnessStage(library, board, CacheFolder.HARNESSES.path)
 
     def tests(self, request: ConformanceRequest) -> ConformanceStage:
         """Raises as `kernel_harness`; and UsageError, Missing for what the tests need."""
@@ -181,7 +180,7 @@ class Pipeline:
 
     def library(self, target: Target, toolchain: str) -> LibraryStage:
         """The runtime library for a core."""
-        folder = self._cache / "libraries"
+        folder = CacheFolder.LIBRARIES.path
         library = LibraryStage(target, toolchain, self._ops, self.context, folder)
         return self._libraries.setdefault(library.name, library)
 
@@ -199,7 +198,7 @@ class Pipeline:
         plan = ExecutorchPlanStage(source, board, library.target.isa, folder)
         check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
         operators = OperatorStage(plan, check, processes, folder)
-        libraries = ExecutorchLibraryStage(operators, library, self._cache / "executorch")
+        libraries = ExecutorchLibraryStage(operators, library, CacheFolder.EXECUTORCH.path)
         place = simulated(board, library.target.isa, map(self._board, self._board_folders))
         dry = ExecutorchRunnerStage(plan, library, place, folder, libraries=libraries)
         launcher = getattr(request, "launcher", None) if place is board else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from cmbuild.cache.folders import LOCK
 from cmbuild.cache.locks import locked
 from cmbuild.errors import CmbuildError, ExitCode, Interrupted
 from cmbuild.pipeline import performing
@@ -19,9 +20,6 @@ from cmbuild.process import Processes
 if TYPE_CHECKING:
     from cmbuild.pipeline.events import Reporter
     from cmbuild.pipeline.stages.stage import Stage
-
-LOCK = ".lock"
-"""The lock file of a build folder."""
 
 
 class Session:

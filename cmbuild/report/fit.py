@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.boards.memory import Memory
+from cmbuild.cache.folders import slug
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.pipeline.stages.export import slug
 from cmbuild.report.documents import Document
 from cmbuild.report.text import indented, table
 from cmbuild.sizing.estimate import Basis, Need

@@ -9,17 +9,17 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.boards.registry import board_folders
 from cmbuild.cache.fingerprint import Value, fingerprint
+from cmbuild.cache.folders import CacheFolder, slug
 from cmbuild.catalog import find_board
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
-from cmbuild.pipeline.stages.export import ExportStage, slug
+from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.sizing.estimate import (
@@ -194,7 +194,7 @@ class Fits:
         return linked
 
     def _cached(self, **key: Value) -> Path:
-        return paths.cache() / "fits" / f"{fingerprint(version=_VERSION, **key)}.json"
+        return CacheFolder.FITS.path / f"{fingerprint(version=_VERSION, **key)}.json"
 
 
 def _read(kind: TypeAdapter[T], file: Path) -> T | None:

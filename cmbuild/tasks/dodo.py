@@ -7,7 +7,7 @@ from typing import Any
 
 from doit import doit_cmd
 
-from cmbuild import paths
+from cmbuild.cache.folders import CacheFolder
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import Reporter
 from cmbuild.pipeline.failures import explain
@@ -26,7 +26,7 @@ def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str
     """
     variables: Mapping[str, str] = doit_cmd._CMDLINE_VARS or {}
     shown = reporter(flag(variables, "json"), flag(variables, "verbose"))
-    logs = paths.cache() / "logs"
+    logs = CacheFolder.LOGS.path
     try:
         asked = requests(variables)
     except CmbuildError as error:

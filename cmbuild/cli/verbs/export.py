@@ -40,12 +40,12 @@ def command(
     **chosen: Any,
 ) -> int:
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
-    from cmbuild import paths
+    from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
     from cmbuild.pipeline.request import ModelRequest
 
     requests = [ModelRequest(model=model, **chosen) for model in models]
-    with session(paths.cache() / "logs", json=as_json, verbose=verbose) as work:
+    with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
         exports = [work.pipeline.export(request, target) for request in requests]
         work.perform(exports)
         work.show(*(export.deliver(output_dir) for export in exports))

@@ -42,7 +42,7 @@ def command(
     models: tuple[str, ...], boards: tuple[str, ...], io: str, export: bool, as_json: bool
 ) -> int:
     """Tell which MODELS fit which boards, or by how much they do not, without a build."""
-    from cmbuild import paths
+    from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
     from cmbuild.pipeline.request import BuildRequest
     from cmbuild.report.fit import FitReport
@@ -55,7 +55,7 @@ def command(
         for model in chosen
         for place in places
     ]
-    with session(paths.cache() / "logs", json=as_json) as work:
+    with session(CacheFolder.LOGS.path, json=as_json) as work:
         fits = Fits(work.pipeline)
         if export:
             work.perform(fits.missing(requests))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import threading
 import weakref
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.folders import slug
 from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError, compiler_failure
 from cmbuild.files import copy
@@ -34,20 +34,7 @@ from cmcompiler.frontend.job import (
 )
 from cmcompiler.frontend.job import read as read_json
 
-_LONGEST_NAME = 100  # a file name has 255 bytes; targets, digests and suffixes follow
-
 _SECONDS = 3600.0  # for all exports that share a child; the largest model takes half a minute
-
-
-def slug(model: str) -> str:
-    """A model's name as a folder name: `nets/tiny.py:make` is `tiny-make`.
-
-    Any text gives the name of a folder: never an empty or hidden one, nor a folder above.
-    """
-    path, _, function = model.rpartition(":") if ".py:" in model else (model, "", "")
-    stem = Path(path).stem if Path(path).suffix in (".py", ".pt2", ".pte") else path
-    name = re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem).lstrip(".")
-    return name[:_LONGEST_NAME] or "model"
 
 
 class ExportStage(Stage):

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 
-from cmbuild import paths
+from cmbuild.cache.folders import CacheFolder
 from cmbuild.toolchain.kind import ToolchainKind
 from cmbuild.toolchain.tools import Tool
 
@@ -22,7 +22,7 @@ def _packaged() -> Path | None:
 
 def _environment() -> Mapping[str, str]:
     """Where it keeps the parts of compiler-rt that it has compiled."""
-    return {"ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
+    return {"ZIG_GLOBAL_CACHE_DIR": str(CacheFolder.ZIG.path)}
 
 
 ZIG = Tool(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from harness.commands import NETWORK, Commands, Result
 
+from cmbuild.cache.folders import CacheFolder
 from cmbuild.cli.group import Verbs
 from cmbuild.cli.root import cli
 from cmcompiler import zoo
@@ -154,8 +155,8 @@ def test_clean_removes_what_was_asked_for_and_nothing_else(cmbuild: Commands) ->
 
 def test_clean_cache(cmbuild: Commands, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    (cache / "exports" / "x").mkdir(parents=True)
-    (cache / "executorch" / "trees").mkdir(parents=True)
+    for folder in CacheFolder:
+        (cache / folder.value / "x").mkdir(parents=True)
     (cache / "mine").mkdir()
     own = Commands(cmbuild.folder, cache)
     assert own("clean", "--cache").exit_code == 0

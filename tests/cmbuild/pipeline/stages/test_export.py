@@ -13,10 +13,11 @@ from harness.stages import Memory
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cmbuild.cache.folders import slug
 from cmbuild.errors import CmbuildError, ExitCode, ProcessFailed
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.session import Session
-from cmbuild.pipeline.stages.export import Batch, ExportStage, slug
+from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.process import Completed, python_module
 from cmbuild.tasks.run import run
 from cmcompiler.frontend.job import ExportJob

@@ -1,0 +1,48 @@
+"""Every folder below the cache of the user, and how builds are laid out below a build folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+
+from cmbuild import paths
+
+LOCK = ".lock"
+"""The lock file of a build, in its folder <model>/<place>."""
+
+_LONGEST_NAME = 100  # a file name has 255 bytes; targets, digests and suffixes follow
+
+
+class CacheFolder(Enum):
+    """What the cache holds; each can be made again."""
+
+    EXPORTS = "exports"
+    LIBRARIES = "libraries"
+    HARNESSES = "harnesses"
+    REFERENCES = "references"
+    EXECUTORCH = "executorch"
+    FITS = "fits"
+    ZIG = "zig"
+    LOGS = "logs"
+
+    @property
+    def path(self) -> Path:
+        return paths.cache() / self.value
+
+
+def slug(model: str) -> str:
+    """A model's name as a folder name: `nets/tiny.py:make` is `tiny-make`.
+
+    Any text gives the name of a folder: never an empty or hidden one, nor a folder above.
+    """
+    path, _, function = model.rpartition(":") if ".py:" in model else (model, "", "")
+    stem = Path(path).stem if Path(path).suffix in (".py", ".pt2", ".pte") else path
+    name = re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem).lstrip(".")
+    return name[:_LONGEST_NAME] or "model"
+
+
+def builds(build_dir: Path) -> Iterator[Path]:
+    """The folders <model>/<place> that were built in: those with a lock."""
+    return (lock.parent for lock in sorted(build_dir.glob(f"*/*/{LOCK}")))
