@@ -13,9 +13,9 @@ from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Malformed, Message, MessageKind
 from cmbuild.hardware.port import SerialPort
 from cmbuild.hardware.streams import Streams
+from cmbuild.image.console import records
 from cmbuild.image.elf import loaded
 from cmbuild.image.products import ERASED, flat
-from cmbuild.launchers.console import records
 
 # A board greets four times a second while nobody answers; one that is busy with a run whose host is
 # gone starts anew within ten.

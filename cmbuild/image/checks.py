@@ -9,7 +9,6 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
 from cmbuild.errors import Failed
 from cmbuild.image import elf
-from cmbuild.launchers.base import Launcher
 
 ALIGNMENT = 16
 """Of a program's constants and arena: struct cm_context of cmrt/program.h. MVE's vector loads fault
@@ -39,11 +38,19 @@ class LacksKernels(Failed):
     hint = "the image is not of this program, or its library not of this runtime: `cmbuild clean`"
 
 
-def check_image(image: Path, board: Board, launcher: Launcher, kernels: Iterable[str]) -> None:
+def check_image(
+    image: Path,
+    board: Board,
+    kernels: Iterable[str],
+    machine: str,
+    memory: Sequence[Region] | None,
+) -> None:
     """Everything about an image that is about to be executed.
 
     Args:
         kernels: names of those that the program calls, without `cm_`.
+        machine: what executes it, for people.
+        memory: that the machine has; None where that is the board's own, or not known.
 
     Raises:
         OutsideMemory, Misaligned, BadReset, LacksKernels, NoVectors.
@@ -52,8 +59,8 @@ def check_image(image: Path, board: Board, launcher: Launcher, kernels: Iterable
     if board.layout is None:
         return
     check_placement(image, board)
-    if launcher.memory is not None:
-        _check_memory(image, board, launcher.title, launcher.memory)
+    if memory is not None:
+        _check_memory(image, board, machine, memory)
     check_alignment(image, board)
 
 

@@ -13,7 +13,7 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
 from cmbuild.errors import Failed, Missing
 from cmbuild.image import elf
-from cmbuild.launchers.console import PREFIX, ConsoleRecord, records
+from cmbuild.image.console import PREFIX, ConsoleRecord, records
 from cmbuild.launchers.fault import Fault, fault
 from cmbuild.process import Completed, Processes
 from cmbuild.strictfile import Table
@@ -39,7 +39,7 @@ class Refused(Failed):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ProperRun:
     """An image that ran to its proper end.
 
     Attributes:
@@ -104,7 +104,7 @@ class Launcher(ABC):
     @abstractmethod
     def run(
         self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
-    ) -> Run:
+    ) -> ProperRun:
         """Executes an image to its end.
 
         Args:
@@ -148,7 +148,7 @@ class ProgramLauncher(Launcher):
 
     def run(
         self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
-    ) -> Run:
+    ) -> ProperRun:
         program = self.find()
         completed = processes.run(
             self.command(program, image.absolute(), folder.absolute(), timeout),
@@ -174,7 +174,7 @@ class Debuggable(ProgramLauncher):
         """
 
 
-def conclude(machine: str, image: Path, completed: Completed) -> Run:
+def conclude(machine: str, image: Path, completed: Completed) -> ProperRun:
     """What a process that executed an image proved. Exit status alone proves nothing: a simulator
     reduces the guest's status modulo 256, or ends with 0 whatever happened.
     """
@@ -199,7 +199,7 @@ def conclude(machine: str, image: Path, completed: Completed) -> Run:
         raise EndedEarly(detail=(complaints or [last])[0], **said)
     if status != 0 or completed.status != 0:
         raise EndedEarly(detail=f"the image's status is {status}", **said)
-    return Run(found, completed.seconds, completed.log)
+    return ProperRun(found, completed.seconds, completed.log)
 
 
 def _sanitizer(lines: Sequence[str]) -> str | None:

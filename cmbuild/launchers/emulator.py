@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from cmbuild.image import elf
-from cmbuild.launchers.console import PREFIX
+from cmbuild.image.console import PREFIX
 
 if TYPE_CHECKING:
     from unicorn import Uc

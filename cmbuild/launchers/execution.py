@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.errors import Failed
-from cmbuild.launchers.base import Launcher, Run
-from cmbuild.launchers.console import ConsoleRecord
+from cmbuild.image.console import ConsoleRecord
+from cmbuild.launchers.base import Launcher, ProperRun
 from cmbuild.process import Processes
 from cmbuild.results import PoolUse
 
@@ -176,7 +176,7 @@ def execute(
         raise Incomplete(machine=launcher.title, what=error, log=log) from error
 
 
-def _execution(run: Run, interface: Interface, request: Request, folder: Path) -> Execution:
+def _execution(run: ProperRun, interface: Interface, request: Request, folder: Path) -> Execution:
     """Raises ValueError or IndexError if something is missing."""
     samples = len(request.samples)
     outputs = [

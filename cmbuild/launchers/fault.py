@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from cmbuild.errors import Failed
+from cmbuild.image.console import ConsoleRecord
 from cmbuild.image.elf import Symbols
-from cmbuild.launchers.console import ConsoleRecord
 
 # Armv8-M Architecture Reference Manual, "Exception numbers", CFSR and HFSR; Armv7-M's are a subset.
 _EXCEPTIONS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from cmbuild.hardware.conversation import GREETING_SECONDS, Conversation
 from cmbuild.hardware.port import SerialPort, find_port
 from cmbuild.hardware.streams import Streams
-from cmbuild.launchers.base import Launcher, Run, conclude
+from cmbuild.launchers.base import Launcher, ProperRun, conclude
 from cmbuild.process import Completed, Processes
 
 
@@ -76,7 +76,7 @@ class SerialLine(Launcher):
 
     def run(
         self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
-    ) -> Run:
+    ) -> ProperRun:
         """
         Raises, beside what others do:
             CannotOpen, PortLost, NoGreeting, OtherImage, Restarted.

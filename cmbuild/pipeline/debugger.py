@@ -14,8 +14,8 @@ from cmbuild.errors import MissingTool, UsageError
 from cmbuild.hardware.method import FlashMethod, Selection
 from cmbuild.hardware.program_method import ProgramMethod
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
+from cmbuild.image.console import records
 from cmbuild.launchers.base import Debuggable
-from cmbuild.launchers.console import records
 from cmbuild.launchers.execution import Interface, write_streams
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose

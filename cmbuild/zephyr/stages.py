@@ -14,7 +14,7 @@ from cmbuild.cache.store import Entry
 from cmbuild.catalog import readable_boards
 from cmbuild.errors import Failed, Missing, UsageError
 from cmbuild.files import copy
-from cmbuild.launchers.console import records
+from cmbuild.image.console import records
 from cmbuild.pipeline.request import ApplicationRequest
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes

@@ -135,17 +135,19 @@ class SimulateStage(RepeatedStage):
         Raises:
             OutsideMemory, Misaligned, BadReset, LacksKernels: see check_image.
         """
-        runner = self.runner
-        kernels = runner.kernels
         try:
-            check_image(runner.image, runner.board, self.launcher, kernels)
+            self._check_image(self.launcher)
         except OutsideMemory:
             other = self._other_launcher()
             if other is None:
                 raise
-            check_image(runner.image, runner.board, other, kernels)
+            self._check_image(other)
             self._too_small = self.launcher.name
             self.launcher = other
+
+    def _check_image(self, launcher: Launcher) -> None:
+        runner = self.runner
+        check_image(runner.image, runner.board, runner.kernels, launcher.title, launcher.memory)
 
     def _other_launcher(self) -> Launcher | None:
         """The next one of the board's, if nobody asked for a certain one.

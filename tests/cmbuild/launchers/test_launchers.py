@@ -9,8 +9,8 @@ import pytest
 from harness.toy_image import INTERFACE
 
 from cmbuild.errors import ExitCode, TimedOut
+from cmbuild.image.console import ConsoleRecord
 from cmbuild.launchers.base import EndedEarly, LauncherMissing, Refused, Silent
-from cmbuild.launchers.console import ConsoleRecord
 from cmbuild.launchers.execution import VERSION, Incomplete, Request, execute
 from cmbuild.launchers.simulators.native import Native
 from cmbuild.launchers.simulators.qemu import Qemu
