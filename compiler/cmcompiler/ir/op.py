@@ -14,6 +14,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 
 Array: TypeAlias = npt.NDArray[Any]
+Tensors: TypeAlias = tuple[Tensor, ...]
 
 ALIGN = 16
 """The place of every tensor, in bytes, is a multiple of it."""
@@ -80,6 +81,9 @@ class ScratchCount:
 Word = int | float | Address | Packed | Scratch | GrowableScratch | ScratchCount
 """One 32-bit field of a kernel's arguments: int32/uint32, float32, or a cm_ref."""
 
+Words: TypeAlias = list[tuple[str, Word]]
+"""Fields of a kernel's argument struct, by name."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
@@ -140,7 +144,5 @@ class Op(ABC):
         """Outputs for inputs, all in physical shapes: the one truth that every kernel equals."""
 
     @abstractmethod
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         """The calls that compute the outputs on a core with `isa`."""

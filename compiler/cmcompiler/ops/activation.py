@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY
 
@@ -32,7 +30,8 @@ class Activation(Op):
         name: for people.
     """
 
-    label: ClassVar[str] = "activation"
+    label = "activation"
+    in_place = frozenset({0})
 
     table: bytes
     dtype: np.dtype[Any] = INT8
@@ -42,31 +41,20 @@ class Activation(Op):
     def title(self) -> str:
         return self.name
 
-    @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
-
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         table = np.frombuffer(self.table, self.dtype)
         return (table[inputs[0].view(np.int8).astype(np.intp) + 128],)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         # Half a turn lets the kernel index with the element's bits as they are, unsigned.
         turned = self.table[128:] + self.table[:128]
-        return [
-            KernelCall(
-                "activation_s8",
-                [
-                    ("input", Address(inputs[0])),
-                    ("table", Packed(turned)),
-                    ("output", Address(outputs[0])),
-                    ("count", outputs[0].numel),
-                ],
-                microkernel=LOOKUP,
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("table", Packed(turned)),
+            ("output", Address(outputs[0])),
+            ("count", outputs[0].numel),
         ]
+        return [KernelCall("activation_s8", arguments, microkernel=LOOKUP)]
 
 
 @program_op("cortex_m::quantized_activation.out(Tensor input, Tensor lut, *, Tensor(a!) out)")
@@ -84,7 +72,7 @@ def tabulate(
     name: str,
     source: Operand,
     output: Operand,
-    function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+    function: Callable[[Array], Array],
 ) -> None:
     """Emits a function of elements of one byte; it takes and gives arrays of the tensors' types."""
     every = EVERY.view(np.uint8) != 0 if source.dtype == np.bool_ else EVERY.view(source.dtype)

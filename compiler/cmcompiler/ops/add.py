@@ -6,15 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import KernelCall
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
 from cmcompiler.ops.support.elementwise import Pair, align_pair
@@ -41,21 +39,19 @@ class Add(Pair):
     they are rescaled. A negative multiplier makes it a difference.
     """
 
-    label: ClassVar[str] = "add"
+    label = "add"
 
     lhs: Rescale
     rhs: Rescale
     output: Rescale
     range: Range
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (self.loops.read(i, x) for i, x in enumerate(inputs))
         result = _sum(lhs, rhs, (self.lhs, self.rhs, self.output), self.range)
         return (result.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = self.words(inputs, outputs)
         affine = _affine(self.lhs, self.rhs, self.output, self.range)
         if affine is None:
@@ -102,7 +98,7 @@ def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affin
     return find_affine(table, lhs.factor * gain, rhs.factor * gain, limits)
 
 
-def _widened(scale: Rescale, x: np.ndarray[Any, Any]) -> npt.NDArray[np.int32]:
+def _widened(scale: Rescale, x: Array) -> npt.NDArray[np.int32]:
     return scale.scale((x.astype(np.int32) - scale.zero_point) << LEFT_SHIFT)
 
 

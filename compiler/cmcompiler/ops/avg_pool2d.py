@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +23,11 @@ class AvgPool2d(Pool2d):
     Arithmetic: CMSIS-NN's arm_avgpool_s8. The zero point is part of the mean that is rounded.
     """
 
-    label: ClassVar[str] = "avg_pool2d"
-    kernel: ClassVar[str] = "avg_pool2d_s8"
-    microkernel: ClassVar[Microkernel] = AVG_WINDOW
-    combine: ClassVar[np.ufunc] = np.add
-    start: ClassVar[int] = 0
+    label = "avg_pool2d"
+    kernel = "avg_pool2d_s8"
+    microkernel = AVG_WINDOW
+    combine = np.add
+    start = 0
 
     def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
         magnitudes = (np.abs(results) + counts // 2) // counts

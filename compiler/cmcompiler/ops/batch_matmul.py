@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Scratch
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.requantize import Requantize
@@ -36,45 +33,38 @@ class BatchMatmul(Op):
     rhs_zero_point: int
     requantize: Requantize
 
-    label: ClassVar[str] = "batch_matmul"
+    label = "batch_matmul"
     element = np.dtype(np.int8)
 
     @property
     def macs(self) -> int:
         return prod(self.shape)
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         """Sums in float64 are exact below 2^53, then kept modulo 2^32."""
         lhs = inputs[0].astype(np.float64) - self.lhs_zero_point
         rhs = inputs[1].astype(np.float64) - self.rhs_zero_point
         sums = (lhs @ rhs.transpose(0, 2, 1)).astype(np.int64)
         return (self.requantize(sums[..., np.newaxis])[..., 0],)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         batch, rows, columns, depth = self.shape
-        return [
-            KernelCall(
-                "batch_matmul",
-                [
-                    ("lhs", Address(inputs[0])),
-                    ("rhs", Address(inputs[1])),
-                    ("output", Address(outputs[0])),
-                    ("column_sums", Scratch(4 * columns)),
-                    ("batch", batch),
-                    ("rows", rows),
-                    ("columns", columns),
-                    ("depth", depth),
-                    ("lhs_offset", -self.lhs_zero_point),
-                    ("rhs_offset", -self.rhs_zero_point),
-                    ("multiplier", self.requantize.multipliers[0]),
-                    ("shift", self.requantize.shifts[0]),
-                    *self.requantize.arguments(),
-                ],
-                microkernel=MATMUL,
-            )
+        arguments: Words = [
+            ("lhs", Address(inputs[0])),
+            ("rhs", Address(inputs[1])),
+            ("output", Address(outputs[0])),
+            ("column_sums", Scratch(4 * columns)),
+            ("batch", batch),
+            ("rows", rows),
+            ("columns", columns),
+            ("depth", depth),
+            ("lhs_offset", -self.lhs_zero_point),
+            ("rhs_offset", -self.rhs_zero_point),
+            ("multiplier", self.requantize.multipliers[0]),
+            ("shift", self.requantize.shifts[0]),
+            *self.requantize.arguments(),
         ]
+        return [KernelCall("batch_matmul", arguments, microkernel=MATMUL)]
 
 
 @program_op(

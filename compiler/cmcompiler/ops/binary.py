@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops
-from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.activation import tabulate
 from cmcompiler.ops.cast import Cast, cast
 from cmcompiler.ops.support import functions, wrapping
 from cmcompiler.ops.support.element import FLOAT, INTEGER, Scalar, check_element, code, converted
 from cmcompiler.ops.support.elementwise import align, taken_over
-
-Array = npt.NDArray[Any]
 
 
 class BinaryFunction(IntEnum):
@@ -145,7 +141,7 @@ class Binary(Op):
         dtype, shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "binary"
+    label = "binary"
 
     function: BinaryFunction
     compute: np.dtype[Any]
@@ -170,31 +166,25 @@ class Binary(Op):
         result = evaluate(self.function, lhs, rhs)
         return (converted(result, self.dtype).reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         tensors = (*inputs, *outputs)
         if self.compute == INTEGER:
             kernel = "binary_integer"
         else:
             kernel = "binary_library_f32" if self.function in LIBRARY else "binary_f32"
-        return [
-            KernelCall(
-                kernel,
-                [
-                    ("lhs", Address(inputs[0])),
-                    ("rhs", Address(inputs[1])),
-                    ("output", Address(outputs[0])),
-                    *self.loops.fields([tensor.dtype.itemsize for tensor in tensors]),
-                    ("lhs_step", self.loops.inner[0]),
-                    ("rhs_step", self.loops.inner[1]),
-                    ("lhs_type", code(inputs[0])),
-                    ("rhs_type", code(inputs[1])),
-                    ("output_type", code(outputs[0])),
-                    ("function", int(self.function)),
-                ],
-            )
+        arguments: Words = [
+            ("lhs", Address(inputs[0])),
+            ("rhs", Address(inputs[1])),
+            ("output", Address(outputs[0])),
+            *self.loops.fields([tensor.dtype.itemsize for tensor in tensors]),
+            ("lhs_step", self.loops.inner[0]),
+            ("rhs_step", self.loops.inner[1]),
+            ("lhs_type", code(inputs[0])),
+            ("rhs_type", code(inputs[1])),
+            ("output_type", code(outputs[0])),
+            ("function", int(self.function)),
         ]
+        return [KernelCall(kernel, arguments)]
 
 
 def evaluate(function: BinaryFunction, lhs: Array, rhs: Array) -> Array:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy.typing as npt
 
 from cmcompiler.ir.movement.copy import copy_call
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.isa import Isa
 
 
@@ -19,14 +15,12 @@ from cmcompiler.isa import Isa
 class Move(Op):
     """The input's elements in memory of their own."""
 
-    label: ClassVar[str] = "move"
+    label = "move"
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (inputs[0],)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         everything = Strided.dense((inputs[0].numel,))
         return copy_call(inputs[0], everything, outputs[0], everything)
 
@@ -39,13 +33,11 @@ class Merge(Op):
     memory, so there is nothing left to do.
     """
 
-    label: ClassVar[str] = "merge"
+    label = "merge"
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         condition, when_true, when_false = inputs
         return (when_true if condition.item() else when_false,)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         return ()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import DOUBLE, check_element, code, converted
 from cmcompiler.ops.support.movement import move
@@ -23,33 +22,24 @@ from cmcompiler.ops.support.movement import move
 class Cast(Op):
     """Elements converted to `dtype`, see `converted`."""
 
-    label: ClassVar[str] = "cast"
+    label = "cast"
+    in_place = frozenset({0})
 
     dtype: np.dtype[Any]
 
-    @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
-
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (converted(inputs[0], self.dtype),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         is_double = DOUBLE in (inputs[0].dtype, outputs[0].dtype)
-        return [
-            KernelCall(
-                "cast_double" if is_double else "cast",
-                [
-                    ("input", Address(inputs[0])),
-                    ("output", Address(outputs[0])),
-                    ("count", outputs[0].numel),
-                    ("from", code(inputs[0])),
-                    ("to", code(outputs[0])),
-                ],
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("count", outputs[0].numel),
+            ("from", code(inputs[0])),
+            ("to", code(outputs[0])),
         ]
+        return [KernelCall("cast_double" if is_double else "cast", arguments)]
 
 
 def cast(call: Call, source: Operand, dtype: np.dtype[Any]) -> Operand:

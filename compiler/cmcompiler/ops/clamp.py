@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import Array
 from cmcompiler.ops.activation import tabulate
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar, converted
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.unary import emit_unary
-
-Array = npt.NDArray[Any]
 
 
 @program_op("aten::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out)")

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import GrowableScratch, KernelCall, Packed, Scratch, ScratchCount, Word
+from cmcompiler.ir.op import (
+    GrowableScratch,
+    KernelCall,
+    Packed,
+    Scratch,
+    ScratchCount,
+    Tensors,
+    Word,
+    Words,
+)
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
@@ -33,7 +41,7 @@ class Conv2d(Convolution):
         weights: int8 [C_out, kernel height, kernel width, C_in / groups].
     """
 
-    label: ClassVar[str] = "conv2d"
+    label = "conv2d"
     groups: int = 1
 
     @property
@@ -57,9 +65,7 @@ class Conv2d(Convolution):
             sums += pixels @ filters[:, :, place[0], place[1]].transpose(0, 2, 1)
         return sums.transpose(1, 0, 2).reshape(self.output_shape)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = self.filters(self.weights.reshape(len(self.weights), -1))
         weights = self._packed(filters, isa)
         stride = packing.patch_stride(self.depth, isa)
@@ -68,7 +74,7 @@ class Conv2d(Convolution):
             # The matrix product takes two rows at once.
             pairs = -(-self.output_shape[1] * self.output_shape[2] // 2)
             patches = GrowableScratch(2 * stride, min(pairs, max(1, PATCH_BYTES // (2 * stride))))
-        arguments: list[tuple[str, Word]] = [
+        arguments: Words = [
             *rows_arguments("input", inputs[0]),
             *rows_arguments("output", outputs[0]),
             ("output_pixel", self.output_shape[3]),

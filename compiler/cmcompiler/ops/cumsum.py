@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import FLOAT, INTEGER, code
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,7 @@ class Cumsum(Op):
         shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "cumsum"
+    label = "cumsum"
 
     source: Strided
     output: Strided
@@ -45,26 +40,20 @@ class Cumsum(Op):
         flat[self.output.read(np.arange(flat.size))] = sums
         return (flat.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         last = len(self.source.shape) - 1
         rows = Loops.over(self.source.select(last, 0), self.output.select(last, 0))
         sizes = (inputs[0].dtype.itemsize, outputs[0].dtype.itemsize)
-        return [
-            KernelCall(
-                "cumsum",
-                [
-                    ("input", Address(inputs[0])),
-                    ("output", Address(outputs[0])),
-                    *rows.levels(sizes, len(rows.counts)),
-                    ("count", self.source.shape[-1]),
-                    ("input_step", self.source.strides[-1]),
-                    ("output_step", self.output.strides[-1]),
-                    ("type", code(inputs[0])),
-                ],
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            *rows.levels(sizes, len(rows.counts)),
+            ("count", self.source.shape[-1]),
+            ("input_step", self.source.strides[-1]),
+            ("output_step", self.output.strides[-1]),
+            ("type", code(inputs[0])),
         ]
+        return [KernelCall("cumsum", arguments)]
 
 
 @program_op("aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out)")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import KernelCall, Packed, Scratch, Word
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import KernelCall, Packed, Scratch, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import (
@@ -29,7 +27,7 @@ class DepthwiseConv2d(Convolution):
         weights: int8 [kernel height, kernel width, C].
     """
 
-    label: ClassVar[str] = "depthwise_conv2d"
+    label = "depthwise_conv2d"
 
     @property
     def macs(self) -> int:
@@ -43,15 +41,13 @@ class DepthwiseConv2d(Convolution):
             sums += (seen - zero_point) * self.weights[place]
         return sums
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = self.filters(self.weights.reshape(self.window.area, -1).T)
         scheme = choose(filters, self.window, self.output_shape, isa)
         if scheme is None:
             return self._in_groups().kernel_calls(inputs, outputs, isa)
         rows = (scheme.band - 1) * self.window.stride[0] + self.window.reach[0] + scheme.band
-        arguments: list[tuple[str, Word]] = [
+        arguments: Words = [
             *rows_arguments("input", inputs[0]),
             *rows_arguments("output", outputs[0]),
             ("weights", Packed(scheme.weights)),

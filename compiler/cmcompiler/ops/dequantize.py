@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.quantize import DTYPES
 from cmcompiler.ops.support.parameters import read_scale
@@ -23,20 +21,18 @@ DEQUANTIZE = Microkernel("dequantize_s8", mve=True)
 class Dequantize(Op):
     """float32(x - zero_point) · float32(scale) of int8, uint8 or int16 x."""
 
-    label: ClassVar[str] = "dequantize"
+    label = "dequantize"
     element = np.dtype(np.float32)
 
     scale: float
     zero_point: int
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         steps = (inputs[0].astype(np.int32) - self.zero_point).astype(np.float32)
         return (steps * np.float32(self.scale),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
-        arguments: list[tuple[str, Word]] = [
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
             ("count", outputs[0].numel),

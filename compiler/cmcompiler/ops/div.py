@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops
-from cmcompiler.ir.op import Address, KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.elementwise import align, taken_over
 from cmcompiler.ops.support.parameters import read_scale
@@ -32,7 +30,7 @@ class Div(Op):
     Cortex-M dialect's. Shapes: any that broadcast; int8 or int16, limits are the type's.
     """
 
-    label: ClassVar[str] = "div"
+    label = "div"
 
     loops: Loops
     shape: tuple[int, ...]
@@ -45,7 +43,7 @@ class Div(Op):
     def in_place(self) -> frozenset[int]:
         return taken_over(self.loops)
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (self.loops.read(i, x).astype(np.int32) for i, x in enumerate(inputs))
         over = (lhs - self.lhs_zero_point).astype(np.float32)
         under = (rhs - self.rhs_zero_point).astype(np.float32)
@@ -56,31 +54,25 @@ class Div(Op):
         result = np.clip(steps.astype(np.int32) + self.zero_point, limits.min, limits.max)
         return (result.astype(inputs[0].dtype).reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         dtype = outputs[0].dtype
         limits = np.iinfo(dtype)
-        return [
-            KernelCall(
-                "div_quantized",
-                [
-                    ("lhs", Address(inputs[0])),
-                    ("rhs", Address(inputs[1])),
-                    ("output", Address(outputs[0])),
-                    *self.loops.fields((dtype.itemsize,) * 3),
-                    ("size", dtype.itemsize),
-                    ("lhs_step", self.loops.inner[0]),
-                    ("rhs_step", self.loops.inner[1]),
-                    ("lhs_zero_point", self.lhs_zero_point),
-                    ("rhs_zero_point", self.rhs_zero_point),
-                    ("zero_point", self.zero_point),
-                    ("scale", self.scale),
-                    ("minimum", int(limits.min)),
-                    ("maximum", int(limits.max)),
-                ],
-            )
+        arguments: Words = [
+            ("lhs", Address(inputs[0])),
+            ("rhs", Address(inputs[1])),
+            ("output", Address(outputs[0])),
+            *self.loops.fields((dtype.itemsize,) * 3),
+            ("size", dtype.itemsize),
+            ("lhs_step", self.loops.inner[0]),
+            ("rhs_step", self.loops.inner[1]),
+            ("lhs_zero_point", self.lhs_zero_point),
+            ("rhs_zero_point", self.rhs_zero_point),
+            ("zero_point", self.zero_point),
+            ("scale", self.scale),
+            ("minimum", int(limits.min)),
+            ("maximum", int(limits.max)),
         ]
+        return [KernelCall("div_quantized", arguments)]
 
 
 @program_op(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.movement.view import View
-from cmcompiler.ir.op import KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import Scalar, converted
 from cmcompiler.ops.support.movement import move
@@ -29,18 +28,16 @@ class Fill(Op):
         dtype, shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "fill"
+    label = "fill"
 
     value: Scalar
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (np.full(self.shape, self.value, self.dtype),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         return fill_call(outputs[0], self.value)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,8 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.functions import Floats
@@ -61,7 +59,7 @@ class Axis:
         met = (places % self.spread == 0) & (inputs >= 0) & (inputs < self.input)
         return outputs[met], inputs[met]
 
-    def fields(self, name: str, steps: Sequence[int]) -> list[tuple[str, Word]]:
+    def fields(self, name: str, steps: Sequence[int]) -> Words:
         """As a kernel's `struct cm_axis`, with the steps of input, output and weights."""
         fields = ("input", "output", "kernel", "stride", "padding", "dilation", "spread")
         numbers = [(field, getattr(self, field)) for field in fields]
@@ -84,7 +82,7 @@ class FloatConvolution(Op):
         shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "conv_f32"
+    label = "conv_f32"
     element = np.dtype(np.float32)
 
     axes: tuple[Axis, Axis, Axis]
@@ -123,11 +121,9 @@ class FloatConvolution(Op):
         result[places] = total
         return (result.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         windows = (self.images, self.output, self.weights)
-        arguments: list[tuple[str, Word]] = [
+        arguments: Words = [
             ("input", Address(inputs[0])),
             ("weights", Address(inputs[1])),
             ("bias", Address(inputs[2]) if len(inputs) > 2 else NONE),

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Word
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -24,8 +23,6 @@ from cmcompiler.ops.support.functions import Floats
 from cmcompiler.ops.support.parameters import INT8
 from cmcompiler.ops.support.pooling import fit_window, read_pair
 from cmcompiler.ops.support.window import Pair, Window
-
-Array = npt.NDArray[Any]
 
 NHWC = (0, 2, 3, 1)
 LARGEST_DIVISOR = 1 << 24
@@ -126,10 +123,10 @@ class PortablePool(Op):
         flat[self.output.read(np.arange(flat.size))] = result
         return flat.reshape(self.shape)
 
-    def arguments(self, source: Tensor, output: Tensor) -> list[tuple[str, Word]]:
+    def arguments(self, source: Tensor, output: Tensor) -> Words:
         """The fields of `struct cm_images` of kernels/float_pool.c."""
         names = ("batch", "channels", "rows", "columns")
-        words: list[tuple[str, Word]] = [
+        words: Words = [
             ("input", Address(source)),
             ("output", Address(output)),
             ("row_table", self.rows.table()),
@@ -151,7 +148,7 @@ class FloatAvgPool(PortablePool):
         divisor: in place of the sizes; 0 if there is none.
     """
 
-    label: ClassVar[str] = "avg_pool2d"
+    label = "avg_pool2d"
     element = np.dtype(np.float32)
 
     divisor: int = 0
@@ -165,9 +162,7 @@ class FloatAvgPool(PortablePool):
                 total = np.where(is_there, total + seen, total)
             return (self.written(total / divisors),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = [*self.arguments(inputs[0], outputs[0]), ("divisor", self.divisor)]
         return [KernelCall("avg_pool_f32", arguments)]
 
@@ -180,7 +175,7 @@ class PortableMaxPool(PortablePool):
         of_places: give the index of the tap in its image instead, as int64.
     """
 
-    label: ClassVar[str] = "max_pool2d"
+    label = "max_pool2d"
 
     of_places: bool = False
 
@@ -195,9 +190,7 @@ class PortableMaxPool(PortablePool):
             best, place = np.where(beyond, seen, best), np.where(beyond, places, place)
         return (self.written(np.array(place if self.of_places else best)),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = [
             *self.arguments(inputs[0], outputs[0]),
             ("image_width", self.images.shape[3]),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.functions import Floats, exp, log
@@ -25,18 +23,15 @@ class FloatSoftmax(Op):
         is_log: its logarithm instead, x - max - log(sum).
     """
 
-    label: ClassVar[str] = "softmax"
+    label = "softmax"
     element = np.dtype(np.float32)
+    in_place = frozenset({0})
 
     is_log: bool = False
 
     @property
     def title(self) -> str:
         return "log_softmax" if self.is_log else self.label
-
-    @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
 
     def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
         x = np.atleast_1d(inputs[0])
@@ -49,21 +44,15 @@ class FloatSoftmax(Op):
             results = distance - log(total) if self.is_log else powers / total
         return (results.reshape(inputs[0].shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         length = (1, *outputs[0].shape)[-1]
-        return [
-            KernelCall(
-                "log_softmax_f32" if self.is_log else "softmax_f32",
-                [
-                    ("input", Address(inputs[0])),
-                    ("output", Address(outputs[0])),
-                    ("rows", outputs[0].numel // length),
-                    ("length", length),
-                ],
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("rows", outputs[0].numel // length),
+            ("length", length),
         ]
+        return [KernelCall("log_softmax_f32" if self.is_log else "softmax_f32", arguments)]
 
 
 @program_op("aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,11 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import INTEGER, code
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ class Places:
         wide = indices.astype(np.int64)
         return np.clip(np.where(wide < 0, wide + self.count, wide), 0, self.count - 1) * self.stride
 
-    def arguments(self, size: int) -> list[tuple[str, Word]]:
+    def arguments(self, size: int) -> Words:
         return [("index_stride", self.stride * size), ("index_count", self.count)]
 
 
@@ -52,7 +48,7 @@ class Gather(Op):
         shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "gather"
+    label = "gather"
 
     loops: Loops
     places: Places
@@ -64,26 +60,20 @@ class Gather(Op):
         offsets = self.places.offsets(self.loops.read(1, index))
         return (source.reshape(-1)[starts + offsets].reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         size = outputs[0].dtype.itemsize
-        return [
-            KernelCall(
-                "gather",
-                [
-                    ("input", Address(inputs[0])),
-                    ("index", Address(inputs[1])),
-                    ("output", Address(outputs[0])),
-                    *self.loops.fields((size, inputs[1].dtype.itemsize, size)),
-                    ("size", size),
-                    ("input_step", self.loops.inner[0] * size),
-                    ("index_step", self.loops.inner[1]),
-                    ("index_type", code(inputs[1])),
-                    *self.places.arguments(size),
-                ],
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("index", Address(inputs[1])),
+            ("output", Address(outputs[0])),
+            *self.loops.fields((size, inputs[1].dtype.itemsize, size)),
+            ("size", size),
+            ("input_step", self.loops.inner[0] * size),
+            ("index_step", self.loops.inner[1]),
+            ("index_type", code(inputs[1])),
+            *self.places.arguments(size),
         ]
+        return [KernelCall("gather", arguments)]
 
 
 @program_op(

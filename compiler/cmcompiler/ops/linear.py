@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
@@ -38,7 +35,7 @@ class Linear(Op):
         rows: product of all dimensions of the input but the last.
     """
 
-    label: ClassVar[str] = "linear"
+    label = "linear"
     element = np.dtype(np.int8)
     weights: Int8Array
     bias: Int32Array
@@ -49,32 +46,31 @@ class Linear(Op):
     def macs(self) -> int:
         return self.rows * self.weights.size
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         features = inputs[0].reshape(self.rows, -1).astype(np.float64)
         # Exact: sums of products of int8 numbers are far below 2^53.
         sums = (features @ self.weights.T.astype(np.float64)).astype(np.int64) + self.bias
         return (self.requantize(sums).reshape(*inputs[0].shape[:-1], -1),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = Filters.of(self.weights, self.bias, self.requantize)
         columns, depth = self.weights.shape
         is_vector = self.rows == 1
         pack = packing.gemv_weights if is_vector else packing.gemm_weights
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("weights", Packed(pack(filters, isa))),
+            ("workspace", Scratch(packing.gemm_workspace(depth, isa))),
+            ("rows", self.rows),
+            ("depth", depth),
+            ("columns", columns),
+            *filters.output_arguments(),
+        ]
         return [
             KernelCall(
                 "linear_vector" if is_vector else "linear",
-                [
-                    ("input", Address(inputs[0])),
-                    ("output", Address(outputs[0])),
-                    ("weights", Packed(pack(filters, isa))),
-                    ("workspace", Scratch(packing.gemm_workspace(depth, isa))),
-                    ("rows", self.rows),
-                    ("depth", depth),
-                    ("columns", columns),
-                    *filters.output_arguments(),
-                ],
+                arguments,
                 microkernel=GEMV if is_vector else GEMM,
             )
         ]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -34,7 +33,7 @@ class Matmul(Op):
         shape: of the output, which lies as [batch, rows, columns].
     """
 
-    label: ClassVar[str] = "matmul"
+    label = "matmul"
     element = np.dtype(np.float32)
 
     lhs: Strided
@@ -63,10 +62,8 @@ class Matmul(Op):
                 total += self.addend.read(inputs[2]) * np.float32(self.beta)
         return (total.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
-        arguments: list[tuple[str, Word]] = [
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
             ("lhs", Address(inputs[0])),
             ("rhs", Address(inputs[1])),
             ("addend", NONE if self.addend is None else Address(inputs[2])),
@@ -84,7 +81,7 @@ class Matmul(Op):
         return [KernelCall("matmul_f32", arguments)]
 
 
-def _steps(name: str, dims: Sequence[str], window: Strided | None) -> list[tuple[str, Word]]:
+def _steps(name: str, dims: Sequence[str], window: Strided | None) -> Words:
     """Elements from one index to the next, as kernel arguments."""
     strides = (0, 0, 0) if window is None else window.strides
     return [(f"{name}_{dim}", stride) for dim, stride in zip(dims, strides, strict=True)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Word
+from cmcompiler.ir.op import Words
 from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
@@ -23,18 +22,18 @@ MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
 class MaxPool2d(Pool2d):
     """Maximum of the image's pixels in a window, clamped."""
 
-    label: ClassVar[str] = "max_pool2d"
-    kernel: ClassVar[str] = "max_pool2d_s8"
-    microkernel: ClassVar[Microkernel] = MAX_WINDOW
-    combine: ClassVar[np.ufunc] = np.maximum
-    start: ClassVar[int] = -128
+    label = "max_pool2d"
+    kernel = "max_pool2d_s8"
+    microkernel = MAX_WINDOW
+    combine = np.maximum
+    start = -128
 
     range: Range
 
     def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
         return self.range.clamp(results)
 
-    def parameters(self) -> list[tuple[str, Word]]:
+    def parameters(self) -> Words:
         return [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
 
 

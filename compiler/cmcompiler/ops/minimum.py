@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import KernelCall
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.elementwise import Pair, align_pair
@@ -24,20 +22,18 @@ MAXIMUM = Microkernel("maximum_s8", mve=True)
 class Minimum(Pair):
     """The smaller of two int8 elements."""
 
-    label: ClassVar[str] = "minimum"
-    microkernel: ClassVar[Microkernel] = MINIMUM
+    label = "minimum"
+    microkernel = MINIMUM
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         operands = (self.loops.read(i, x) for i, x in enumerate(inputs))
         return (self.choose(*operands).reshape(self.shape),)
 
     @staticmethod
-    def choose(lhs: np.ndarray[Any, Any], rhs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def choose(lhs: Array, rhs: Array) -> Array:
         return np.minimum(lhs, rhs)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         words = self.words(inputs, outputs)
         return [KernelCall(self.microkernel.name, words, microkernel=self.microkernel)]
 
@@ -46,11 +42,11 @@ class Minimum(Pair):
 class Maximum(Minimum):
     """The larger of two int8 elements."""
 
-    label: ClassVar[str] = "maximum"
-    microkernel: ClassVar[Microkernel] = MAXIMUM
+    label = "maximum"
+    microkernel = MAXIMUM
 
     @staticmethod
-    def choose(lhs: np.ndarray[Any, Any], rhs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def choose(lhs: Array, rhs: Array) -> Array:
         return np.maximum(lhs, rhs)
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import KernelCall
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
@@ -30,35 +28,28 @@ class Mul(Pair):
     Arithmetic: CMSIS-NN's arm_elementwise_mul_s8.
     """
 
-    label: ClassVar[str] = "mul"
+    label = "mul"
 
     lhs_zero_point: int
     rhs_zero_point: int
     output: Rescale
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (self.loops.read(i, x).astype(np.int32) for i, x in enumerate(inputs))
         product = (lhs - self.lhs_zero_point) * (rhs - self.rhs_zero_point)
         return (INT8.clamp(self.output.apply(product)).reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         microkernel = MUL_RIGHT if self.output.shift in SHORT_SHIFTS else MUL
-        return [
-            KernelCall(
-                microkernel.name,
-                [
-                    *self.words(inputs, outputs),
-                    ("lhs_zero_point", self.lhs_zero_point),
-                    ("rhs_zero_point", self.rhs_zero_point),
-                    ("zero_point", self.output.zero_point),
-                    ("multiplier", self.output.multiplier),
-                    ("shift", self.output.shift),
-                ],
-                microkernel=microkernel,
-            )
+        arguments: Words = [
+            *self.words(inputs, outputs),
+            ("lhs_zero_point", self.lhs_zero_point),
+            ("rhs_zero_point", self.rhs_zero_point),
+            ("zero_point", self.output.zero_point),
+            ("multiplier", self.output.multiplier),
+            ("shift", self.output.shift),
         ]
+        return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
 
 
 @program_op(

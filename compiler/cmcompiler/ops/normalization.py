@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.matmul import NONE
@@ -47,7 +45,7 @@ class Normalization(Op):
         result: the numbers themselves, or one for each group.
     """
 
-    label: ClassVar[str] = "norm"
+    label = "norm"
     element = np.dtype(np.float32)
 
     shape: tuple[int, ...]
@@ -80,11 +78,9 @@ class Normalization(Op):
         chosen = (result, mean, inverse)[self.result]
         return (chosen.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         parameters = list(inputs[1:])
-        arguments: list[tuple[str, Word]] = [
+        arguments: Words = [
             ("input", Address(inputs[0])),
             ("weight", Address(parameters.pop(0)) if self.has_weight else NONE),
             ("bias", Address(parameters.pop(0)) if self.has_bias else NONE),

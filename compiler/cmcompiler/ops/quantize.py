@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import read_scale
 
@@ -33,7 +32,8 @@ class Quantize(Op):
         minimum, maximum: bounds of the output.
     """
 
-    label: ClassVar[str] = "quantize"
+    label = "quantize"
+    in_place = frozenset({0})
 
     dtype: np.dtype[Any]
     scale: float
@@ -42,23 +42,17 @@ class Quantize(Op):
     maximum: int
 
     @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
-
-    @property
     def inverse_scale(self) -> np.float32:
         return np.float32(1) / np.float32(self.scale)
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         with np.errstate(over="ignore", invalid="ignore"):
             steps = np.rint(inputs[0] * self.inverse_scale)
         steps = np.where(np.isnan(steps), 0, np.clip(steps, -(2.0**24), 2.0**24)).astype(np.int32)
         return (np.clip(steps + self.zero_point, self.minimum, self.maximum).astype(self.dtype),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
-        arguments: list[tuple[str, Word]] = [
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
             ("count", outputs[0].numel),

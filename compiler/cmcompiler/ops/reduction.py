@@ -6,23 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from math import nan, prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Word
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Word, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import FLOAT, INTEGER, check_element, code
-
-Array = npt.NDArray[Any]
 
 
 class ReductionFunction(IntEnum):
@@ -62,7 +58,7 @@ class Reduction(Op):
         divisor: of the float result; the number of members for a mean.
     """
 
-    label: ClassVar[str] = "reduction"
+    label = "reduction"
 
     function: ReductionFunction
     dtype: np.dtype[Any]
@@ -110,14 +106,12 @@ class Reduction(Op):
         chosen: Array = rows[np.arange(len(rows)), places]
         return places if self.function.is_place else chosen
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         if self.members.numel == 0:
             return fill_call(outputs[0], self.empty_result)
         sizes = (inputs[0].dtype.itemsize, outputs[0].dtype.itemsize)
         is_float = inputs[0].dtype == FLOAT
-        arguments: list[tuple[str, Word]] = [
+        arguments: Words = [
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
             *_named("group", self.groups.levels(sizes, len(self.groups.counts))),
@@ -131,7 +125,7 @@ class Reduction(Op):
         return [KernelCall("reduction_f32" if is_float else "reduction_integer", arguments)]
 
 
-def _named(name: str, fields: Sequence[tuple[str, Word]]) -> list[tuple[str, Word]]:
+def _named(name: str, fields: Sequence[tuple[str, Word]]) -> Words:
     return [(f"{name}_{field}", word) for field, word in fields]
 
 

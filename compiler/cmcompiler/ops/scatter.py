@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import copy_call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.gather import Indexed, Places, indexed
 from cmcompiler.ops.support.element import check_element, code
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.where import choose
-
-Array = npt.NDArray[Any]
 
 LARGEST = (1 << 31) - 1
 
@@ -38,15 +33,12 @@ class Scatter(Op):
         adds: grown, not replaced.
     """
 
-    label: ClassVar[str] = "scatter"
+    label = "scatter"
+    in_place = frozenset({0})
 
     loops: Loops
     places: Places
     adds: bool
-
-    @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         source, index, values = inputs
@@ -63,9 +55,7 @@ class Scatter(Op):
                 np.add.at(output, places.reshape(-1), chosen.reshape(-1))
         return (output.reshape(source.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         source, index, values = inputs
         whole = Strided.dense(source.shape)
         calls = copy_call(source, whole, outputs[0], whole)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
@@ -43,16 +42,13 @@ class Softmax(Op):
         least: difference from the maximum below which the exponential counts as 0.
     """
 
-    label: ClassVar[str] = "softmax"
+    label = "softmax"
     element = np.dtype(np.int8)
+    in_place = frozenset({0})
 
     multiplier: int
     shift: int
     least: int
-
-    @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
 
     def exponentials(self) -> npt.NDArray[np.int32]:
         """Of differences 0, -1, … -255 from the maximum, of 31 fractional bits."""
@@ -62,7 +58,7 @@ class Softmax(Op):
             table[distance] = exp_of_negative(scaled)
         return table
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = np.atleast_1d(inputs[0]).astype(np.int64)
         rows = rows.reshape(-1, rows.shape[-1])
         exponentials = self.exponentials().astype(np.int64)[rows.max(axis=1, keepdims=True) - rows]
@@ -77,23 +73,16 @@ class Softmax(Op):
                 output[row] += (products + (1 << (bits - 1))) >> bits
         return (INT8.clamp(output).reshape(inputs[0].shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         length = (1, *outputs[0].shape)[-1]
-        return [
-            KernelCall(
-                "softmax_s8",
-                [
-                    ("input", Address(inputs[0])),
-                    ("exponentials", Packed(self.exponentials().astype("<i4").tobytes())),
-                    ("output", Address(outputs[0])),
-                    ("rows", outputs[0].numel // length),
-                    ("length", length),
-                ],
-                microkernel=SOFTMAX,
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("exponentials", Packed(self.exponentials().astype("<i4").tobytes())),
+            ("output", Address(outputs[0])),
+            ("rows", outputs[0].numel // length),
+            ("length", length),
         ]
+        return [KernelCall("softmax_s8", arguments, microkernel=SOFTMAX)]
 
 
 @program_op(

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Word
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Address, KernelCall, Tensors, Word
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import (
@@ -73,7 +71,7 @@ class TransposeConv2d(Convolution):
         input_shape: [N, H, W, C_in].
     """
 
-    label: ClassVar[str] = "transpose_conv2d"
+    label = "transpose_conv2d"
     input_shape: tuple[int, int, int, int]
 
     @property
@@ -103,9 +101,7 @@ class TransposeConv2d(Convolution):
         )
         return places, (places >= 0) & (places < self.output_shape[axis + 1])
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         vertical, horizontal = (
             list(phases(*axis))
             for axis in zip(
@@ -123,8 +119,8 @@ class TransposeConv2d(Convolution):
         self,
         y: Phase,
         x: Phase,
-        inputs: tuple[Tensor, ...],
-        outputs: tuple[Tensor, ...],
+        inputs: Tensors,
+        outputs: Tensors,
         isa: Isa,
     ) -> KernelCall:
         batch, _, width, channels = self.output_shape

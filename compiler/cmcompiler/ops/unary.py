@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import Cast, cast, check_castable
 from cmcompiler.ops.support import functions
 from cmcompiler.ops.support.element import FLOAT
-
-Array = npt.NDArray[Any]
 
 ZERO, ONE, THREE, SIX = (np.array(x, np.float32) for x in (0, 1, 3, 6))
 
@@ -112,8 +107,9 @@ class Unary(Op):
         parameters: two numbers, if the function takes them.
     """
 
-    label: ClassVar[str] = "unary"
+    label = "unary"
     element = np.dtype(np.float32)
+    in_place = frozenset({0})
 
     name: str
     parameters: tuple[float, float] = (0.0, 0.0)
@@ -126,10 +122,6 @@ class Unary(Op):
     def exact(self) -> bool:  # type: ignore[override]
         return self.name not in LIBRARY
 
-    @property
-    def in_place(self) -> frozenset[int]:
-        return frozenset({0})
-
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         function = KERNELS[_KERNEL_OF[self.name]][self.name]
         # Those of the library are computed with more digits than it has, and rounded once.
@@ -138,23 +130,17 @@ class Unary(Op):
         with np.errstate(all="ignore"):
             return (function(inputs[0].astype(precision), first, second).astype(np.float32),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         kernel = _KERNEL_OF[self.name]
-        return [
-            KernelCall(
-                kernel,
-                [
-                    ("input", Address(inputs[0])),
-                    ("output", Address(outputs[0])),
-                    ("count", outputs[0].numel),
-                    ("function", list(KERNELS[kernel]).index(self.name)),
-                    ("first", self.parameters[0]),
-                    ("second", self.parameters[1]),
-                ],
-            )
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("count", outputs[0].numel),
+            ("function", list(KERNELS[kernel]).index(self.name)),
+            ("first", self.parameters[0]),
+            ("second", self.parameters[1]),
         ]
+        return [KernelCall(kernel, arguments)]
 
 
 def emit_unary(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +12,8 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Word
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.gather import Gather, Places
 from cmcompiler.ops.support.functions import Floats
@@ -58,7 +56,7 @@ class Bilinear(Op):
         shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "upsample_bilinear"
+    label = "upsample_bilinear"
     element = np.dtype(np.float32)
 
     rows: Blend
@@ -81,11 +79,9 @@ class Bilinear(Op):
         result[self.output.read(np.arange(result.size))] = blended
         return (result.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         names = ("batch", "channels", "rows", "columns")
-        arguments: list[tuple[str, Word]] = [
+        arguments: Words = [
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
             ("row_table", self.rows.table(self.images.strides[2])),

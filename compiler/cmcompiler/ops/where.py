@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops
-from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.elementwise import align, taken_over
@@ -30,7 +29,7 @@ class Where(Op):
         shape: of the output, physical.
     """
 
-    label: ClassVar[str] = "where"
+    label = "where"
 
     loops: Loops
     shape: tuple[int, ...]
@@ -39,30 +38,24 @@ class Where(Op):
     def in_place(self) -> frozenset[int]:
         return taken_over(self.loops) - {0}
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         condition, lhs, rhs = (self.loops.read(i, x) for i, x in enumerate(inputs))
         return (np.where(condition, lhs, rhs).reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         size = outputs[0].dtype.itemsize
-        return [
-            KernelCall(
-                "where",
-                [
-                    ("condition", Address(inputs[0])),
-                    ("lhs", Address(inputs[1])),
-                    ("rhs", Address(inputs[2])),
-                    ("output", Address(outputs[0])),
-                    *self.loops.fields((1, size, size, size)),
-                    ("size", size),
-                    ("condition_step", self.loops.inner[0]),
-                    ("lhs_step", self.loops.inner[1] * size),
-                    ("rhs_step", self.loops.inner[2] * size),
-                ],
-            )
+        arguments: Words = [
+            ("condition", Address(inputs[0])),
+            ("lhs", Address(inputs[1])),
+            ("rhs", Address(inputs[2])),
+            ("output", Address(outputs[0])),
+            *self.loops.fields((1, size, size, size)),
+            ("size", size),
+            ("condition_step", self.loops.inner[0]),
+            ("lhs_step", self.loops.inner[1] * size),
+            ("rhs_step", self.loops.inner[2] * size),
         ]
+        return [KernelCall("where", arguments)]
 
 
 @program_op("aten::where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out)")

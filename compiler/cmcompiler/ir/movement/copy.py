@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 
@@ -43,7 +43,7 @@ class Copy(Op):
         fill: value of the elements that no piece writes; None if there are none.
     """
 
-    label: ClassVar[str] = "copy"
+    label = "copy"
 
     name: str
     dtype: np.dtype[Any]
@@ -65,16 +65,14 @@ class Copy(Op):
         is_whole = is_unmoved(first.reads, first.writes) and first.source not in others
         return frozenset({first.source} if is_whole else ())
 
-    def reference(self, *inputs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         output = np.full(prod(self.shape), 0 if self.fill is None else self.fill, self.dtype)
         for piece in self.pieces:
             places = piece.writes.read(np.arange(output.size))
             output[places] = piece.reads.read(inputs[piece.source])
         return (output.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         output = outputs[0]
         calls = [] if self.fill is None else fill_call(output, self.fill)
         for piece in self.pieces:
@@ -95,22 +93,21 @@ def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -
     rows, row_steps = 1, [0, 0]
     if len(loops.counts) > 1:
         rows, row_steps = loops.counts[-2], [steps[-2] * size for steps in loops.steps]
+    arguments: Words = [
+        ("input", Address(source, reads.offset * size)),
+        ("output", Address(output, writes.offset * size)),
+        *loops.levels((size, size), outer),
+        ("rows", rows),
+        ("count", loops.counts[-1]),
+        ("size", size),
+        ("input_step", steps[0]),
+        ("output_step", steps[1]),
+        ("input_row", row_steps[0]),
+        ("output_row", row_steps[1]),
+    ]
     return [
         KernelCall(
-            "copy",
-            [
-                ("input", Address(source, reads.offset * size)),
-                ("output", Address(output, writes.offset * size)),
-                *loops.levels((size, size), outer),
-                ("rows", rows),
-                ("count", loops.counts[-1]),
-                ("size", size),
-                ("input_step", steps[0]),
-                ("output_step", steps[1]),
-                ("input_row", row_steps[0]),
-                ("output_row", row_steps[1]),
-            ],
-            microkernel=COPY_BLOCKS if loops.inner == (1, 1) else COPY_STRIDED,
+            "copy", arguments, microkernel=COPY_BLOCKS if loops.inner == (1, 1) else COPY_STRIDED
         )
     ]
 

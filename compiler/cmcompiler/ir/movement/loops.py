@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.op import Packed, Word
+from cmcompiler.ir.op import Array, Packed, Words
 from cmcompiler.ir.operand import Operand
 
 DEEPEST = 8
@@ -121,7 +120,7 @@ class Strided:
         kept = (0 if n == 1 else stride for n, stride in zip(own, strides, strict=True))
         return Strided(tuple(shape), tuple(kept), self.offset)
 
-    def read(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def read(self, array: Array) -> Array:
         """The window on a dense array, as a read-only view."""
         flat = np.ascontiguousarray(array).reshape(-1)[self.offset :]
         strides = tuple(stride * array.itemsize for stride in self.strides)
@@ -184,7 +183,7 @@ class Loops:
             for (outer, inner), count in zip(pairwise(steps), counts[1:], strict=True)
         )
 
-    def read(self, operand: int, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def read(self, operand: int, array: Array) -> Array:
         """What the loops read of a dense array, as a view of shape `counts`."""
         return Strided(self.counts, self.steps[operand]).read(array)
 
@@ -194,7 +193,7 @@ class Loops:
         counts = tuple(self.counts[i] for i in order)
         return Loops(counts, tuple(tuple(steps[i] for i in order) for steps in self.steps))
 
-    def fields(self, sizes: Sequence[int]) -> list[tuple[str, Word]]:
+    def fields(self, sizes: Sequence[int]) -> Words:
         """The loops as a kernel's arguments: `levels`, `depth` and `count`, see cmrt/nest.h.
 
         Args:
@@ -202,7 +201,7 @@ class Loops:
         """
         return [*self.levels(sizes, len(self.counts) - 1), ("count", self.counts[-1])]
 
-    def levels(self, sizes: Sequence[int], depth: int) -> list[tuple[str, Word]]:
+    def levels(self, sizes: Sequence[int], depth: int) -> Words:
         """The `depth` outermost loops as the arguments `levels` and `depth`."""
         table = np.zeros((depth, 1 + OPERANDS), "<i4")
         table[:, 0] = self.counts[:depth]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy.typing as npt
 
 from cmcompiler.ir.movement.copy import copy_call
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.isa import Isa
 
 
@@ -23,13 +19,11 @@ class Store(Op):
     more.
     """
 
-    label: ClassVar[str] = "store"
+    label = "store"
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (inputs[1],)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         everything = Strided.dense((outputs[0].numel,))
         return copy_call(inputs[1], everything, outputs[0], everything)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
 
-import numpy.typing as npt
-
-from cmcompiler.ir.op import KernelCall, Op
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.isa import Isa
 
 
@@ -22,20 +18,15 @@ class View(Op):
         shape: physical shape of the output, with as many elements as the input's.
     """
 
-    label: ClassVar[str] = "view"
+    label = "view"
+    view_of = 0
 
     shape: tuple[int, ...]
 
-    @property
-    def view_of(self) -> int | None:
-        return 0
-
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (inputs[0].reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         return ()
 
 
@@ -48,25 +39,20 @@ class Part(Op):
         offset: bytes from the input's first element; a multiple of ALIGN.
     """
 
-    label: ClassVar[str] = "part"
+    label = "part"
+    view_of = 0
 
     shape: tuple[int, ...]
     offset: int
 
     @property
-    def view_of(self) -> int | None:
-        return 0
-
-    @property
     def view_offset(self) -> int:
         return self.offset
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         first = self.offset // inputs[0].itemsize
         elements = inputs[0].reshape(-1)[first : first + prod(self.shape)]
         return (elements.reshape(self.shape),)
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         return ()

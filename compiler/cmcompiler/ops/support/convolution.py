@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Op
+from cmcompiler.ir.op import Array, Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
@@ -49,10 +47,10 @@ class Convolution(Op):
         return f"{self.label} {self.window.kernel[0]}×{self.window.kernel[1]}"
 
     @abstractmethod
-    def accumulate(self, images: Int8Array) -> npt.NDArray[Any]:
+    def accumulate(self, images: Int8Array) -> Array:
         """Sums of weight * (input - zero point), of the output's shape; exact, of any dtype."""
 
-    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
         sums = self.accumulate(inputs[0]).astype(np.int64)
         sums += self.bias
         return (self.requantize(sums),)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.window import Window
@@ -192,6 +193,6 @@ def _tail(filters: Filters) -> Bytes:
     return np.hstack([_bytes(filters.head[:2].T), _bytes(shifts)])
 
 
-def _bytes(rows: npt.NDArray[Any]) -> Bytes:
+def _bytes(rows: Array) -> Bytes:
     """The bytes of each row."""
     return np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)

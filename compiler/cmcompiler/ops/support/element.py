@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.op import Array
 from cmcompiler.ir.tensor import Tensor
 
 CODES = {
@@ -36,7 +36,7 @@ def code(tensor: Tensor) -> int:
     return len(CODES) if tensor.dtype == DOUBLE else CODES[tensor.dtype]
 
 
-def converted(x: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def converted(x: Array, dtype: np.dtype[Any]) -> Array:
     """As cm_cast converts: floats towards zero and saturated to 64 bits, the low bits of integers.
 
     NaN becomes 0, and any number but 0 a true bool.

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Op, Word
+from cmcompiler.ir.op import Address, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 
@@ -55,9 +55,7 @@ class Pair(Op):
     def in_place(self) -> frozenset[int]:
         return taken_over(self.loops)
 
-    def words(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]
-    ) -> list[tuple[str, Word]]:
+    def words(self, inputs: Tensors, outputs: Tensors) -> Words:
         """What the kernels of all such ops take first."""
         return [
             ("lhs", Address(inputs[0])),

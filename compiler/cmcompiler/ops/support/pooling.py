@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import KernelCall, Op, Scratch, Word
+from cmcompiler.ir.op import KernelCall, Op, Scratch, Tensors, Words
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array
@@ -53,7 +53,7 @@ class Pool2d(Op):
     def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
         """int8 [N, H, W, C] of combined taps, and how many of them are of the image, [H, W, 1]."""
 
-    def parameters(self) -> list[tuple[str, Word]]:
+    def parameters(self) -> Words:
         """Arguments of the kernel that other pools do not have."""
         return []
 
@@ -78,10 +78,8 @@ class Pool2d(Op):
             results[:, more] = self.combine(results[:, more], seen)
         return results, counts
 
-    def kernel_calls(
-        self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
-    ) -> Sequence[KernelCall]:
-        arguments: list[tuple[str, Word]] = [
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
             *rows_arguments("input", inputs[0]),
             *rows_arguments("output", outputs[0]),
             ("row_table", Scratch(4 * self.window.kernel[0])),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import Address, Word
+from cmcompiler.ir.op import Address, Array, Word, Words
 from cmcompiler.ir.tensor import Tensor
 
 Pair = tuple[int, int]
@@ -58,9 +57,7 @@ class Window:
         columns = (width - 1) * self.stride[1] - 2 * self.padding[1] + self.reach[1] + extra[1]
         return rows, columns
 
-    def tap(
-        self, images: npt.NDArray[Any], size: Sequence[int], place: Pair, fill: int
-    ) -> npt.NDArray[Any]:
+    def tap(self, images: Array, size: Sequence[int], place: Pair, fill: int) -> Array:
         """What all windows see at one place of the kernel: [N, height, width, C].
 
         Args:
@@ -72,7 +69,7 @@ class Window:
             self.inputs(axis, tap, images.shape[axis + 1], size[axis])
             for axis, tap in enumerate(place)
         )
-        seen: npt.NDArray[Any] = images[:, rows[:, None], columns]
+        seen: Array = images[:, rows[:, None], columns]
         inside = above[:, None] & beside
         if not inside.all():
             seen[:, ~inside] = fill
@@ -97,7 +94,7 @@ class Window:
         last = np.minimum((length - 1 - starts) // self.dilation[axis], self.kernel[axis] - 1)
         return first, np.maximum(last - first + 1, 0)
 
-    def arguments(self) -> list[tuple[str, Word]]:
+    def arguments(self) -> Words:
         """The fields of a kernel's argument struct that describe the window."""
         return [
             ("kernel_height", self.kernel[0]),
@@ -111,7 +108,7 @@ class Window:
         ]
 
 
-def rows_arguments(name: str, tensor: Tensor) -> list[tuple[str, Word]]:
+def rows_arguments(name: str, tensor: Tensor) -> Words:
     """A whole NHWC tensor of bytes as the fields of a `struct cm_rows` called `name`."""
     batch, height, width, channels = tensor.shape
     row = width * channels
