@@ -18,6 +18,13 @@ NETWORK = PROGRAMS / "network.pte"
 """A small network: quantize, a convolution, a pool, a linear layer, dequantize."""
 
 
+def shared_cache(factory: pytest.TempPathFactory) -> Path:
+    """What all commands of a run share."""
+    root = factory.getbasetemp()
+    # The workers of pytest-xdist have folders of their own in the one of the whole run.
+    return (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "cache"
+
+
 @dataclass(frozen=True)
 class Result:
     """How a command ended."""
@@ -59,9 +66,7 @@ class Commands:
         """In a folder of a test's own, with libraries built once for all."""
         folder = test / "a folder"
         folder.mkdir()
-        root = factory.getbasetemp()
-        # The workers of pytest-xdist have folders of their own in the one of the whole run.
-        return cls(folder, (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "cache")
+        return cls(folder, shared_cache(factory))
 
     def __call__(self, *words: str | Path, program: tuple[str, ...] = ("cmbuild",)) -> Result:
         done = subprocess.run(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness.commands import Commands
+from harness.commands import Commands, shared_cache
 
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What all commands of all tests share."""
-    return tmp_path_factory.getbasetemp() / "cache"
+    return shared_cache(tmp_path_factory)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from harness.commands import NETWORK, Commands
+from harness.commands import NETWORK, Commands, shared_cache
 
 from cmbuild import paths
 from cmbuild.catalog import find_board
@@ -27,7 +27,7 @@ def commands(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Comman
     changed = text.replace('origin = 0x20000000\nsize = "520K"', small)
     assert changed != text
     (board / "board.toml").write_text(changed)
-    return Commands(tmp_path, tmp_path_factory.getbasetemp() / "cache")
+    return Commands(tmp_path, shared_cache(tmp_path_factory))
 
 
 def test_what_qemu_has_no_memory_for_runs_in_unicorn(commands: Commands) -> None:
