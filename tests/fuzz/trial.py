@@ -1,0 +1,132 @@
+"""One program through read, graph, plan, emit and reference, within limits of time and memory."""
+
+from __future__ import annotations
+
+import re
+import resource
+import signal
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from harness.examples import Example
+
+from cmcompiler.emit.source import c_file, header
+from cmcompiler.errors import CompilerError
+from cmcompiler.importer.build import build_graph
+from cmcompiler.isa import Isa
+from cmcompiler.plan.plan import Plan
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.program import RefusedMethod
+from cmcompiler.pte.reader import read_program
+from fuzz.program_mutations import Inputs
+
+SECONDS = 10
+"""Of the processor, for one program."""
+
+MEMORY = 2 << 30
+"""Bytes, beside what an idle process has."""
+
+LONGEST_MESSAGE = 2000
+
+MOST_MACS = 20_000_000
+MOST_ARENA = 4 << 20
+"""What is larger is planned and emitted, but not run."""
+
+ISAS = (Isa.SCALAR, Isa.SCALAR, Isa.DSP, Isa.MVE)
+
+
+class TooSlow(BaseException):
+    """A program has taken too long."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a program.
+
+    Attributes:
+        kind: refused, large, accepted; or a finding: crash.
+        signature: equal for programs that went the same way.
+        details: of a finding.
+        examples: to be run.
+    """
+
+    kind: str
+    signature: str
+    details: str = ""
+    examples: tuple[tuple[Example, Plan], ...] = ()
+
+
+@contextmanager
+def time_limit(seconds: float = SECONDS) -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooSlow(f"more than {seconds} s")
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+@contextmanager
+def memory_limit(most: int = MEMORY) -> Iterator[None]:
+    """Of this process; what it starts afterwards has none."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def try_program(data: bytes, seed: int) -> Outcome:
+    """Its inputs depend on the seed."""
+    try:
+        with memory_limit(), time_limit():
+            return _try(data, seed)
+    except CompilerError as error:
+        message = error.message
+        if not message.isprintable() or not 0 < len(message) < LONGEST_MESSAGE:
+            return Outcome("crash", "message", repr(message))
+        return Outcome("refused", re.sub(r"\d+|value_\S+|\[.*?\]", "#", message)[:100])
+    except (Exception, TooSlow) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if "cmcompiler" in frame.filename] or frames
+        place = f"{Path(own[-1].filename).name}:{own[-1].name}"
+        return Outcome("crash", f"{type(error).__name__} in {place}", traceback.format_exc())
+
+
+def _try(data: bytes, seed: int) -> Outcome:
+    program = read_program(data)
+    refused: CompilerError | None = None
+    examples, titles, is_large = [], [], False
+    for method in program.methods:
+        if isinstance(method, RefusedMethod):
+            refused = method.reason
+            continue
+        graph = build_graph(program, method.name, ("program", "int8")[seed % 2])
+        plan = make_plan(graph, Isa.SCALAR)
+        make_plan(graph, ISAS[seed % len(ISAS)])
+        if len(plan.constants) < 1 << 20:
+            c_file(plan, "model", "0" * 16)
+            header(plan, "model")
+        titles += [node.op.title for node in graph.nodes]
+        if plan.arena_bytes > MOST_ARENA or plan.macs > MOST_MACS:
+            is_large = True
+            continue
+        ports = enumerate(graph.inputs)
+        inputs = (Inputs(seed + i).array(p.tensor.dtype, p.shape) for i, p in ports)
+        example = Example(graph, tuple(inputs), ", ".join(titles)[:200])
+        assert example.reference is not None
+        examples.append((example, plan))
+    if examples:
+        return Outcome("accepted", " ".join(sorted(set(titles)))[:100], examples=tuple(examples))
+    if refused is not None and not is_large:
+        raise refused
+    return Outcome("large", " ".join(sorted(set(titles)))[:100])
