@@ -187,7 +187,7 @@ def test_what_is_imported_is_declared():
     declared = set(map(normalized, wanted))
     tests = [path for path in (ROOT / "tests").rglob("*.py") if "data" not in path.parts]
     by_tests = [each for path in tests for each in imports_of(path.name, path)]
-    ours = {"cmbuild", "cmcompiler", "harness"}
+    ours = {"cmbuild", "cmcompiler", "harness", "fuzz"}
     packages = packages_distributions()
     undeclared = []
     for each in [*IMPORTS, *by_tests]:

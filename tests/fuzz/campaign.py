@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import shutil
+import struct
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,9 +70,6 @@ class Report:
 
 def seeds() -> list[bytes]:
     """The programs of the tests, a call of every operator, and the golden set where it is."""
-    import os
-    import zipfile
-
     found = [program_bytes(name) for name in NAMES]
     for operator, arguments in operator_calls().items():
         found.append(write_program(program_calling(operator, *arguments)))
@@ -87,7 +88,9 @@ def mutant(corpus: Sequence[bytes], chance: random.Random) -> bytes:
     if way < 0.7:
         first, second = _method(data), _method(chance.choice(corpus))
         if first is not None:
-            data = write_program(Program(0, (changed(first, second or first, chance),)))
+            # What the file has no field for is not a mutant.
+            with suppress(struct.error):
+                data = write_program(Program(0, (changed(first, second or first, chance),)))
     return damaged(data, chance) if way > 0.65 else data
 
 

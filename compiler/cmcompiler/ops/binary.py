@@ -218,8 +218,8 @@ def emit_binary(
     if len(given) == 1 and given[0].dtype.itemsize == output.dtype.itemsize == 1:
 
         def of_bytes(x: Array) -> Array:
-            sides = [np.array(y, compute) if isinstance(y, Scalar) else x for y in (lhs, rhs)]
-            first, second = (side.astype(compute) for side in sides)
+            sides = [np.array(y) if isinstance(y, Scalar) else x for y in (lhs, rhs)]
+            first, second = (converted(side, compute) for side in sides)
             return converted(evaluate(function, first, second), output.dtype)
 
         tabulate(call, function.title, given[0], output, of_bytes)
@@ -245,5 +245,5 @@ def _is_float(x: Operand | Scalar) -> bool:
 
 def _as_operand(call: Call, x: Operand | Scalar, compute: np.dtype[Any]) -> Operand:
     if isinstance(x, Scalar):
-        return call.literal(np.array(x, compute))
+        return call.literal(converted(np.array(x), compute))
     return cast(call, x, FLOAT) if compute == FLOAT else x

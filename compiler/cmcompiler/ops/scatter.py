@@ -16,7 +16,7 @@ from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.gather import Indexed, Places, indexed
-from cmcompiler.ops.support.element import check_element, code
+from cmcompiler.ops.support.element import check_element, code, converted
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.where import choose
 
@@ -134,7 +134,7 @@ def read_scatter_add(call: Call) -> None:
     "aten::scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out)"
 )
 def read_scatter_value(call: Call) -> None:
-    value = call.literal(np.array(call.scalar("value"), call.tensor("self").dtype))
+    value = call.literal(converted(np.array(call.scalar("value")), call.tensor("self").dtype))
     shape = call.tensor("index").shape
     _scatter(call, value, Strided((), ()).broadcast(shape), adds=False)
 

@@ -15,6 +15,7 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
+from cmcompiler.ops.support.element import converted
 from cmcompiler.ops.support.elementwise import align, taken_over
 
 LARGEST = (1 << 31) - 1
@@ -69,7 +70,7 @@ def read_where(call: Call) -> None:
 )
 def read_masked_fill(call: Call) -> None:
     source = call.tensor("self")
-    value = call.literal(np.array(call.scalar("value"), source.dtype))
+    value = call.literal(converted(np.array(call.scalar("value")), source.dtype))
     choose(call, call.tensor("mask"), value, source)
 
 
