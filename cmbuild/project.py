@@ -27,9 +27,17 @@ class ExecutorchFile(Table):
     cmsis_nn: str | None = None
 
 
+class DefaultsFile(Table):
+    """[project]: the model and the board where a command names none."""
+
+    model: str | None = None
+    board: str | None = None
+
+
 class ProjectFile(Table):
     """The whole file."""
 
+    project: DefaultsFile = DefaultsFile()
     ops: OpsFile = OpsFile()
     executorch: ExecutorchFile = ExecutorchFile()
 
@@ -42,12 +50,15 @@ class Project:
         ops: its own ops; none if it says nothing of them.
         executorch: checkout for --executor executorch, if it names one.
         cmsis_nn: folder of CMSIS-NN's sources, if it names one.
+        model, board: where a command names none.
     """
 
     folder: Path
     ops: Extension = field(default_factory=Extension)
     executorch: Path | None = None
     cmsis_nn: Path | None = None
+    model: str | None = None
+    board: str | None = None
 
 
 def find_project(folder: Path | None = None) -> Project:
@@ -76,4 +87,5 @@ def _project(folder: Path, file: ProjectFile) -> Project:
     named = file.executorch
     root = None if named.root is None else folder / named.root
     cmsis_nn = None if named.cmsis_nn is None else folder / named.cmsis_nn
-    return Project(folder, Extension(**places), root, cmsis_nn)
+    meant = file.project
+    return Project(folder, Extension(**places), root, cmsis_nn, meant.model, meant.board)

@@ -63,14 +63,22 @@ def complete_boards(
 
 model = click.argument("model", shell_complete=complete_models)
 
-board = click.option(
-    "--board",
-    "-b",
-    required=True,
-    metavar="NAME",
-    shell_complete=complete_boards,
-    help="See `cmbuild boards`.",
-)
+chosen_model = click.argument("model", required=False, shell_complete=complete_models)
+"""By default see cmbuild.pipeline.defaults."""
+
+
+def _board(required: bool, help: str) -> Callable[[F], F]:
+    return click.option(
+        "--board",
+        "-b",
+        required=required,
+        metavar="NAME",
+        shell_complete=complete_boards,
+        help=help,
+    )
+
+
+board = _board(True, "See `cmbuild boards`.")
 
 export = together(
     click.option("--seed", type=int, default=0, help="Of random weights, training and inputs."),
@@ -136,7 +144,7 @@ def _build(method: str) -> Callable[[F], F]:
         method: name of the option for the program's method.
     """
     return together(
-        board,
+        _board(False, "See `cmbuild boards`; by default the project's."),
         export,
         click.option(
             "--isa",

@@ -76,13 +76,19 @@ class VerbSession:
 
 @contextmanager
 def session(
-    logs: Path, *, json: bool, verbose: bool = False, keep_going: bool = False
+    logs: Path,
+    *,
+    json: bool,
+    verbose: bool = False,
+    keep_going: bool = False,
+    remarks: Sequence[str] = (),
 ) -> Iterator[VerbSession]:
     """Ends with the results and the failure, if there is one, shown; raises none of them.
 
     Args:
         logs: folder for what child processes print.
         keep_going: a stage that fails ends only what needs it.
+        remarks: lines to show before the first stage.
     """
-    with Session(reporter(json, verbose), logs, keep_going) as at_work:
+    with Session(reporter(json, verbose), logs, keep_going, remarks) as at_work:
         yield VerbSession(at_work)

@@ -31,7 +31,17 @@ class Session:
         status: the exit code, once the session has ended.
     """
 
-    def __init__(self, reporter: Reporter, logs: Path, keep_going: bool = False) -> None:
+    def __init__(
+        self,
+        reporter: Reporter,
+        logs: Path,
+        keep_going: bool = False,
+        remarks: Sequence[str] = (),
+    ) -> None:
+        """
+        Args:
+            remarks: lines to show before the first stage.
+        """
         self.reporter = reporter
         self.processes = Processes(echo=reporter.command)
         self.context = WorkContext(self.processes, logs, reporter.progress, reporter.note)
@@ -40,6 +50,7 @@ class Session:
         self.results: list[object] = []
         self.selected: Sequence[Stage] = ()
         self.status = ExitCode.FINE
+        self._remarks = remarks
         self._locks = ExitStack()
 
     def __enter__(self) -> Session:
@@ -82,6 +93,8 @@ class Session:
             CmbuildError: what keeps a stage from being performed, unless others are to go on.
         """
         check, note = self.interrupts.check, self.reporter.note
+        for remark in self._remarks:
+            note(remark)
         for folder in sorted(set(folders)):
             message = f"another build is at work in {folder}; waiting for it"
             waiting = performing.Waiting(message, check, note)

@@ -14,7 +14,7 @@ from cmbuild.pipeline.failures import explain
 from cmbuild.pipeline.pipeline import Pipeline, build_folder
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.graph import refusals, tasks
-from cmbuild.tasks.variables import flag, requests
+from cmbuild.tasks.variables import flag, requests, subject
 from cmcompiler.errors import CompilerError
 
 
@@ -28,12 +28,15 @@ def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str
     shown = reporter(flag(variables, "json"), flag(variables, "verbose"))
     logs = CacheFolder.LOGS.path
     try:
-        asked = requests(variables)
+        found = subject(variables)
+        asked = requests(variables, found)
     except CmbuildError as error:
         if not variables:
             return refusals(Session(shown, logs), error)
         return _end(shown, error)
-    session = Session(shown, build_folder(asked[0]) / "logs" if len(asked) == 1 else logs)
+    if len(asked) == 1:
+        logs = build_folder(asked[0]) / "logs"
+    session = Session(shown, logs, remarks=found.remarks)
     try:
         pipeline = Pipeline(session.context)
         runs = [pipeline.simulate(request) for request in asked]

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cmbuild.errors import UnknownName, UsageError
+from cmbuild.paths import default_build
+from cmbuild.pipeline.defaults import Subject, find_subject
 from cmbuild.pipeline.request import EXECUTORS, IO, PLACES, RunRequest
 
 
@@ -72,28 +74,35 @@ _FIELDS = {"input": "inputs"}
 NAMES = ("model", "board", *_PARSERS, "json", "verbose")
 
 
-def requests(variables: Mapping[str, str]) -> list[RunRequest]:
-    """One request for each pair of the models and boards, both separated by commas.
+def subject(variables: Mapping[str, str]) -> Subject:
+    """Models and boards, separated by commas; see find_subject for what is not named."""
+    _check_names(variables)
+    build_dir = Path(variables["build_dir"]) if "build_dir" in variables else default_build()
+    return find_subject(variables.get("model"), variables.get("board"), build_dir)
+
+
+def requests(variables: Mapping[str, str], subject: Subject) -> list[RunRequest]:
+    """One request for each pair of the models and boards.
 
     Raises:
         UnknownName: a variable that there is not.
-        UsageError: a value that makes no sense; no model or no board.
+        UsageError: a value that makes no sense.
     """
-    for name in variables:
-        if name not in NAMES:
-            raise UnknownName(kind="variable", name=name, known=NAMES)
-    if not variables.get("model") or not variables.get("board"):
-        raise UsageError(
-            message="model=… and board=… are needed", hint="doit model=mv2 board=corstone300"
-        )
+    _check_names(variables)
     options = {
         _FIELDS.get(name, name): _parse(name, text)
         for name, text in variables.items()
         if name in _PARSERS
     }
-    models, boards = variables["model"].split(","), variables["board"].split(",")
+    models, boards = subject.model.split(","), subject.board.split(",")
     pairs = dict.fromkeys(product(models, boards))
     return [RunRequest(model=model, board=board, **options) for model, board in pairs]
+
+
+def _check_names(variables: Mapping[str, str]) -> None:
+    for name in variables:
+        if name not in NAMES:
+            raise UnknownName(kind="variable", name=name, known=NAMES)
 
 
 def flag(variables: Mapping[str, str], name: str) -> bool:

@@ -16,19 +16,21 @@ Examples:
 
 
 @click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without a run.")
-@options.model
+@options.chosen_model
 @options.build
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     """Export, plan and build MODEL for a board; tell what it takes of the board's memory."""
     from cmbuild.cli.session import session
+    from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import BuildRequest
 
-    request = BuildRequest(**chosen)
+    named, remarks = complete(chosen)
+    request = BuildRequest(**named)
     folder = build_folder(request)
-    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+    with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         runner = work.pipeline.runner(request)
         work.perform([runner], [folder], jobs)
         work.show(runner.build_result())

@@ -24,7 +24,7 @@ Exit status: 0 it ended; 1 it could not be built or started;
 
 
 @click.command("debug", epilog=EPILOG, short_help="Run a model's image under gdb.")
-@options.model
+@options.chosen_model
 @options.firmware
 @click.option("--launcher", metavar="NAME", help="By default the first here with a gdb server.")
 @options.place("hardware: a real board, through a debug probe.")
@@ -69,11 +69,13 @@ def command(
         probe,
         simulator,
     )
+    from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
     from cmbuild.report.debug import server_lines
 
-    request = RunRequest(**chosen)
+    named, remarks = complete(chosen)
+    request = RunRequest(**named)
     board, port = find_board(request.board), gdb_port or free_port()
     selection = Selection(probe=request.probe)
     program = None if no_gdb else find_gdb(gdb)
@@ -84,7 +86,7 @@ def command(
     else:
         place = launcher_with_server(board, launcher)
     # One session: its lock keeps other builds from replacing the image while gdb runs.
-    with session(folder / "logs", json=False, verbose=verbose) as work:
+    with session(folder / "logs", json=False, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
         runner = run.runner
         work.perform([runner, run.reference], [folder], jobs)

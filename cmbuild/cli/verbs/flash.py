@@ -23,7 +23,7 @@ Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
 
 
 @click.command("flash", epilog=EPILOG, short_help="Put firmware for a model onto a real board.")
-@options.model
+@options.chosen_model
 @options.firmware
 @click.option(
     "--method",
@@ -42,12 +42,14 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     A Pico 2 shows its volume if you hold BOOTSEL while you plug it in.
     """
     from cmbuild.cli.session import session
+    from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import FlashRequest
 
-    request = FlashRequest(**chosen)
+    named, remarks = complete(chosen)
+    request = FlashRequest(**named)
     folder = build_folder(request)
-    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+    with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         runner = work.pipeline.runner(request)
         work.perform_and_show([work.pipeline.flash(runner, request)], [folder], jobs)
     return work.status

@@ -29,7 +29,7 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
 @click.command(
     "run", epilog=EPILOG, short_help="Export, build and run a model; verify its outputs."
 )
-@options.model
+@options.chosen_model
 @options.build
 @click.option(
     "--samples", "-n", type=click.IntRange(min=1), metavar="N", help="How many; by default one."
@@ -67,11 +67,13 @@ def command(
     reference.
     """
     from cmbuild.cli.session import session
+    from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
 
-    request = RunRequest(inputs=inputs, **chosen)
+    named, remarks = complete(chosen)
+    request = RunRequest(inputs=inputs, **named)
     folder = build_folder(request)
-    with session(folder / "logs", json=as_json, verbose=verbose) as work:
+    with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         work.perform_and_show([work.pipeline.simulate(request)], [folder], jobs)
     return work.status

@@ -53,6 +53,11 @@ class ProgramSource:
         return self.file
 
     @property
+    def model(self) -> str:
+        """As it was asked for."""
+        return str(self.path) if self.export is None else self.export.job.model
+
+    @property
     def after(self) -> tuple[Stage, ...]:
         """The stages that must be done before there is a program."""
         return () if self.export is None else (self.export,)

@@ -13,6 +13,7 @@ from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.image.elf import Sizes, sizes
 from cmbuild.image.products import PRODUCTS
+from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
@@ -114,6 +115,7 @@ class RunnerStage(Stage):
         plan = self.plan.record
         check_sizes(self.board, constants=plan.constant_bytes, arena=plan.arena_bytes)
         self.link(folder)
+        (folder / MODEL).write_text(self.plan.source.model, "utf-8")
 
     def link(self, folder: Path) -> Path:
         """The image, made in a folder."""

@@ -89,6 +89,19 @@ def test_doit_does_the_same(cmbuild: Commands, tmp_path: Path) -> None:
     assert board.flashed is not None
 
 
+def test_the_last_model_is_flashed_where_none_is_named(cmbuild: Commands) -> None:
+    assert cmbuild("build", NETWORK, "--board", "rp2350").exit_code == 0
+    line = f"model     {NETWORK} (last built for rp2350)"
+    result = cmbuild("flash", "--board", "rp2350", "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    assert line in result.stdout
+    words = ("-f", ROOT / "dodo.py", "-d", ROOT, "flash", "board=rp2350", "dry_run=1")
+    build_dir = f"build_dir={cmbuild.folder / 'build'}"
+    result = cmbuild(*words, build_dir, program=("doit",))
+    assert result.exit_code == 0, result.stderr
+    assert line in result.stdout
+
+
 @pytest.mark.parametrize(
     ("board", "names"),
     [

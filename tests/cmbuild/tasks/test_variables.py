@@ -7,7 +7,12 @@ import pytest
 
 from cmbuild.errors import UsageError
 from cmbuild.pipeline.request import RunRequest
-from cmbuild.tasks.variables import NAMES, flag, requests
+from cmbuild.tasks.variables import NAMES, flag, subject
+from cmbuild.tasks.variables import requests as requests_for
+
+
+def requests(variables: dict[str, str]) -> list[RunRequest]:
+    return requests_for(variables, subject(variables))
 
 
 def test_variables_are_the_options_of_run() -> None:

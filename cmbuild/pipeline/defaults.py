@@ -1,0 +1,84 @@
+"""The model and the board that are meant where nobody names one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cmbuild import paths
+from cmbuild.cache.folders import LOCK, builds
+from cmbuild.errors import UsageError
+from cmbuild.project import FILE, find_project
+
+MODEL = "model.txt"
+"""The file of a built runner with its model, as it was asked for."""
+
+FALLBACK = "digits"
+"""The model of the zoo where nothing else says one."""
+
+_LABEL = 10
+
+
+class NoBoard(UsageError):
+    template = "no board is named"
+    hint = f"name one of `cmbuild boards`, or `board` in [project] of {FILE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is to be built, and a line for each part of it that nobody named."""
+
+    model: str
+    board: str
+    remarks: tuple[str, ...] = ()
+
+
+def find_subject(model: str | None, board: str | None, build_dir: Path) -> Subject:
+    """
+    Raises:
+        NoBoard: neither the user nor the project names one.
+        BrokenFile: the project's cmbuild.toml is not right.
+    """
+    project, remarks = find_project(), []
+    if not board:
+        if project.board is None:
+            raise NoBoard()
+        board = project.board
+        remarks.append(_remark("board", board, f"of {FILE}"))
+    if not model:
+        if project.model is not None:
+            model, reason = project.model, f"of {FILE}"
+        elif (last := _last_built(board.partition(",")[0], build_dir)) is not None:
+            model, reason = last, f"last built for {board}"
+        else:
+            model, reason = FALLBACK, "the default"
+        remarks.append(_remark("model", model, reason))
+    return Subject(model, board, tuple(remarks))
+
+
+def complete(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Options of a request with model and board, and lines that say which were chosen."""
+    build_dir = options.get("build_dir") or paths.default_build()
+    found = find_subject(options.get("model"), options.get("board"), build_dir)
+    return {**options, "model": found.model, "board": found.board}, found.remarks
+
+
+def _last_built(board: str, build_dir: Path) -> str | None:
+    """The model whose build for a board is the latest: each build writes its lock."""
+    found = [
+        ((folder / LOCK).stat().st_mtime_ns, folder)
+        for folder in builds(build_dir)
+        if folder.name.partition(".")[0] == board
+    ]
+    for _, folder in sorted(found, reverse=True):
+        try:
+            return (folder / "runner" / MODEL).read_text("utf-8")
+        except OSError:
+            continue
+    return None
+
+
+def _remark(label: str, name: str, reason: str) -> str:
+    return f"{label:<{_LABEL}}{name} ({reason})"
