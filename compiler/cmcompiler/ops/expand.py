@@ -25,7 +25,9 @@ def read_repeat(call: Call) -> None:
     source, output = call.tensor("self"), call.output("out")
     repeats = call.integers("repeats", output.rank, 0)
     sizes = (1,) * (output.rank - source.rank) + source.shape
-    if output.shape != tuple(n * size for n, size in zip(repeats, sizes, strict=True)):
+    if len(sizes) != output.rank or output.shape != tuple(
+        n * size for n, size in zip(repeats, sizes, strict=True)
+    ):
         call.invalid(f"{list(source.shape)} × {list(repeats)} is not {list(output.shape)}")
     reads, writes = Strided.of(source).broadcast(sizes), Strided.of(output)
     # Every dimension of the output as two: which repetition, and the index within it.
