@@ -65,7 +65,7 @@ class Failed(CmbuildError):
 
 
 class UsageError(CmbuildError):
-    """A request that makes no sense, or an input that cannot be read."""
+    """A request that is not valid, or an input that cannot be read."""
 
     exit_code = ExitCode.USAGE
 
@@ -81,7 +81,7 @@ class UnknownName(UsageError):
 
 class NotWritable(UsageError):
     template = "cannot write {path}: {reason}"
-    hint = "--build-dir puts builds elsewhere; CMBUILD_CACHE moves exports and libraries"
+    hint = "--build-dir sets the folder of builds, CMBUILD_CACHE that of exports and libraries"
 
 
 class Missing(CmbuildError):
@@ -97,17 +97,17 @@ class MissingTool(Missing):
 
 class NoSpace(Missing):
     template = "no space left on the disk that holds {path}"
-    hint = "`cmbuild clean --cache` removes what can be made again"
+    hint = "`cmbuild clean --cache` removes what can be built again"
 
 
 class ProcessFailed(CmbuildError):
     template = "{name} {outcome}: {detail}"
-    hint = "the whole output is in {log}"
+    hint = "the full output is in {log}"
 
 
 class TimedOut(CmbuildError):
     template = "{name} did not end within {seconds:g} s and was stopped"
-    hint = "--timeout SECONDS allows it more; what it printed is in {log}"
+    hint = "--timeout SECONDS sets a longer limit; its output is in {log}"
 
 
 class Interrupted(CmbuildError):

@@ -64,9 +64,11 @@ SETTING = pytest.StashKey[Setting]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("cmbuild", "Cortex-M programs on boards of cmbuild's")
+    group = parser.getgroup("cmbuild", "Cortex-M programs on boards of cmbuild")
     group.addoption("--cmbuild-board", metavar="NAME", help="run them on this board")
-    group.addoption("--cmbuild-isa", metavar="ISA", help="use less than the board's best one")
+    group.addoption(
+        "--cmbuild-isa", metavar="ISA", help="use a lower instruction set than the board's best"
+    )
     group.addoption("--cmbuild-toolchain", metavar="NAME", help=listed(CROSS))
     group.addoption("--cmbuild-launcher", metavar="NAME", help=listed(names(simulators)))
 

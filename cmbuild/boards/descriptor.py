@@ -36,7 +36,7 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"(\d+)([KMG]?)", text)
     if match is None:
-        raise ValueError(f'{text!r} is no size like 4096, "512K" or "8M"')
+        raise ValueError(f'{text!r} is not a size like 4096, "512K" or "8M"')
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -114,7 +114,7 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
     best = BEST_ISA.get(file.cpu)
     if best is None:
         hint = did_you_mean(file.cpu, BEST_ISA)
-        raise Inconsistent(("cpu",), f"no such core: {file.cpu!r}", hint)
+        raise Inconsistent(("cpu",), f"unknown core: {file.cpu!r}", hint)
     regions = {
         name: Region(name, region.kind, region.origin, region.size)
         for name, region in file.memory.items()
@@ -125,19 +125,19 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
         if file.stack is None:
             raise Inconsistent(("stack",), "missing")
         if file.stack % _STACK_ALIGNMENT:
-            raise Inconsistent(("stack",), f"is no multiple of {_STACK_ALIGNMENT} bytes")
+            raise Inconsistent(("stack",), f"is not a multiple of {_STACK_ALIGNMENT} bytes")
         if file.stack > regions[file.sections.data].size:
-            raise Inconsistent(("stack",), f"does not fit into memory.{file.sections.data}")
+            raise Inconsistent(("stack",), f"does not fit in memory.{file.sections.data}")
         _check_script(folder / LINK_SCRIPT, regions)
     elif regions:
         raise Inconsistent(("sections",), "missing")
     if file.fpu is not None and file.fpu not in (known := fpus(file.cpu)):
         raise Inconsistent(
-            ("fpu",), f"{file.cpu} has no fpu {file.fpu!r}", did_you_mean(file.fpu, known)
+            ("fpu",), f"{file.cpu} does not have fpu {file.fpu!r}", did_you_mean(file.fpu, known)
         )
     if file.toolchain not in TOOLCHAINS:
         hint = did_you_mean(file.toolchain, TOOLCHAINS)
-        raise Inconsistent(("toolchain",), f"no such toolchain: {file.toolchain!r}", hint)
+        raise Inconsistent(("toolchain",), f"unknown toolchain: {file.toolchain!r}", hint)
     layout = None if file.sections is None else Layout(**file.sections.model_dump())
     tables = {key: table for key in keys if (table := getattr(file, key)) is not None}
     board = Board(
@@ -172,7 +172,7 @@ def _isas(file: BoardFile, best: Isa) -> Iterator[Isa]:
     for name in file.isas:
         if name not in (isa.label for isa in Isa):
             hint = did_you_mean(name, [isa.label for isa in Isa])
-            raise Inconsistent(("isas",), f"no such instruction set: {name!r}", hint)
+            raise Inconsistent(("isas",), f"unknown instruction set: {name!r}", hint)
         if Isa.named(name) > best:
             raise Inconsistent(("isas",), f"{file.cpu} has no {name}")
         levels.add(Isa.named(name))
@@ -184,9 +184,9 @@ def _check_regions(regions: dict[str, Region]) -> None:
     for region in regions.values():
         key = ("memory", region.name)
         if not re.fullmatch(r"[a-z][a-z0-9_]*", region.name):
-            raise Inconsistent(key, "a region's name has lower-case letters, digits and _ only")
+            raise Inconsistent(key, "use lower-case letters, digits and _ for a region's name")
         if region.name in _LINKER_WORDS:
-            raise Inconsistent(key, "is a word of linkers, not a name for a region")
+            raise Inconsistent(key, "is reserved by linkers; choose another name for the region")
         if region.end > _ADDRESSES:
             raise Inconsistent(key, "ends beyond the 4 GiB of addresses")
         for other in seen:
@@ -204,7 +204,7 @@ def _check_sections(sections: SectionsFile, regions: dict[str, Region]) -> None:
     for key, name in sections.model_dump().items():
         if name is not None and name not in regions:
             hint = did_you_mean(name, regions)
-            raise Inconsistent(("sections", key), f"no such memory: {name!r}", hint)
+            raise Inconsistent(("sections", key), f"unknown memory: {name!r}", hint)
         kind = Memory.FLASH if key in _LOADED else Memory.RAM
         if name is not None and regions[name].kind is not kind:
-            raise Inconsistent(("sections", key), f"memory.{name} is no {kind.value}")
+            raise Inconsistent(("sections", key), f"memory.{name} is not {kind.value}")

@@ -70,7 +70,7 @@ def disagreement(script: str, regions: Mapping[str, Region]) -> tuple[str, str] 
     found = _memory(script)
     for name, region in regions.items():
         if name not in found:
-            return name, f"{FILE} has no such region"
+            return name, f"{FILE} does not have this region"
         if found[name] != (region.origin, region.size):
             origin, size = found[name]
             return name, f"{FILE} has it at 0x{origin:08x} with 0x{size:x} bytes"

@@ -18,11 +18,13 @@ GROUP = "cmbuild.boards"
 
 
 class MissingFolder(UsageError):
-    template = "CMBUILD_BOARD_PATH: {folder} is no folder"
+    template = "CMBUILD_BOARD_PATH: {folder} is not a folder"
 
 
 class BrokenPackage(UsageError):
-    template = "the entry point {name!r} of {group} names {module!r}, which is no package: {reason}"
+    template = (
+        "the entry point {name!r} of {group} names {module!r}, which is not a package: {reason}"
+    )
     hint = "repair or uninstall the distribution {distribution}, which brings it"
 
 

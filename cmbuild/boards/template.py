@@ -66,7 +66,7 @@ def make_board(
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise BadName(name=name)
     if cpu not in BEST_ISA:
-        raise UsageError(message=f"no such core: {cpu!r}", hint=did_you_mean(cpu, BEST_ISA))
+        raise UsageError(message=f"unknown core: {cpu!r}", hint=did_you_mean(cpu, BEST_ISA))
     folder = place / name
     if folder.exists():
         raise Exists(folder=folder)

@@ -23,7 +23,7 @@ def clean_builds(
         note: told of what is removed or waited for.
     """
     for folder in list(_builds(build_dir, model, board)):
-        with locked(folder / LOCK, partial(note, f"another build is at work in {folder}")):
+        with locked(folder / LOCK, partial(note, f"another build is running in {folder}")):
             _remove(folder, note)
         if not any(folder.parent.iterdir()):
             folder.parent.rmdir()

@@ -81,7 +81,9 @@ def _board(required: bool, help: str) -> Callable[[F], F]:
 board = _board(True, "See `cmbuild boards`.")
 
 export = together(
-    click.option("--seed", type=int, default=0, help="Of random weights, training and inputs."),
+    click.option(
+        "--seed", type=int, default=0, help="Seed for random weights, training and inputs."
+    ),
     click.option("--weights", type=FILE, metavar="FILE", help="Load this state dict."),
     click.option(
         "--calibration",
@@ -100,7 +102,7 @@ toolchain = click.option(
 launcher = click.option(
     "--launcher",
     metavar="NAME",
-    help=f"{listed(names(simulators))}; by default the best here.",
+    help=f"{listed(names(simulators))}; by default the best available.",
 )
 
 build_dir = click.option(
@@ -109,7 +111,7 @@ build_dir = click.option(
     default=paths.default_build,
     metavar="DIR",
     show_default="build",
-    help="Where firmware and results go.",
+    help="Folder for firmware and results.",
 )
 
 
@@ -127,7 +129,7 @@ io = click.option(
     "--io",
     type=click.Choice(["program", "int8"]),
     default="program",
-    help="int8: no quantize and dequantize at the boundary.",
+    help="int8: omit quantize and dequantize at inputs and outputs.",
 )
 
 executorch_root = click.option(
@@ -149,7 +151,7 @@ def _build(method: str) -> Callable[[F], F]:
         click.option(
             "--isa",
             metavar="ISA",
-            help="Use less than the board's best: scalar, dsp or mve.",
+            help="Use a lower one than the board's best: scalar, dsp or mve.",
         ),
         toolchain,
         _method(method),
@@ -199,11 +201,13 @@ real_board = together(
     click.option("--port", metavar="PORT", help="The serial port, if there are several."),
 )
 
-json = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on standard output."
+)
 
 output = together(
     json,
-    click.option("--verbose", "-v", is_flag=True, help="Show the commands that are run."),
+    click.option("--verbose", "-v", is_flag=True, help="Print the commands that are run."),
 )
 
 jobs = click.option(
@@ -213,5 +217,5 @@ jobs = click.option(
     default=lambda: min(os.cpu_count() or 1, 8),
     show_default="one a core",
     metavar="N",
-    help="Steps to work on at once.",
+    help="Steps to run at once.",
 )

@@ -48,7 +48,7 @@ def _print_versions(context: click.Context, option: click.Parameter, asked: bool
     expose_value=False,
     is_eager=True,
     callback=_print_versions,
-    help="Show the versions of cmbuild and of all that it uses.",
+    help="Show the versions of cmbuild and its dependencies.",
 )
 def cli() -> None:
     """From a PyTorch model to verified Cortex-M firmware."""

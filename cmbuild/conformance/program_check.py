@@ -35,7 +35,7 @@ PROGRAM = "program.pte"
 
 class Differs(Failed):
     template = "{wrong} of {outputs} outputs differ from the reference{first}"
-    hint = "this is a bug of cmbuild, or of a compiler: please report it with {program}"
+    hint = "this is a bug in cmbuild or in a compiler; please report it with {program}"
 
 
 class _Device(Protocol):

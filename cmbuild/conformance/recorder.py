@@ -92,7 +92,7 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        # Workers cannot say that -k makes no sense, and xdist takes them for crashed.
+        # Workers cannot say that -k is not valid, and xdist takes them for crashed.
         config = session.config
         config.hook.pytest_collection_modifyitems(session=session, config=config, items=[])
 

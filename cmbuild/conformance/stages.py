@@ -40,7 +40,7 @@ _USAGE, _NO_TESTS = 4, 5
 
 class TestsFailed(Failed):
     template = "{failed} failed on {board}"
-    hint = "{failures} has what each of them says"
+    hint = "{failures} has the output of each"
 
 
 class NoSuchTests(UsageError):

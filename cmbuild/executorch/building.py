@@ -66,7 +66,7 @@ _MOST_PRIMITIVES = 64
 
 class NoLibrary(Failed):
     template = "the build of {root} did not produce lib{target}.a"
-    hint = "cmbuild knows ExecuTorch 1.5; the whole output is in {log}"
+    hint = "cmbuild knows ExecuTorch 1.5; the full output is in {log}"
 
 
 class NoCompiler(Missing):
@@ -77,7 +77,7 @@ class OtherCmsisNn(Failed):
     template = "{cmsis_nn} is not the CMSIS-NN that {root} needs: {detail}"
     hint = (
         "git -C {cmsis_nn} fetch origin {pin} && git -C {cmsis_nn} checkout {pin}; "
-        "the whole output is in {log}"
+        "the full output is in {log}"
     )
 
 

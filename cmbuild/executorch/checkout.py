@@ -155,12 +155,10 @@ def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
         NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
     """
     if not (root / "version.txt").is_file():
-        reason = "no version.txt in it" if root.is_dir() else "no such folder"
+        reason = "version.txt not found" if root.is_dir() else "no such folder"
         raise NotACheckout(root=root, reason=reason)
     if root.name != "executorch":
-        hint = (
-            f"its sources include each other by that name: mv {root} {root.with_name('executorch')}"
-        )
+        hint = f"its sources rely on that name: mv {root} {root.with_name('executorch')}"
         raise NotACheckout(root=root, reason="the folder must be called executorch", hint=hint)
     missing = [name for name in _FILES if not (root / name).exists()]
     if missing:

@@ -14,8 +14,8 @@ PRIMITIVE = "executorch_prim"
 
 
 class NoKernel(Failed):
-    template = "{root} has no kernel for {operators}"
-    hint = "the static executor may have one: leave out --executor executorch"
+    template = "{root} does not have a kernel for {operators}"
+    hint = "the static executor may have one: omit --executor executorch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class NoGenerator(Missing):
 
 class NothingGenerated(Failed):
     template = "ExecuTorch's code generator did not write {file} for {family}"
-    hint = "cmbuild knows ExecuTorch 1.5; the whole output is in {log}"
+    hint = "cmbuild knows ExecuTorch 1.5; the full output is in {log}"
 
 
 def check_generator() -> None:

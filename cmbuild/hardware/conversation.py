@@ -27,18 +27,18 @@ _IDENTITY = 16  # characters that it has at least
 
 
 class NoGreeting(Failed):
-    template = "no board greets at {port} within {seconds:g} s: {heard}"
-    hint = "{advice}; what came in is in {log}"
+    template = "no board responded on {port} within {seconds:g} s: {heard}"
+    hint = "{advice}; the received bytes are in {log}"
 
 
 class OtherImage(Failed):
     template = "the board at {port} runs another image: {found!r}, not {image}"
-    hint = "`cmbuild flash` puts the right one there; what came in is in {log}"
+    hint = "`cmbuild flash` flashes the right one; the received bytes are in {log}"
 
 
 class Restarted(Failed):
     template = "the board at {port} restarted in the middle of the run: {greeting!r}"
-    hint = "its watchdog ends what takes too long, as does a weak supply; the log is {log}"
+    hint = "its watchdog may have expired, or its supply be weak; the log is {log}"
 
 
 def image_words(data: bytes) -> Iterator[tuple[str, ...]]:
@@ -169,7 +169,7 @@ class Conversation:
                 self._complaint = str(error)
                 self._note(self._complaint)
         if self._decoder.broken > broken:
-            self._note("bytes that are no message")
+            self._note("bytes, not a message")
         return messages
 
     def _send(self, message: Message) -> None:
@@ -186,11 +186,11 @@ class Conversation:
     def _impression(self) -> dict[str, str]:
         """What it is that was heard instead of a greeting, and what to do about it."""
         if self._complaint is not None:
-            return {"heard": self._complaint, "advice": "`cmbuild flash` puts this version there"}
+            return {"heard": self._complaint, "advice": "`cmbuild flash` flashes this version"}
         if self._decoder.bytes == 0:
-            advice = "see that its power and wires are right (TX to RX), and that it is flashed"
+            advice = "check its power and wiring (TX to RX), and that it is flashed"
             return {"heard": "silence", "advice": advice}
         return {
-            "heard": f"{self._decoder.bytes} bytes, and no message among them",
-            "advice": f"see that this is the board's port, and that it talks at {self._port.baud}",
+            "heard": f"{self._decoder.bytes} bytes, but no valid message",
+            "advice": f"check the port; its baud rate must be {self._port.baud}",
         }

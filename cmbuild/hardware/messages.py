@@ -52,7 +52,7 @@ class Message:
             raise Malformed(f"{len(data)} bytes are too few")
         version, kind, number = _HEADER.unpack_from(data)
         if version != VERSION:
-            raise Malformed(f"version {version} is spoken there, not {VERSION}")
+            raise Malformed(f"version {version} of the protocol, not {VERSION}")
         if kind not in iter(MessageKind):
             raise Malformed(f"no such kind: {kind}")
         return cls(MessageKind(kind), number, data[_HEADER.size :])

@@ -17,18 +17,18 @@ _WRITE_SECONDS = 5.0
 
 
 class NoPort(Missing):
-    template = "no serial port is there that a board could be at"
-    hint = "plug the board's USB-to-serial adapter or debug probe in; --port PORT names any other"
+    template = "no serial port found"
+    hint = "plug in the board's USB-to-serial adapter or debug probe; --port PORT names any other"
 
 
 class SeveralPorts(UsageError):
-    template = "several serial ports are there: {ports}"
-    hint = "--port PORT says which one the board is at"
+    template = "several serial ports found: {ports}"
+    hint = "--port PORT selects one"
 
 
 class CannotOpen(Missing):
     template = "cannot open {port}: {reason}"
-    hint = "`ls -l {port}` shows who may use it; another program may have it open"
+    hint = "`ls -l {port}` shows its permissions; another program may have it open"
 
 
 class PortLost(Failed):

@@ -22,7 +22,7 @@ class NotFlashed(UsageError):
 
 
 class NoMethod(Missing):
-    template = "nothing here can flash {board}: {reasons}"
+    template = "no flash method is available for {board}: {reasons}"
 
 
 class FlashTable(Choices, BoardTable):
@@ -32,7 +32,7 @@ class FlashTable(Choices, BoardTable):
 
     def check(self, board: Board) -> None:
         if not self.chosen:
-            raise Inconsistent((), "names no way to flash")
+            raise Inconsistent((), "is not a flash method")
 
 
 TABLE = FlashTable.of(discovery.entries(methods, "TABLE"))

@@ -16,7 +16,7 @@ class Streams:
         self._folder = folder
 
     def read(self, name: str, offset: int, size: int) -> bytes | None:
-        """None unless all the bytes are there."""
+        """None unless all the bytes found."""
         if not _READABLE.fullmatch(name):
             return None
         try:

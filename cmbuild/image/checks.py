@@ -25,17 +25,17 @@ class OutsideMemory(Failed):
 
 class Misaligned(Failed):
     template = "{what} of {image} is at 0x{start:08x}, which is not aligned to {alignment} bytes"
-    hint = "the link script of {board} must keep the alignment of its input sections"
+    hint = "the link script of {board} must keep its input sections aligned"
 
 
 class BadReset(Failed):
-    template = "{image} starts at 0x{start:08x}, where it has no Thumb code"
+    template = "{image} starts at 0x{start:08x}, which is not Thumb code"
     hint = "the second word of the section .vectors must be the address of cm_reset, plus one"
 
 
 class LacksKernels(Failed):
-    template = "{image} has no {kernels}, which the program calls"
-    hint = "the image is not of this program, or its library not of this runtime: `cmbuild clean`"
+    template = "{image} has no {kernels}, called by the program"
+    hint = "the image is of another program, or its library of another runtime: `cmbuild clean`"
 
 
 def check_image(

@@ -17,7 +17,7 @@ from cmbuild.errors import Failed
 
 
 class NoVectors(Failed):
-    template = "{image} has no section .vectors"
+    template = "{image} does not have a section .vectors"
 
 
 @dataclass(frozen=True, slots=True)

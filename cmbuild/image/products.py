@@ -19,7 +19,7 @@ ERASED = b"\xff"
 
 
 class OutsideFlash(Failed):
-    template = "{name} has {size:,} bytes for 0x{address:08x}, where {board} has no flash"
+    template = "{name} has {size:,} bytes for 0x{address:08x}, outside the flash of {board}"
     hint = "`cmbuild boards {board}` shows its memory"
 
 

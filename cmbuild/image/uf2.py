@@ -121,7 +121,7 @@ def decode(data: bytes, name: str) -> tuple[Block, ...]:
         BrokenUf2: a block is not as the format demands, or they are not all there.
     """
     if not data or len(data) % BLOCK:
-        problem = f"{len(data)} bytes are no whole number of blocks"
+        problem = f"{len(data)} bytes are not a whole number of blocks"
         raise BrokenUf2(name=name, number=len(data) // BLOCK, problem=problem)
     blocks = tuple(_blocks(data, name))
     _check_numbers([block for block in blocks if not block.is_ignored], name)
@@ -140,11 +140,11 @@ def _blocks(data: bytes, name: str) -> Iterator[Block]:
         *magic, flags, address, size, number, total, family = _HEADER.unpack_from(raw)
         problem = None
         if tuple(magic) != _START or raw[-4:] != struct.pack("<I", _END):
-            problem = "it has not the magic numbers of UF2"
+            problem = "UF2's magic numbers not found"
         elif size != PAGE or address % PAGE:
-            problem = f"{size} bytes at 0x{address:08x} are no page of {PAGE}"
+            problem = f"{size} bytes at 0x{address:08x} are not a page of {PAGE}"
         elif flags & _NOT_FOR_FLASH or not flags & FAMILY_PRESENT:
-            problem = f"flags 0x{flags:x} do not send it to flash of a family of devices"
+            problem = f"flags 0x{flags:x} do not address the flash of a device family"
         if problem is not None:
             raise BrokenUf2(name=name, number=index, problem=problem)
         body = raw[_HEADER.size : -4]
@@ -159,7 +159,7 @@ def _check_numbers(blocks: Sequence[Block], name: str) -> None:
         if (block.number, block.total) != (index, len(blocks)):
             problem = f"it is number {block.number} of {block.total}, not {index} of {len(blocks)}"
         elif block.address in seen:
-            problem = f"there was one for 0x{block.address:08x} before"
+            problem = f"duplicate of block at 0x{block.address:08x} before"
         if problem is not None:
             raise BrokenUf2(name=name, number=index, problem=problem)
         seen.add(block.address)

@@ -25,17 +25,17 @@ class LauncherMissing(Missing):
 
 class Silent(Failed):
     template = "{machine} printed nothing and {outcome}"
-    hint = "an image says what it is as soon as it runs: this one did not start; see {log}"
+    hint = "an image prints a record as soon as it runs, so this one did not start; see {log}"
 
 
 class EndedEarly(Failed):
-    template = "{machine} {outcome} before the image had come to its end: {detail}"
-    hint = "the whole output is in {log}"
+    template = "{machine} {outcome} before the image ended: {detail}"
+    hint = "the full output is in {log}"
 
 
 class Refused(Failed):
     template = "{machine}: {reason}"
-    hint = "the whole output is in {log}"
+    hint = "the full output is in {log}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,18 +33,18 @@ _STREAM_BYTES = 1 << 31
 
 
 class TooManySamples(Failed):
-    template = "{samples:,} samples are more than one run can take; it takes {most:,}"
+    template = "{samples:,} samples are too many for one run; the limit is {most:,}"
     hint = "run fewer at a time"
 
 
 class WrongImage(Failed):
-    template = "{machine} ran another image than the one that was built: {what}"
-    hint = "the whole output is in {log}"
+    template = "{machine} ran an image other than the one built: {what}"
+    hint = "the full output is in {log}"
 
 
 class Incomplete(Failed):
-    template = "{machine} ended as if all were well, but {what}"
-    hint = "the whole output is in {log}"
+    template = "{machine} ended without an error, but {what}"
+    hint = "the full output is in {log}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def _execution(run: ProperRun, interface: Interface, request: Request, folder: P
     trace = _split(folder / "trace", watched * traced) if watched else []
     ticks = tuple(record.number(1) for record in _of_kind(run.records, "sample"))
     if len(ticks) != samples:
-        raise ValueError(f"it tells of {len(ticks)} samples, not {samples}")
+        raise ValueError(f"it reported {len(ticks)} samples, not {samples}")
     return Execution(
         outputs=tuple(zip(*outputs, strict=True)) if outputs else ((),) * samples,
         traces=tuple(
@@ -229,7 +229,7 @@ def _check(records: Sequence[ConsoleRecord], interface: Interface) -> None:
     first = next(_of_kind(records, "runner"), None)
     model = next(_of_kind(records, "model"), None)
     if first is None or model is None:
-        raise ValueError("it does not say what it is")
+        raise ValueError("it does not identify itself")
     if first.number(0) != VERSION:
         raise ValueError(f"its runner is of version {first.number(0)}, not {VERSION}")
     if first.words[2:] != (interface.identity,):
@@ -265,7 +265,7 @@ def _step_ticks(
         ticks[sample].append(record.number(2))
     for counted in map(len, ticks):
         if counted != steps:
-            raise ValueError(f"it tells of {counted} steps, not {steps}")
+            raise ValueError(f"it reported {counted} steps, not {steps}")
     return tuple(map(tuple, ticks))
 
 

@@ -11,13 +11,13 @@ from cmbuild.launchers.serial import SerialLine
 
 
 class NoSimulator(Failed):
-    template = "no simulator has the memory and devices of {board}"
-    hint = "`cmbuild build` makes its firmware and `cmbuild flash` puts it there"
+    template = "no simulator models the memory and devices of {board}"
+    hint = "`cmbuild build` builds its firmware and `cmbuild flash` flashes it"
 
 
 class NoHardware(UsageError):
-    template = "nothing can be run on a real {board}: its board.toml has no [serial]"
-    hint = "docs/flashing.md says what that takes"
+    template = "models cannot run on a real {board}: its board.toml has no [serial]"
+    hint = "docs/flashing.md explains how to add it"
 
 
 def hardware(board: Board, port: str | None = None) -> SerialLine:

@@ -31,8 +31,8 @@ GDBS = ("arm-none-eabi-gdb", tools.GDB.name)
 
 
 class NoServer(UsageError):
-    template = "{launcher} has no gdb server"
-    hint = "--launcher qemu, on a board that has it: see `cmbuild boards`"
+    template = "{launcher} does not have a gdb server"
+    hint = "--launcher qemu, on a board that supports it: see `cmbuild boards`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]
         note: shows what is worth a line while it happens.
     """
     entry = stage.entry
-    message = f"another command makes {entry.folder.name}; waiting for it"
+    message = f"another command is making {entry.folder.name}; waiting for it"
     with locked(entry.lock, Waiting(message, check, note)):
         if not stage.is_made():
             if stage.is_damaged():

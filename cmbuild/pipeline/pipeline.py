@@ -59,11 +59,11 @@ EXECUTORCH_TOOLCHAINS = ("gcc", HOST)
 
 
 class NotForExecutorch(UsageError):
-    template = "{what} is not for --executor executorch"
+    template = "{what} is not supported by --executor executorch"
 
 
 class NoSuchIsa(UsageError):
-    template = "{board} has no instruction set {isa!r}"
+    template = "{board} does not support instruction set {isa!r}"
 
 
 def build_folder(request: BuildRequest) -> Path:

@@ -46,7 +46,7 @@ class ModelRequest:
         if self.is_program and (self.weights or self.calibration):
             option = "--weights" if self.weights else "--calibration"
             raise UsageError(
-                message=f"{option} needs a model to export; {self.model} is a program already"
+                message=f"{option} needs a model to export; {self.model} is already a program"
             )
 
     @property

@@ -96,7 +96,7 @@ class Session:
         for remark in self._remarks:
             note(remark)
         for folder in sorted(set(folders)):
-            message = f"another build is at work in {folder}; waiting for it"
+            message = f"another build is running in {folder}; waiting for it"
             waiting = performing.Waiting(message, check, note)
             self._locks.enter_context(locked(folder / LOCK, waiting))
         for stage in () if self.failures.keep_going else self.selected:

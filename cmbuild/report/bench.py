@@ -132,7 +132,7 @@ class BenchReport:
             yield text.entry("gain", f"instructions with {first}, by this one's")
         elif any(cell.ratio for cell in self.cells):
             told = measurements().about.partition(",")[0]
-            yield text.entry("upstream", f"instructions of {told}; ratio: by ours")
+            yield text.entry("upstream", f"instructions of {told}; ratio: by cmbuild")
 
 
 def provenance(cells: Sequence[BenchCell]) -> str:

@@ -33,7 +33,7 @@ def to_markdown(cells: Sequence[BenchCell], command: str) -> str:
     notes = [
         f"Instructions are those of one inference, never cycles: {provenance(cells)}. "
         "Flash and RAM are bytes.",
-        f"Upstream: {measurements().about} The ratio is upstream's instructions by ours.",
+        f"Upstream: {measurements().about} The ratio is upstream's instructions by cmbuild's.",
     ]
     paragraphs = ["# Models on boards", f"`{command}` makes this table."]
     return "\n\n".join([*paragraphs, "\n".join(table), *notes]) + "\n"

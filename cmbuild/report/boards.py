@@ -111,7 +111,7 @@ class BoardReport:
         ]
         if board.layout is not None:
             lines += ["", _memory(board, board.layout), ""]
-        nothing = "nothing: no simulator has its memory and devices"
+        nothing = "no simulator models its memory and devices"
         lines += _means("runs on", self.runners) or [entry("runs on", nothing)]
         if board.uart is not None:
             line = f"hardware at a serial port, {board.uart.baud:,} baud (--on hardware)"

@@ -75,7 +75,7 @@ class ConformanceReport:
         lines = [_verdict(run), Text(), *_table(per_op(run.results))]
         lines += _section("failed", BAD, run.of(CaseOutcome.FAILED))
         lines += _section("skipped", WARN, run.of(CaseOutcome.SKIPPED))
-        lines += _section("passed, though expected to fail", WARN, run.of(CaseOutcome.XPASSED))
+        lines += _section("passed, expected to fail", WARN, run.of(CaseOutcome.XPASSED))
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ConformanceDocument:

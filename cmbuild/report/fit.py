@@ -19,9 +19,9 @@ from cmbuild.text import size
 _BASIS = {
     Basis.RELATED: (
         "~",
-        "code estimated from the library for another core with the same instruction set",
+        "code estimated from the library of another core with the same instruction set",
     ),
-    Basis.ASSUMED: ("≤", "code assumed, as no library was built yet: more than it will be"),
+    Basis.ASSUMED: ("≤", "code is an upper bound, because no library has been built yet"),
 }
 
 
@@ -72,7 +72,7 @@ class FitReport:
                 text.append(f"\n\n{indented(f'{mark} {meaning}; arena and weights are exact', 2)}")
         if unknown := dict.fromkeys(cell.model for cell in self.cells if cell.need is None):
             names = " ".join(unknown)
-            text.append(f"\n\n{indented(f'no program yet: {names}', 2)}")
+            text.append(f"\n\n{indented(f'not exported yet: {names}', 2)}")
             text.append(f"\n{indented(f'try: cmbuild fit {names} --export', 4)}")
         return text
 
@@ -99,7 +99,7 @@ def _row(cell: Cell) -> Iterator[str]:
 
 def _excess(cell: Cell) -> str:
     over = {} if cell.need is None else cell.need.over
-    parts = [f"{size(excess)} too much for {name}" for name, excess in over.items()]
+    parts = [f"{size(excess)} over in {name}" for name, excess in over.items()]
     return f"{slug(cell.model)} on {cell.board.name}: {', '.join(parts)}" if parts else ""
 
 

@@ -27,9 +27,9 @@ _OPS = 12  # rows of the table of ops
 
 
 def screen(run: RunResult) -> Text:
-    """All that a person wants to know of a run, in the order that they want to know it."""
+    """The facts of a run, most important first."""
     lines = [
-        _verdict(run.verification),
+        _verdict(run.verification, _reference(run)),
         *weights_lines(run.weights),
         Text(),
         *(Text(line) for line in _facts(run)),
@@ -46,20 +46,27 @@ def shown(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _verdict(check: Verification) -> Text:
+def _reference(run: RunResult) -> str:
+    """The reference is of int8 if anything at the program's inputs and outputs is quantised."""
+    ports = [*run.inputs, *(output.port for output in run.outputs)]
+    return "the reference" if all(port.scale is None for port in ports) else "the int8 reference"
+
+
+def _verdict(check: Verification, reference: str) -> Text:
     good = check.samples - check.failed
-    measure = "to the bit (exact)" if check.rule == "exact" else "within tolerance"
     if check.verified:
+        verb = "matches" if check.samples == 1 else "match"
+        measure = "bit-exact" if check.rule == "exact" else "within tolerance"
         return Text.assemble(
             ("  ✓ verified", GOOD),
-            f": {good} of {plural(check.samples, 'sample')} equal to the reference, {measure}",
+            f": {good} of {plural(check.samples, 'sample')} {verb} {reference}, {measure}",
         )
     lines = [
         f": {check.failed} of {plural(check.samples, 'sample')}"
-        f" ({plural(check.mismatches, 'element')}) differ from the reference"
+        f" ({plural(check.mismatches, 'element')}) differ from {reference}"
     ]
     if check.first is not None:
-        lines.append(f"    the first op that differs: {check.first}")
+        lines.append(f"    first op that differs: {check.first}")
     return Text.assemble(("  ✗ NOT verified", BAD), "\n".join(lines))
 
 

@@ -1,4 +1,4 @@
-"""Where weights come from: a line, or a warning that nobody can miss."""
+"""The source of the weights: a line, or a warning."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cmbuild.results import WeightsResult
 
 
 def weights_lines(weights: WeightsResult) -> Iterator[Text]:
-    """`weights   trained: …`; for random ones what that means, and what to do."""
+    """`weights   trained: …`; for random ones their meaning and the remedy."""
     if weights.is_random:
-        yield Text("  ! WEIGHTS ARE RANDOM: the outputs are right, and mean nothing", "yellow")
+        yield Text("  ! random weights: bit-exact but meaningless outputs", "yellow")
         yield Text(entry("", f"{weights.detail}; --weights FILE loads a state dict"))
     else:
         yield Text(entry("weights", f"{weights.source}: {weights.detail}"))

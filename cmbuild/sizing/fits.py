@@ -45,13 +45,15 @@ _VERSION = 2  # of what `fits` in the cache holds
 
 
 class NoProgram(Missing):
-    template = "the cache has no program of {models}"
-    hint = "--export makes what is not there, which takes half a minute a model"
+    template = "no exported program for {models} in the cache"
+    hint = "--export exports missing models, half a minute each"
 
 
 class TooBig(Failed):
     template = "{what}"
-    hint = "--io int8 makes inputs and outputs smaller; `cmbuild boards NAME` shows its memory"
+    hint = (
+        "--io int8 makes inputs and outputs smaller; `cmbuild boards NAME` shows the board's memory"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _too_big(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]
             names = dict.fromkeys(cell.board.name for cell in places if not cell.fits)
             yield from (f"{slug(model)} does not fit {name}" for name in names)
         elif not any(cell.fits for cell in places):
-            yield f"{slug(model)} fits no board"
+            yield f"{slug(model)} does not fit any board"
 
 
 def boards_with_memory(names: Sequence[str]) -> list[Board]:

@@ -24,13 +24,13 @@ BEGIN = "_begin"
 
 
 class SameName(UsageError):
-    template = "two models would both be called {name}"
-    hint = "run them one after the other, or give one of the files another name"
+    template = "two models have the name {name}"
+    hint = "run them separately, or rename one of the files"
 
 
 class NotInRuns(UsageError):
-    template = "{task} is no task of a model and a board"
-    hint = "`{verb}` does it"
+    template = "{task} is not a task of a model and a board"
+    hint = "use `{verb}`"
 
 
 _VERBS = {

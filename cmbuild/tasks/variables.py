@@ -86,7 +86,7 @@ def requests(variables: Mapping[str, str], subject: Subject) -> list[RunRequest]
 
     Raises:
         UnknownName: a variable that there is not.
-        UsageError: a value that makes no sense.
+        UsageError: a value that is not valid.
     """
     _check_names(variables)
     options = {
@@ -114,4 +114,4 @@ def _parse(name: str, text: str) -> Any:
     try:
         return _PARSERS[name](text)
     except ValueError as error:
-        raise UsageError(message=f"{name}={text} makes no sense") from error
+        raise UsageError(message=f"{name}={text} is not valid") from error

@@ -31,12 +31,12 @@ _UNFIT = re.compile(r"""["$%;\[\\|\n]""")
 
 
 class UnfitPath(UsageError):
-    template = "{path} has a {character!r}, and CMake builds nothing at such a place"
+    template = "{path} has a {character!r}; CMake cannot build in such a folder"
     hint = NotWritable.hint
 
 
 class DoesNotFit(Failed):
-    template = "{what} needs {needed:,} bytes in {region} of {board}, {over:,} more than there are"
+    template = "{what} needs {needed:,} bytes in {region} of {board}, {over:,} bytes over"
     hint = "`cmbuild boards {board}` shows its memory; --io int8 makes inputs and outputs smaller"
 
 
@@ -50,7 +50,7 @@ def check_sizes(board: Board, *, constants: int, arena: int) -> None:
         return
     for what, size, name in (
         ("the arena", arena, board.layout.arena),
-        ("the model's constants", constants, board.layout.constants),
+        ("the model's constant data", constants, board.layout.constants),
     ):
         room = board.regions[name].size
         if name == board.layout.data:

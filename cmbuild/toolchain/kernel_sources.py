@@ -47,7 +47,7 @@ def read_kernels(*others: Path) -> dict[str, Kernel]:
     """The runtime's kernels, and those of other folders, by name.
 
     Raises:
-        BrokenKernel: one that is there already, or whose struct is missing or has other fields
+        BrokenKernel: one that already exists, or whose struct is missing or has other fields
             than words of 32 bits.
     """
     found: dict[str, Kernel] = {}

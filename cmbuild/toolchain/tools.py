@@ -52,7 +52,7 @@ class Tool:
 QEMU = Tool("qemu-system-arm", ("qemu-system-arm",), "boards simulated by QEMU", "6.0")
 CMAKE = Tool("cmake", ("cmake",), "every board", "3.25", extra="build")
 NINJA = Tool("ninja", ("ninja-build",), "every board", "1.10", extra="build")
-GIT = Tool("git", ("git",), "versions that name the commit")
+GIT = Tool("git", ("git",), "versions with the commit")
 WEST = Tool("west", (), "`cmbuild zephyr`", "1.0", extra="zephyr")
 GDB = Tool("gdb-multiarch", ("gdb-multiarch",), "`cmbuild debug`")
 
@@ -102,7 +102,7 @@ def problem(tool: Tool, program: Path, found: str | None, *, in_use: bool = True
     if found is None:
         return "does not run"
     if _numbers(found) < _numbers(tool.oldest):
-        return f"too old, {tool.oldest} is the least"
+        return f"too old, needs {tool.oldest}"
     return tool.check(program) if in_use and tool.check is not None else None
 
 

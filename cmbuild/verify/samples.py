@@ -132,7 +132,9 @@ def _read(file: Path, image: ImageInput | None) -> Array:
             return arrays[""]
     elif image is not None:
         return image.read(file)
-    raise UsageError(message=f"{file} is no .npy or .pt file, and the model takes no picture")
+    raise UsageError(
+        message=f"{file} is not a .npy or .pt file, and the model does not take images"
+    )
 
 
 def _stacked(array: Array, port: PortRecord, file: Path) -> Array:

@@ -53,7 +53,7 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
         raise UsageError(message=f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # damaged and hostile pickles raise anything
         raise UsageError(
-            message=f"{path} is no file of one tensor: {error}", hint="torch.save(tensor, path)"
+            message=f"{path} is not a file of one tensor: {error}", hint="torch.save(tensor, path)"
         ) from error
     return tensor
 
@@ -77,7 +77,7 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, identity: Any) -> npt.NDArray[Any]:
         kind, storage, key, _location, _count = identity
         if kind != "storage" or not isinstance(storage, _StorageType):
-            raise ValueError("it has no plain storage")
+            raise ValueError("it does not have plain storage")
         return np.frombuffer(self._archive.read(f"{self._folder}/data/{key}"), storage.dtype)
 
 
@@ -86,7 +86,7 @@ def _rebuild(
 ) -> npt.NDArray[Any]:
     last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
     if min((offset, *shape, *strides)) < 0 or (0 not in shape and last >= len(storage)):
-        raise ValueError("a tensor reaches beyond its storage")
+        raise ValueError("a tensor exceeds its storage")
     if prod(shape) > len(storage):
         raise ValueError("a tensor repeats its storage")
     if 0 in shape:

@@ -37,22 +37,22 @@ _RUN_SECONDS = 600.0
 
 
 class NoFvp(Missing):
-    template = "{program} not found, which simulates {board}"
+    template = "{program} not found; it simulates {board}"
     hint = "ARMFVP_BIN_PATH=DIR names its folder"
 
 
 class NotEmpty(UsageError):
-    template = "{folder} is no empty folder"
+    template = "{folder} is not empty"
 
 
 class NoEnd(Failed):
-    template = "{subject} came to no end"
-    hint = "all that it printed is in {log}"
+    template = "{subject} did not finish"
+    hint = "its output is in {log}"
 
 
 class WrongEnd(Failed):
     template = "{subject} ended with status {status}"
-    hint = "all that it printed is in {log}"
+    hint = "its output is in {log}"
 
 
 @dataclass(frozen=True, slots=True)

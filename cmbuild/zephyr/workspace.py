@@ -28,16 +28,16 @@ _SDK_PLACES = ("", ".local", ".local/opt", "bin")
 
 class NoWorkspace(Missing):
     template = "{message}"
-    hint = "`cmbuild zephyr init DIR` makes one; --workspace DIR or ZEPHYR_BASE name another"
+    hint = "`cmbuild zephyr init DIR` creates one; --workspace DIR or ZEPHYR_BASE selects another"
 
 
 class NotUpdated(Missing):
-    template = "the workspace {folder} has no Zephyr"
+    template = "Zephyr not found in the workspace {folder}"
     hint = "cd {folder} && west update"
 
 
 class NoSdk(Missing):
-    template = "no toolchain for Zephyr: neither its SDK nor arm-none-eabi-gcc"
+    template = "no toolchain for Zephyr found: neither its SDK nor arm-none-eabi-gcc"
     hint = "cd {folder} && west sdk install --toolchains arm-zephyr-eabi"
 
 
@@ -87,15 +87,15 @@ def find_folder(named: Path | None, environ: Mapping[str, str] = os.environ) -> 
     if named is not None:
         if not named.is_dir():
             raise UsageError(
-                message=f"no such folder: {named}", hint=f"`cmbuild zephyr init {named}` makes it"
+                message=f"no such folder: {named}", hint=f"`cmbuild zephyr init {named}` creates it"
             )
-        return _around(named.absolute()) or _none(f"{named} is in no west workspace")
+        return _around(named.absolute()) or _none(f"{named} is not in a west workspace")
     if base := environ.get("ZEPHYR_BASE"):
         return _around(Path(base).absolute()) or _none(
-            f"ZEPHYR_BASE, {base}, is in no west workspace"
+            f"ZEPHYR_BASE, {base}, is not in a west workspace"
         )
     return _around(Path.cwd()) or _none(
-        "no Zephyr workspace: none around the current folder, and ZEPHYR_BASE is not set"
+        "no Zephyr workspace found from the current folder, and ZEPHYR_BASE is not set"
     )
 
 
@@ -166,7 +166,7 @@ def find_application(name: str) -> Path:
     if (folder / "CMakeLists.txt").is_file():
         return folder
     if folder.is_dir():
-        raise UsageError(message=f"{name} is no application: it has no CMakeLists.txt")
+        raise UsageError(message=f"{name} is not an application: CMakeLists.txt not found")
     raise UnknownName(kind="sample", name=name, known=known)
 
 

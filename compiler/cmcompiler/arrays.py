@@ -26,10 +26,10 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
             return {name: _native(archive[name]) for name in archive.files}
     except Exception as error:  # damaged files raise anything: np.load has no error of its own
         reason = str(error).partition("\n")[0]
-        raise InvalidRequest(f"{path} holds no readable arrays: {reason}") from None
+        raise InvalidRequest(f"{path} does not contain readable arrays: {reason}") from None
 
 
 def _native(array: npt.NDArray[Any] | bytes) -> npt.NDArray[Any]:
     if isinstance(array, bytes):
-        raise ValueError("an archive of other things")
+        raise ValueError("an archive without arrays")
     return array.astype(array.dtype.newbyteorder("="), copy=False)

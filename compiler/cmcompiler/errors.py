@@ -11,7 +11,7 @@ class ErrorKind(Enum):
     """Who has to act on an error."""
 
     INVALID = "invalid"
-    """The input is unreadable or malformed, or the request makes no sense."""
+    """The input is unreadable or malformed, or the request is not valid."""
     UNSUPPORTED = "unsupported"
     """The input is valid, but we cannot run it."""
     MISSING = "missing"

@@ -55,7 +55,9 @@ class Target:
             raise InvalidRequest(f"unknown target {self.cpu}", did_you_mean(self.cpu, BEST_ISA))
         if self.isa > best:
             levels = ", ".join(isa.label for isa in Isa if isa <= best)
-            raise InvalidRequest(f"{self.cpu} has no {self.isa.label}", f"it has {levels}")
+            raise InvalidRequest(
+                f"{self.cpu} does not support {self.isa.label}", f"it has {levels}"
+            )
 
     @classmethod
     def parse(cls, text: str, isa: str | None = None) -> Target:

@@ -46,7 +46,7 @@ def test_failure_quotes_the_line_that_matters(tmp_path: Path) -> None:
     with pytest.raises(ProcessFailed) as caught:
         Processes().run(python(code), log=tmp_path / "log", timeout=60, name="gcc")
     assert str(caught.value) == "gcc failed with status 7: x.c:3: error: no such thing"
-    assert caught.value.hint == f"the whole output is in {tmp_path / 'log'}"
+    assert caught.value.hint == f"the full output is in {tmp_path / 'log'}"
 
 
 def test_signal_is_named(tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ def test_arrays_come_in_this_machines_byte_order(tmp_path, order):
 def test_an_archive_of_other_things_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("input_0", "no array")
-    with pytest.raises(InvalidRequest, match="holds no readable arrays: an archive of other"):
+    with pytest.raises(
+        InvalidRequest, match="does not contain readable arrays: an archive without"
+    ):
         read_arrays(tmp_path / "a.npz")
 
 

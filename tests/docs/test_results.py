@@ -47,7 +47,7 @@ def test_every_model_is_verified_on_every_board_of_the_command(name: str) -> Non
     assert sorted(found) == wanted
     for (model, board, _), row in zip(found, rows(name), strict=True):
         if (model, board) in TOO_SMALL:
-            assert re.fullmatch(r"no: the arena needs .* more than there are", row["verified"])
+            assert re.fullmatch(r"no: the arena needs .* bytes over", row["verified"])
         else:
             assert row["verified"] == "exact"
 

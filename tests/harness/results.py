@@ -27,7 +27,7 @@ MV2 = RunResult(
     launcher="qemu",
     machine="QEMU mps3-an547",
     verification=Verification("exact", samples=2, failed=0, mismatches=0),
-    weights=WeightsResult("random", "pretrained ones could not be had: no network"),
+    weights=WeightsResult("random", "pretrained weights could not be downloaded: no network"),
     inputs=(PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3),),
     outputs=(
         OutputResult(

@@ -91,7 +91,7 @@ def test_weights_that_do_not_fit_say_by_how_much(bench, tmp_path):
     model = write_toy_model(tmp_path / "model", weights=(8 << 20) + 1000)
     with pytest.raises(DoesNotFit) as error:
         place.builder.runner(place.board, place.library, model, tmp_path / "build")
-    message = "8,389,608 bytes in qspi of corstone300, 1,000 more than there are"
+    message = "8,389,608 bytes in qspi of corstone300, 1,000 bytes over"
     assert message in error.value.message
 
 

@@ -74,12 +74,12 @@ def doctored(image, name):
         ("stack", OutsideMemory, "the stack of .* is at 0x4fffc000–0x50000000"),
         ("stack's end", OutsideMemory, "the stack of .* is at 0x2fffc100–0x30000100"),
         ("stack alignment", Misaligned, "not aligned to 8 bytes"),
-        ("ARM state", BadReset, "where it has no Thumb code"),
-        ("reset", BadReset, "starts at 0x38001000, where it has no Thumb code"),
+        ("ARM state", BadReset, "which is not Thumb code"),
+        ("reset", BadReset, "starts at 0x38001000, which is not Thumb code"),
         ("vectors", NoVectors, "no section .vectors"),
         ("weights", Misaligned, "section .weights .* 0x38000008, .* not aligned to 16 bytes"),
         ("arena", Misaligned, "the arena of .* not aligned to 16 bytes"),
-        ("kernel", LacksKernels, "has no cm_finish, which the program calls"),
+        ("kernel", LacksKernels, "has no cm_finish, called by the program"),
     ],
 )
 def test_a_mistake_is_one_line(*, name, error, message, place, image, tmp_path):

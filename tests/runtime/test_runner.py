@@ -93,7 +93,7 @@ def test_no_samples(image, tmp_path):
 
 def test_more_samples_than_an_image_can_count(image, tmp_path):
     samples = [[SAMPLES[0]]] * ((1 << 31) // 100 + 1)
-    with pytest.raises(TooManySamples, match="it takes 21,474,836"):
+    with pytest.raises(TooManySamples, match="the limit is 21,474,836"):
         run(image, tmp_path, Request(samples))
 
 

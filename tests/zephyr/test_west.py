@@ -103,7 +103,7 @@ def test_init_keeps_out_of_folders_in_use(west: Commands) -> None:
     (west.folder / "full").mkdir()
     (west.folder / "full/file").touch()
     done = west("zephyr", "init", "full")
-    assert (done.exit_code, done.stderr) == (2, f"error: {west.folder}/full is no empty folder\n")
+    assert (done.exit_code, done.stderr) == (2, f"error: {west.folder}/full is not empty\n")
 
 
 def test_a_sample_is_built_run_and_flashed(west: Commands, workspace: Path) -> None:
@@ -198,7 +198,7 @@ def test_missing_workspaces_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoWorkspace, match="ZEPHYR_BASE is not set"):
         find_folder(None, {})
-    with pytest.raises(NoWorkspace, match=f"ZEPHYR_BASE, {tmp_path}, is in no west workspace"):
+    with pytest.raises(NoWorkspace, match=f"ZEPHYR_BASE, {tmp_path}, is not in a west workspace"):
         find_folder(None, {"ZEPHYR_BASE": str(tmp_path)})
     (tmp_path / ".west").mkdir()
     (tmp_path / ".west/config").touch()

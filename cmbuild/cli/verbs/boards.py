@@ -7,7 +7,7 @@ import click
 from cmbuild.cli import options
 
 
-@click.command("boards", short_help="The boards there are; with NAME, all about one.")
+@click.command("boards", short_help="List the boards, or describe one.")
 @click.argument("name", required=False, shell_complete=options.complete_boards)
 @options.json
 def command(name: str | None, as_json: bool) -> int:

@@ -15,7 +15,7 @@ Examples:
 """
 
 
-@click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without a run.")
+@click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without running it.")
 @options.chosen_model
 @options.build
 @options.jobs

@@ -36,7 +36,9 @@ this machine; 130 Ctrl-C.
     shell_complete=options.complete_boards,
     help="See `cmbuild boards`.",
 )
-@click.option("--isa", metavar="ISA", help="Use less than the board's best: scalar, dsp or mve.")
+@click.option(
+    "--isa", metavar="ISA", help="Use a lower one than the board's best: scalar, dsp or mve."
+)
 @options.toolchain
 @options.launcher
 @click.option("-k", "expression", metavar="EXPR", help="Only tests that match, as for pytest.")

@@ -26,13 +26,13 @@ Exit status: 0 it ended; 1 it could not be built or started;
 @click.command("debug", epilog=EPILOG, short_help="Run a model's image under gdb.")
 @options.chosen_model
 @options.firmware
-@click.option("--launcher", metavar="NAME", help="By default the first here with a gdb server.")
+@click.option("--launcher", metavar="NAME", help="By default the first that has a gdb server.")
 @options.place("hardware: a real board, through a debug probe.")
 @click.option(
     "--method",
     "flash_method",
     metavar="NAME",
-    help="Of a real board, as for `cmbuild flash`; by default the first here with a gdb server.",
+    help="Of a real board, as for `cmbuild flash`; by default the first one with a gdb server.",
 )
 @click.option("--probe", metavar="SERIAL", help="The debug probe, if there are several.")
 @click.option("--gdb", metavar="PROGRAM", help="By default arm-none-eabi-gdb or gdb-multiarch.")
@@ -41,10 +41,10 @@ Exit status: 0 it ended; 1 it could not be built or started;
     "--gdb-port",
     type=click.IntRange(1, 65535),
     metavar="PORT",
-    help="Where the simulator waits; by default any free one.",
+    help="Port of the gdb server; by default any free one.",
 )
 @options.jobs
-@click.option("--verbose", "-v", is_flag=True, help="Show the commands that are run.")
+@click.option("--verbose", "-v", is_flag=True, help="Print the commands that are run.")
 def command(
     *,
     launcher: str | None,

@@ -7,7 +7,7 @@ import click
 from cmbuild.cli import options
 
 
-@click.command("doctor", short_help="What this machine has, and how to get what it lacks.")
+@click.command("doctor", short_help="Show the tools found and how to install missing ones.")
 @options.json
 def command(as_json: bool) -> int:
     """Show every component that cmbuild uses: version, place, what needs it, how to install it.

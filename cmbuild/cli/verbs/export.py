@@ -15,7 +15,7 @@ Examples:
   cmbuild export ds_cnn resnet8 --target cortex-m33 --output-dir programs
   cmbuild export net.py:make --calibration samples.npz --output-dir .
 
-Exports are kept and shared: another one of the same model, target and options takes no time.
+Exports are cached and shared: exporting the same model, target and options again is instant.
 """
 
 
@@ -28,7 +28,7 @@ Exports are kept and shared: another one of the same model, target and options t
     "-o",
     type=options.OUTPUT_FOLDER,
     metavar="DIR",
-    help="Gets MODEL.pte, and MODEL.npz with samples.",
+    help="Folder for MODEL.pte, and MODEL.npz with samples.",
 )
 @options.output
 def command(

@@ -24,7 +24,9 @@ named; 2 usage; 3 there is no program of a MODEL, nor of any; 130 Ctrl-C.
 """
 
 
-@click.command("fit", epilog=EPILOG, short_help="Tell which models fit which boards, at once.")
+@click.command(
+    "fit", epilog=EPILOG, short_help="Show which models fit which boards, without building."
+)
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
 @click.option(
     "--board",
@@ -36,7 +38,7 @@ named; 2 usage; 3 there is no program of a MODEL, nor of any; 130 Ctrl-C.
     help="See `cmbuild boards`; by default all.",
 )
 @options.io
-@click.option("--export", is_flag=True, help="Export the models that were not exported yet.")
+@click.option("--export", is_flag=True, help="Export models not yet exported.")
 @options.json
 def command(
     models: tuple[str, ...], boards: tuple[str, ...], io: str, export: bool, as_json: bool

@@ -22,18 +22,18 @@ Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
 """
 
 
-@click.command("flash", epilog=EPILOG, short_help="Put firmware for a model onto a real board.")
+@click.command("flash", epilog=EPILOG, short_help="Flash a model's firmware onto a real board.")
 @options.chosen_model
 @options.firmware
 @click.option(
     "--method",
     "flash_method",
     metavar="NAME",
-    help=f"{listed(names(methods))}; by default the first possible here.",
+    help=f"{listed(names(methods))}; by default the first available.",
 )
 @options.real_board
-@click.option("--dry-run", is_flag=True, help="Build; say what would be done, and do not do it.")
-@options.timeout("For the board or the program that flashes it.")
+@click.option("--dry-run", is_flag=True, help="Build, and print what would be done.")
+@options.timeout("Time limit for the board, or the flash program.")
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:

@@ -7,7 +7,7 @@ import click
 from cmbuild.cli import options
 
 
-@click.command("models", short_help="The models that come with cmbuild.")
+@click.command("models", short_help="List the models that come with cmbuild.")
 @options.json
 def command(as_json: bool) -> int:
     """List the models that `cmbuild run` knows by name.

@@ -14,15 +14,15 @@ Examples:
   cmbuild monitor --board rp2350 --port /dev/ttyUSB1 --timeout 10
 
 \b
-Exit status: 0 the time is over; 1 the port was lost; 2 usage, or several ports;
+Exit status: 0 time is up; 1 the port was lost; 2 usage, or several ports;
 3 no port, or it cannot be opened; 130 Ctrl-C.
 """
 
 
-@click.command("monitor", epilog=EPILOG, short_help="Show what a real board says.")
+@click.command("monitor", epilog=EPILOG, short_help="Show a real board's output.")
 @options.board
 @click.option("--port", metavar="PORT", help="The serial port, if there are several.")
-@options.timeout("How long; by default until Ctrl-C.")
+@options.timeout("Duration; by default until Ctrl-C.")
 def command(board: str, port: str | None, timeout: float | None) -> int:
     """Show what comes over the serial line of a board: text as it is, and the runner's messages
     decoded. Answers nothing: a board that greets goes on greeting.

@@ -20,7 +20,7 @@ Example:
     "new",
     epilog=EPILOG,
     invoke_without_command=True,
-    short_help="Begin something of your own: a board.",
+    short_help="Create a board of your own.",
 )
 @click.pass_context
 def command(context: click.Context) -> None:
@@ -42,7 +42,7 @@ def command(context: click.Context) -> None:
     default="boards",
     show_default=True,
     metavar="DIR",
-    help="Gets the folder NAME. ./boards is searched; others by CMBUILD_BOARD_PATH.",
+    help="Parent of the folder NAME; cmbuild searches ./boards and CMBUILD_BOARD_PATH.",
 )
 def board(*, name: str, cpu: str, flash: str, ram: str, fpu: str | None, place: Path) -> int:
     """Write a folder for a board, for which firmware can be built at once.

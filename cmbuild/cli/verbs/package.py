@@ -22,7 +22,7 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
 
 
 @click.command(
-    "package", epilog=EPILOG, short_help="Make a model's source a package for another build."
+    "package", epilog=EPILOG, short_help="Package a model as C source for another build."
 )
 @options.model
 @click.option(
@@ -31,10 +31,12 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
     type=click.Choice(["zephyr", "source"]),
     default="zephyr",
     show_default=True,
-    help="Whose build it is for; source: any, with the runtime's C files.",
+    help="The build it is for; source: any build, with the runtime's C files.",
 )
 @click.option("--target", default="cortex-m55", show_default=True, metavar="CPU", help="The core.")
-@click.option("--isa", metavar="ISA", help="Use less than the core's best: scalar, dsp or mve.")
+@click.option(
+    "--isa", metavar="ISA", help="Use a lower one than the core's best: scalar, dsp or mve."
+)
 @options.export
 @options.method
 @options.io
@@ -43,7 +45,7 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
     "-n",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many test vectors; by default one.",
+    help="Number of test vectors; by default one.",
 )
 @click.option(
     "--input",
@@ -51,14 +53,14 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
     type=options.FILE,
     multiple=True,
     metavar="FILE",
-    help="Test vectors: .npy, .pt or picture, once for each input; or one .npz.",
+    help="Test vectors: .npy, .pt or image, once for each input; or one .npz.",
 )
 @click.option(
     "--output-dir",
     "-o",
     type=options.OUTPUT_FOLDER,
     metavar="DIR",
-    help="Gets the package as well.",
+    help="Folder for the package.",
 )
 @options.build_dir
 @options.output

@@ -27,12 +27,16 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
 
 
 @click.command(
-    "run", epilog=EPILOG, short_help="Export, build and run a model; verify its outputs."
+    "run", epilog=EPILOG, short_help="Export, build and run a model, and verify its outputs."
 )
 @options.chosen_model
 @options.build
 @click.option(
-    "--samples", "-n", type=click.IntRange(min=1), metavar="N", help="How many; by default one."
+    "--samples",
+    "-n",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of samples; by default one.",
 )
 @click.option(
     "--input",
@@ -40,24 +44,22 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
     type=options.FILE,
     multiple=True,
     metavar="FILE",
-    help="A .npy, .pt or picture, once for each input; or one .npz of samples.",
+    help="A .npy, .pt or image, once for each input; or one .npz of samples.",
 )
 @click.option(
     "--output-dir",
     type=options.OUTPUT_FOLDER,
     metavar="DIR",
-    help="Gets output_0.npy, ... as well.",
+    help="Folder for output_0.npy, ...",
 )
 @options.launcher
-@options.place("hardware: a real board, flashed first if it runs anything else.")
+@options.place("hardware: a real board, flashed first if it runs another image.")
 @options.real_board
 @click.option(
     "--flash-method", metavar="NAME", help="As `cmbuild flash --method`; for --on hardware."
 )
 @options.timeout("For the simulator or board; by default by the model's work.")
-@click.option(
-    "--reset", is_flag=True, help="Mutable buffers begin anew with each sample, not once."
-)
+@click.option("--reset", is_flag=True, help="Reset mutable buffers before each sample.")
 @options.jobs
 @options.output
 def command(

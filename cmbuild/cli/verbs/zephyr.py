@@ -21,7 +21,7 @@ Examples:
   cmbuild zephyr flash digits -b rpi_pico2/rp2350a/m33 --model digits-package
 
 \b
-SAMPLE is hello, mv2, digits, or the folder of an application of your own.
+SAMPLE is hello, mv2, digits, or your application's folder.
 Exit status: 0 fine; 1 failed; 2 usage; 3 something is missing on this machine:
 west, a workspace, a toolchain, a simulator; 130 Ctrl-C.
 """
@@ -34,25 +34,27 @@ def command() -> None:
 
 _application = options.together(
     click.argument("sample"),
-    click.option("--board", "-b", required=True, metavar="NAME", help="As Zephyr names it."),
+    click.option(
+        "--board", "-b", required=True, metavar="NAME", help="Zephyr's name of the board."
+    ),
     click.option(
         "--model",
         metavar="MODEL",
-        help="In place of the sample's own: a package, a .pte, or what `package` takes.",
+        help="Instead of the sample's own model: a package, a .pte, or what `package` takes.",
     ),
     click.option(
         "--workspace",
         type=options.FILE,
         metavar="DIR",
-        help="By default the one around $ZEPHYR_BASE or the current folder.",
+        help="By default searched from $ZEPHYR_BASE or the current folder.",
     ),
-    options.timeout("For the run, or for the program that flashes."),
+    options.timeout("Time limit for the run, or the flash program."),
     options.build_dir,
     options.output,
 )
 
 
-@command.command("init", short_help="Make a workspace with Zephyr.")
+@command.command("init", short_help="Create a workspace with Zephyr.")
 @click.argument("workspace", type=options.FILE)
 @options.build_dir
 @options.output
@@ -86,7 +88,7 @@ def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
     return _west(EmulateStage, as_json, verbose, chosen)
 
 
-@command.command("flash", short_help="Build and put onto a real board.")
+@command.command("flash", short_help="Build and flash onto a real board.")
 @_application
 def flash(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Build SAMPLE and put it onto a real board, by Zephyr's runner for it."""

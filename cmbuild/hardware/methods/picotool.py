@@ -15,7 +15,7 @@ class Picotool(ProgramMethod):
     """Raspberry Pi's own, for boards in BOOTSEL mode, or whose firmware it can restart by USB."""
 
     name = "picotool"
-    install = "https://github.com/raspberrypi/pico-sdk-tools/releases has it built for every system"
+    install = "https://github.com/raspberrypi/pico-sdk-tools/releases has it for every system"
 
     def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
         which = probe_option("--ser", selection)

@@ -26,26 +26,26 @@ _PERIOD = 0.1  # seconds between looks at a volume that is to disappear
 
 class NoVolume(Missing):
     template = "no {label} volume found"
-    hint = "hold the board's button BOOTSEL while you plug it in, and let the volume be mounted"
+    hint = "hold BOOTSEL while plugging the board in, and mount the volume"
 
 
 class SeveralVolumes(UsageError):
-    template = "several boards wait for a file: {volumes}"
-    hint = "--volume FOLDER says which one to flash"
+    template = "several boards are waiting for a file: {volumes}"
+    hint = "--volume FOLDER selects one"
 
 
 class WrongVolume(UsageError):
-    template = "{volume} is no boot loader of a board {wanted}: {problem}"
+    template = "{volume} is not the boot loader of a board {wanted}: {problem}"
 
 
 class CopyFailed(Failed):
     template = "{volume}: {problem} after {done} of {total}"
-    hint = "the board keeps waiting until it has a whole file: plug it in again and repeat"
+    hint = "the board waits for a complete file: plug it in again and repeat"
 
 
 class NotTaken(Failed):
-    template = "{volume} did not restart within {seconds:g} s of getting the whole file"
-    hint = "plug the board in again; another UF2 file would show whether the board is at fault"
+    template = "{volume} did not restart within {seconds:g} s after receiving the whole file"
+    hint = "plug the board in again; if another UF2 file fails too, suspect the board"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ OUTPUTS = "outputs.npz"
 
 
 class TooFewSamples(UsageError):
-    template = "{count} samples are wanted, the inputs hold {there}"
+    template = "{count} samples requested, but the inputs hold {there}"
 
 
 class Wanted(Protocol):

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
     from cmcompiler.ir.reference import Array
 
-_CLOCK_STANDS = "not counted, as the clock of cm_board_ticks stands still here"
+_CLOCK_STANDS = "not counted: the clock of cm_board_ticks does not advance here"
 
 
 class Mismatch(Failed):
     template = "{failed} of {samples} samples differ from the reference{first}"
-    hint = "this is a bug of cmbuild, or of a compiler: please report it with {folder}"
+    hint = "this is a bug in cmbuild or in a compiler; please report it with {folder}"
 
 
 class ExecutorchMismatch(Mismatch):
     hint = (
-        "docs/correctness.md says where ExecuTorch's kernels compute something else; "
+        "docs/correctness.md lists where ExecuTorch's kernels compute something else; "
         "--executor static runs the same program with cmbuild's"
     )
 

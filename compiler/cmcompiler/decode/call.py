@@ -240,7 +240,7 @@ class Call:
         """An `int`, within [low, high] if given."""
         value = self._value(name)
         if type(value) is not int:
-            self.invalid(f"{name} is no integer")
+            self.invalid(f"{name} is not an integer")
         self._check_range(name, value, low, high)
         return value
 
@@ -252,7 +252,7 @@ class Call:
         """A `Scalar`, of the type that the program gives it."""
         value = self._value(name)
         if not isinstance(value, (bool, int, float)):
-            self.invalid(f"{name} is no number")
+            self.invalid(f"{name} is not a number")
         return value
 
     def boolean(self, name: str) -> bool:
@@ -348,7 +348,7 @@ class Call:
     def _typed(self, name: str, expected: type[T], noun: str) -> T:
         value = self._value(name)
         if not isinstance(value, expected):
-            self.invalid(f"{name} is no {noun}")
+            self.invalid(f"{name} is not a {noun}")
         return value
 
     def _items(self, name: str, expected: type[T], noun: str) -> tuple[T, ...]:
@@ -356,16 +356,16 @@ class Call:
         if type(value) is expected:  # one stands for a list of one
             return (value,)
         if not isinstance(value, tuple):
-            self.invalid(f"{name} is no list")
+            self.invalid(f"{name} is not a list")
         items = tuple(item for item in value if type(item) is expected)
         if len(items) != len(value):
-            self.invalid(f"{name} is no list of {noun}")
+            self.invalid(f"{name} is not a list of {noun}")
         return items
 
     def _members(self, name: str) -> tuple[int | None, ...]:
         value = self._value(name)
         if not isinstance(value, TensorList):
-            self.invalid(f"{name} is no list of tensors")
+            self.invalid(f"{name} is not a list of tensors")
         return value.items
 
     def _check_dtype(self, name: str, operand: Operand, dtype: DTypeLike) -> None:
@@ -375,7 +375,7 @@ class Call:
     def _check_range(self, name: str, value: int, low: int | None, high: int | None) -> None:
         if (low is not None and value < low) or (high is not None and value > high):
             limits = f"{'' if low is None else low}..{'' if high is None else high}"
-            self.unsupported(f"{name} = {value} is outside of {limits}")
+            self.unsupported(f"{name} = {value} is outside {limits}")
 
     def _read(self, name: str, index: int) -> Operand:
         value = self._scope.tensor_value(index, self.source, name)
@@ -407,7 +407,9 @@ class Call:
     def _store(self, index: int, tensor: Tensor, state: MutableBuffer) -> Node:
         """Puts a result into the mutable buffer that its place is."""
         if (tensor.dtype, tensor.shape) != (state.tensor.dtype, state.tensor.shape):
-            self.unsupported(f"{state.tensor.name}, a mutable buffer, is written in another form")
+            self.unsupported(
+                f"{state.tensor.name}, a mutable buffer, is written with another shape or layout"
+            )
         held = self._scope.new(state.tensor.name, tensor.dtype, tensor.shape)
         self._scope.store(index, replace(state, final=held))
         return Node(Store(), (state.final, tensor), (held,), self.source)

@@ -112,8 +112,8 @@ class Scope:
             return self._constant(index, value, memoryview(b""))
         if held is None or held.dtype != value.dtype:
             raise Unsupported(
-                f"{reader}: {argument}, {value}, is read from memory that nothing has written",
-                "views of parts of a tensor are not supported, nor buffers that nothing writes",
+                f"{reader}: {argument}, {value}, is read from uninitialised memory",
+                "views of parts of a tensor and unwritten buffers are not supported",
             )
         return held
 
@@ -142,7 +142,7 @@ class Scope:
         """A value that is a tensor, or InvalidProgram."""
         value = self.values[index]
         if not isinstance(value, TensorValue):
-            raise InvalidProgram(f"{user}: {argument} is no tensor")
+            raise InvalidProgram(f"{user}: {argument} is not a tensor")
         return value
 
     def _constant(self, index: int, value: TensorValue, data: memoryview) -> Operand:

@@ -177,7 +177,7 @@ def unpack_results(data: bytes, cases: Sequence[Case]) -> list[CaseResult]:
     if len(data) < len(header):
         raise IncompleteResults(0)
     if data[: len(header)] != header:
-        raise ValueError("not the results of this batch")
+        raise ValueError("results of another batch")
     results, position = [], len(header)
     for index, case in enumerate(cases):
         form = f"<{len(case.plan.steps)}Q{len(case.checks)}I"

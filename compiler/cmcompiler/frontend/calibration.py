@@ -27,12 +27,12 @@ def calibration_files(path: Path) -> tuple[Path, ...]:
     if path.is_dir():
         files = tuple(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES))
         if not files:
-            raise InvalidRequest(f"{path} holds no {', '.join(SUFFIXES)} files")
+            raise InvalidRequest(f"no {', '.join(SUFFIXES)} files in {path}")
         return files
     if not path.is_file():
         raise InvalidRequest(f"no such file or folder: {path}")
     if path.suffix not in SUFFIXES:
-        raise InvalidRequest(f"{path} is no {', '.join(SUFFIXES)} file")
+        raise InvalidRequest(f"{path} is not a {', '.join(SUFFIXES)} file")
     return (path,)
 
 
@@ -71,7 +71,7 @@ def _read_torch(file: Path) -> list[tuple[npt.NDArray[Any], ...]]:
     def arrays(item: Any) -> tuple[npt.NDArray[Any], ...]:
         tensors = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
-            raise InvalidRequest(f"{file} holds something else than tensors")
+            raise InvalidRequest(f"{file} does not contain tensors only")
         return tuple(tensor.detach().numpy() for tensor in tensors)
 
     return [arrays(item) for item in (loaded if isinstance(loaded, list) else [loaded])]

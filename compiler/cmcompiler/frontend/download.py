@@ -60,4 +60,4 @@ class Download:
             temporary.replace(self.path)
         else:
             temporary.unlink()
-            raise OSError(f"{self.url} did not arrive whole")
+            raise OSError(f"{self.url} was not downloaded completely")

@@ -49,7 +49,7 @@ class ImageInput:
             with Image.open(path) as image:
                 return self._middle(_bytes_a_channel(ImageOps.exif_transpose(image)))
         except Exception as error:  # damaged pictures raise anything
-            raise InvalidRequest(f"{path} is not a picture to read: {error}") from None
+            raise InvalidRequest(f"{path} is not a readable image: {error}") from None
 
     def _middle(self, image: Image) -> npt.NDArray[Any]:
         width, height = image.size
@@ -80,7 +80,7 @@ def _bytes_a_channel(image: Image) -> Image:
     from PIL.Image import fromarray
 
     if image.mode == "F":
-        raise ValueError("its pixels are floats, of no known range")
+        raise ValueError("its pixels are floats of unknown range")
     if image.mode.partition(";")[0] != "I":
         return image
     return fromarray(np.uint8(np.asarray(image).clip(0, 0xFFFF) // 257))

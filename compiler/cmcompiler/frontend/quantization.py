@@ -136,7 +136,7 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
         annotation = node.meta.get(Q_ANNOTATION_KEY)
         quantized = annotation is not None and annotation._annotated
         if node.op == "call_function" and not quantized and _computes_float(node):
-            reason = reasons.get(node.name, "the quantizer has no rule for it")
+            reason = reasons.get(node.name, "the quantizer does not support it")
             yield FloatOperator(node.name, str(node.target), reason)
 
 

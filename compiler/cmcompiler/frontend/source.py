@@ -36,7 +36,7 @@ def find_source(text: str) -> ModelSource:
         return ExportedArchive(_existing(text))
     if text.endswith((".pte", ".pth", ".pt")):
         raise InvalidRequest(
-            f"{text} cannot be exported: it is no module",
+            f"{text} cannot be exported: it is not a module",
             "give a model of the zoo, path.py[:callable] or path.pt2",
         )
     return zoo.get(text)
@@ -82,7 +82,7 @@ class PythonFile:
         with torch.random.fork_rng(devices=[]), blaming(self.path), self._neighbours():
             torch.manual_seed(seed)
             user = UserModel.of(self._make(), f"{self.path}:{self.name}")
-        return user.model(_weigh(user, weights, f"as {self.path.name} makes them"), seed)
+        return user.model(_weigh(user, weights, f"from {self.path.name}"), seed)
 
     def _make(self) -> Any:
         import torch
@@ -90,7 +90,8 @@ class PythonFile:
         found = getattr(self._module(), self.name, None)
         if found is None:
             raise InvalidRequest(
-                f"{self.path} defines no {self.name}", f"name the callable: {self.path}:callable"
+                f"{self.path} does not define {self.name}",
+                f"name the callable: {self.path}:callable",
             )
         ready = isinstance(found, torch.nn.Module) or not callable(found)
         return found if ready else found()
@@ -144,9 +145,11 @@ class ExportedArchive:
             program = torch.export.load(self.path)
         except Exception as error:  # a damaged archive raises anything
             reason = str(error).strip().partition("\n")[0]
-            raise InvalidRequest(f"{self.path} is no torch.export archive: {reason}") from error
+            raise InvalidRequest(f"{self.path} is not a torch.export archive: {reason}") from error
         if program.example_inputs is None:
-            raise InvalidRequest(f"{self.path} has no example inputs", "export it with them")
+            raise InvalidRequest(
+                f"{self.path} does not contain example inputs", "export it with them"
+            )
         positional, named = program.example_inputs
         if named:
             raise Unsupported(f"{self.path} takes arguments by name: {', '.join(named)}")

@@ -38,16 +38,16 @@ class UserModel:
         names = ("module", "example_inputs", "calibration", "samples", "labels")
         if isinstance(made, tuple):
             if len(made) > 3:
-                raise InvalidRequest(f"{where} gives a tuple of {len(made)}", _EXPECTED)
+                raise InvalidRequest(f"{where} returned a tuple of {len(made)}", _EXPECTED)
             fields = dict.fromkeys(names) | dict(zip(names[:3], made, strict=False))
         else:
             fields = {name: getattr(made, name, None) for name in names}
             if isinstance(made, torch.nn.Module):
                 fields["module"] = made
         if not isinstance(fields["module"], torch.nn.Module):
-            raise InvalidRequest(f"{where} gives no torch.nn.Module", _EXPECTED)
+            raise InvalidRequest(f"{where} did not return a torch.nn.Module", _EXPECTED)
         if fields["example_inputs"] is None:
-            raise InvalidRequest(f"{where} gives no example inputs", _EXPECTED)
+            raise InvalidRequest(f"{where} did not return example inputs", _EXPECTED)
         labels = fields["labels"]
 
         def samples(name: str) -> list[tuple[torch.Tensor, ...]]:
@@ -70,7 +70,7 @@ class UserModel:
             if [tensor.shape for tensor in sample] != shapes:
                 raise InvalidRequest(f"{where}: sample {index} has another shape than the example")
         if self.labels is not None and self.labels.shape != (len(self.samples),):
-            raise InvalidRequest(f"{where}: there is not one label for each sample")
+            raise InvalidRequest(f"{where}: the number of labels is not the number of samples")
 
     def model(self, weights: Weights, seed: int) -> Model:
         samples = self.samples or self.calibration[:_SAMPLES] or self._shuffles(seed)
@@ -79,7 +79,7 @@ class UserModel:
             module=self.module,
             example_inputs=self.example_inputs,
             calibration=self.calibration or [self.example_inputs],
-            calibration_detail="as given" if self.calibration else "the example inputs alone",
+            calibration_detail="as given" if self.calibration else "the example inputs only",
             samples=Samples.stack(arrays, self.labels),
             weights=weights,
         )
@@ -111,5 +111,5 @@ def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:
         if not isinstance(item, torch.Tensor):
             raise InvalidRequest(f"{where}: an input is a {type(item).__name__}, not a tensor")
         if item.dtype == torch.bfloat16:
-            raise InvalidRequest(f"{where}: an input is of bfloat16, which NumPy does not have")
+            raise InvalidRequest(f"{where}: an input is of bfloat16, which NumPy does not support")
     return tuple(item.detach().cpu() for item in items)

@@ -48,20 +48,20 @@ def load_state_dict(path: Path) -> dict[str, torch.Tensor]:
     """
     import torch
 
-    hint = "it must be the file of a torch.save(module.state_dict(), …)"
+    hint = "expected a file written by torch.save(module.state_dict(), …)"
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise InvalidRequest(f"{path}: {error.strerror or error}") from None
     except Exception as error:  # unpickling untrusted bytes raises anything
         reason = str(error).strip().partition("\n")[0]
-        raise InvalidRequest(f"{path} is no state dict: {reason}", hint) from None
+        raise InvalidRequest(f"{path} is not a state dict: {reason}", hint) from None
     if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
         state = state["state_dict"]
     if not isinstance(state, dict) or not all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in state.items()
     ):
-        raise InvalidRequest(f"{path} holds something else than tensors by name", hint)
+        raise InvalidRequest(f"{path} does not map names to tensors", hint)
     return state
 
 

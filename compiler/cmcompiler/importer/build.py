@@ -36,7 +36,7 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
         Unsupported: naming what the static executor cannot run.
     """
     if io not in IO_CHOICES:
-        raise InvalidRequest(f"no such io: {io!r}", f"it is one of: {', '.join(IO_CHOICES)}")
+        raise InvalidRequest(f"unknown io: {io!r}", f"it is one of: {', '.join(IO_CHOICES)}")
     chosen = find_method(program, method)
     block = structured(chosen)
     refuse_unknown(chosen, operators())
@@ -65,7 +65,9 @@ def find_method(program: Program, name: str) -> Method:
                 raise method.reason
             return method
     names = ", ".join(method.name for method in program.methods) or "none"
-    raise InvalidRequest(f"the program has no method {name!r}", f"--method takes one of: {names}")
+    raise InvalidRequest(
+        f"the program does not have a method {name!r}", f"--method takes one of: {names}"
+    )
 
 
 def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -123,7 +125,7 @@ def _outputs(method: Method, scope: Scope, nodes: list[Node]) -> tuple[Port, ...
         elif isinstance(value, (bool, int, float)):
             ports.append(Port(name, _constant(scope, name, value), (), ()))
         else:
-            call.unsupported(f"{name} is no tensor and no number")
+            call.unsupported(f"{name} is neither a tensor nor a number")
     nodes += call.finish()
     return tuple(ports)
 

@@ -77,7 +77,7 @@ def _branch(method: Method, number: int, end: int, depth: int) -> tuple[Branch, 
     jump = method.instructions[number]
     assert isinstance(jump, JumpFalseInstruction)
     if depth > DEEPEST:
-        raise Unsupported(f"instruction #{number} is a branch within {DEEPEST} others")
+        raise Unsupported(f"instruction #{number} is a branch nested in {DEEPEST} others")
     first_end = second_end = jump.destination
     last = method.instructions[first_end - 1]
     if (
@@ -87,7 +87,7 @@ def _branch(method: Method, number: int, end: int, depth: int) -> tuple[Branch, 
     ):
         first_end, second_end = first_end - 1, last.destination
     if second_end > end:
-        raise Unsupported(f"the jumps around instruction #{number} are no branches")
+        raise Unsupported(f"the jumps around instruction #{number} are not branches")
     branch = Branch(
         number,
         jump.condition,

@@ -38,7 +38,7 @@ def read_block(block: Block, scope: Scope, guards: Guards = ()) -> list[Node]:
             call = _move(item.number, item.instruction, scope)
         for node in call.finish():
             if guards and isinstance(node.op, Store):
-                call.unsupported("writes a mutable buffer within a branch")
+                call.unsupported("writes a mutable buffer in a branch")
             nodes.append(replace(node, guards=guards))
     return nodes
 
@@ -60,7 +60,7 @@ def _move(number: int, instruction: MoveInstruction, scope: Scope) -> Call:
     source, target = scope.values[instruction.source], scope.values[instruction.target]
     call = Call("MoveCall", ["source"], f"MoveCall #{number}", [instruction.source], scope)
     if not isinstance(source, TensorValue) or not isinstance(target, TensorValue):
-        call.unsupported("what it moves is no tensor")
+        call.unsupported("its operand is not a tensor")
     if (source.sizes, source.dtype) != (target.sizes, target.dtype):
         call.invalid(f"moves {source} to {target}")
     tensor = call.arrange(call.tensor("source"), target.dim_order)
@@ -76,7 +76,7 @@ def _read_branch(branch: Branch, scope: Scope, guards: Guards) -> list[Node]:
     source = f"JumpFalseCall #{branch.number}"
     call = Call("JumpFalseCall", ["condition"], source, [branch.condition], scope)
     if not isinstance(scope.values[branch.condition], TensorValue):
-        call.unsupported("its condition is no tensor")
+        call.unsupported("its condition is not a tensor")
     condition = call.tensor("condition", dtype=np.bool_)
     if condition.numel != 1:
         call.unsupported(f"its condition has {condition.numel} elements, not 1")

@@ -31,5 +31,5 @@ def refuse_unknown(method: Method, known: Container[str]) -> None:
     ]
     raise Unsupported(
         f"no kernel for {len(parts)} operator{'s' if len(parts) > 1 else ''}: {', '.join(parts)}",
-        "keep them out of the model, or add the file and its kernel",
+        "remove them from the model, or add the file and its kernel",
     )

@@ -18,7 +18,7 @@ def read_cat(call: Call) -> None:
     if any(source.rank != output.rank for source in sources) or output.shape[dim] != sum(
         source.shape[dim] for source in sources
     ):
-        call.invalid(f"{[list(x.shape) for x in sources]} are not the parts of the output")
+        call.invalid(f"{[list(x.shape) for x in sources]} do not add up to the output")
     writes, start, pieces = Strided.of(output), 0, []
     for source in sources:
         part = writes.slice(dim, start, source.shape[dim])

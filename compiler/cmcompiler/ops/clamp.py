@@ -75,7 +75,7 @@ def read_clamp_tensors(call: Call) -> None:
     elif high is not None:
         emit_binary(call, BinaryFunction.MINIMUM, source, high, output)
     else:
-        call.invalid("neither min nor max is given")
+        call.invalid("neither min nor max given")
 
 
 @program_op("aten::leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out)")
@@ -185,7 +185,7 @@ def read_glu(call: Call) -> None:
     dim = call.dimension("dim", source.rank)
     half, rest = divmod(source.shape[dim], 2)
     if rest:
-        call.invalid(f"{source.shape[dim]} has no half")
+        call.invalid(f"{source.shape[dim]} cannot be halved")
     sides = []
     for start in (0, half):
         side = call.intermediate(FLOAT, output.shape, output.dim_order)

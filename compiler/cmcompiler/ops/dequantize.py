@@ -52,7 +52,7 @@ def read(call: Call) -> None:
     output = call.output("out")
     source = call.tensor("input")
     if source.dtype not in DTYPES or output.dtype != np.float32:
-        call.unsupported(f"{source.dtype.name} to {output.dtype.name} is no dequantisation")
+        call.unsupported(f"{source.dtype.name} to {output.dtype.name} is not a dequantisation")
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     limits = np.iinfo(source.dtype)

@@ -42,7 +42,7 @@ def read_t(call: Call) -> None:
 def _permute(call: Call, source: Operand, order: Sequence[int]) -> None:
     dims = [dim + source.rank if dim < 0 else dim for dim in order]
     if sorted(dims) != list(range(source.rank)):
-        call.invalid(f"{list(order)} is no order of {source.rank} dimensions")
+        call.invalid(f"{list(order)} is not a permutation of {source.rank} dimensions")
     output = call.output("out")
     reads, writes = Strided.of(source).permute(dims), Strided.of(output)
     if reads.shape != writes.shape or source.dtype != output.dtype:

@@ -177,7 +177,9 @@ def read(call: Call) -> None:
         call.unsupported(f"weights of shape {list(weights.shape)} for {images.shape[3]} channels")
     check_depth(call, weights[0].size)
     if not -128 <= operands.input_zero_point <= 127:
-        call.unsupported(f"no int8 number is zero: input_offset = {-operands.input_zero_point}")
+        call.unsupported(
+            f"no int8 value represents zero: input_offset = {-operands.input_zero_point}"
+        )
     extra = _extra_size(call)
     size = window.transposed_size(images.shape[1], images.shape[2], extra)
     check_output(call, operands.output, (images.shape[0], *size, len(weights)))

@@ -34,8 +34,8 @@ def check_isa(method: Method, isa: Isa) -> None:
         arguments = {name: method.values[index] for name, index in indices}
         if reason := _unsuited(call.operator, arguments, isa):
             raise Unsupported(
-                f"{call.operator} #{number}: {reason}: the program was made for another core",
-                "export it for this one; the static executor runs any",
+                f"{call.operator} #{number}: {reason}: the program was exported for another core",
+                "export it for this core; the static executor runs either",
             )
 
 

@@ -185,4 +185,4 @@ class Plan:
         """Why a step does not run at the plan's own instruction set; None if it does."""
         if step.microkernel is None or step.provider is None or step.provider == self.isa:
             return None
-        return f"{step.microkernel} has no {self.isa.label} version, {step.provider.label} runs"
+        return f"{step.microkernel} has no {self.isa.label} version; {step.provider.label} is used"

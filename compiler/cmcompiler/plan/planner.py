@@ -207,7 +207,7 @@ class _Resolver:
     def _value(self, word: Word) -> int | float | Ref:
         if isinstance(word, Address):
             if not 0 <= word.offset <= word.tensor.nbytes:
-                raise ValueError(f"offset {word.offset} lies outside of {word.tensor.name}")
+                raise ValueError(f"offset {word.offset} lies outside {word.tensor.name}")
             place = self.place(word.tensor)
             return Ref(place.base, place.offset + word.offset)
         if isinstance(word, Packed):

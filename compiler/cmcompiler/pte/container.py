@@ -55,9 +55,7 @@ def open_container(data: bytes | memoryview) -> Container:
         raise Unsupported(f"the program has {len(view):,} bytes, the limit is {LARGEST:,}")
     identifier = bytes(view[4:8])
     if identifier == BUNDLED_IDENTIFIER:
-        raise Unsupported(
-            "bundled programs are not supported", "give the .pte from before its bundling"
-        )
+        raise Unsupported("bundled programs are not supported", "use the .pte before bundling")
     if identifier != FILE_IDENTIFIER:
         if identifier[:2] == FILE_IDENTIFIER[:2] and identifier[2:].isdigit():
             raise Unsupported(
@@ -73,13 +71,13 @@ def open_container(data: bytes | memoryview) -> Container:
 def _extended_header(view: memoryview) -> tuple[int, int, int]:
     """Program size, segment base and size of all segments, from the header at byte 8."""
     if len(view) < _HEADER_START + EXTENDED_HEADER_LENGTH:
-        raise InvalidProgram(f"the program is cut off after {len(view)} bytes, in its header")
+        raise InvalidProgram(f"the program is truncated after {len(view)} bytes, in its header")
     _, length, program_size, base = _HEADER.unpack_from(view, _HEADER_START)
     if length < EXTENDED_HEADER_MINIMUM_LENGTH:
         raise InvalidProgram(f"the program is corrupt: its extended header has {length} bytes")
     if program_size > len(view):
         raise InvalidProgram(
-            f"the program is cut off: {len(view):,} bytes of {program_size:,} are there"
+            f"the program is truncated: {len(view):,} bytes of {program_size:,} are there"
         )
     if base == 0:
         return program_size, len(view), 0
@@ -89,7 +87,7 @@ def _extended_header(view: memoryview) -> tuple[int, int, int]:
         size = _SEGMENT_DATA_SIZE.unpack_from(view, position)[0] or size
     if base < program_size or size < 0 or base + size > len(view):
         raise InvalidProgram(
-            f"the program is cut off or corrupt: it has {len(view):,} bytes, its segments are at "
+            f"the program is truncated or corrupt: it has {len(view):,} bytes, its segments are at "
             f"{base:,} and have {size:,}"
         )
     return program_size, base, size
@@ -125,7 +123,7 @@ class Constants:
 
 def _first(pieces: Sequence[memoryview], index: int, nbytes: int, what: str) -> memoryview:
     if index >= len(pieces):
-        raise InvalidProgram(f"the program is corrupt: there is no {what} {index}")
+        raise InvalidProgram(f"the program is corrupt: {what} {index} does not exist")
     data = pieces[index]
     if len(data) < nbytes:
         raise InvalidProgram(
@@ -147,12 +145,12 @@ def _pieces(container: Container, subsegments: TableReader) -> tuple[memoryview,
 def _segment(container: Container, index: int) -> memoryview:
     segments = list(container.program.tables(ProgramTable.SEGMENTS))
     if index >= len(segments):
-        raise InvalidProgram(f"the program is corrupt: there is no segment {index}")
+        raise InvalidProgram(f"the program is corrupt: segment {index} does not exist")
     offset = segments[index].uint64(DataSegmentTable.OFFSET)
     size = segments[index].uint64(DataSegmentTable.SIZE)
     if offset + size > len(container.segments):
         raise InvalidProgram(
-            f"the program is cut off: segment {index} ends at {offset + size:,} of "
+            f"the program is truncated: segment {index} ends at {offset + size:,} of "
             f"{len(container.segments):,} bytes"
         )
     return container.segments[offset : offset + size]

@@ -40,7 +40,7 @@ class FlatBuffer:
 
     def read(self, layout: struct.Struct, position: int) -> int:
         if not 0 <= position <= len(self.data) - layout.size:
-            raise InvalidProgram(f"the program is cut off or corrupt: nothing at byte {position}")
+            raise InvalidProgram(f"the program is truncated or corrupt: nothing at byte {position}")
         value: int = layout.unpack_from(self.data, position)[0]
         return value
 
@@ -71,7 +71,7 @@ class FlatBuffer:
     def slice(self, start: int, size: int) -> memoryview:
         if not 0 <= start <= start + size <= len(self.data):
             raise InvalidProgram(
-                f"the program is cut off or corrupt: {size:,} bytes at byte {start} of "
+                f"the program is truncated or corrupt: {size:,} bytes at byte {start} of "
                 f"{len(self.data):,}"
             )
         return self.data[start : start + size]

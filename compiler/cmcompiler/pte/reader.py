@@ -43,7 +43,7 @@ def read_program(data: bytes | memoryview) -> Program:
         _method(plan, constants) for plan in program.tables(schema.ProgramTable.EXECUTION_PLAN)
     )
     if not methods:
-        raise InvalidProgram("the program has no method")
+        raise InvalidProgram("the program does not have any method")
     if len({method.name for method in methods}) != len(methods):
         raise InvalidProgram("the program has two methods of the same name")
     return Program(program.uint32(schema.ProgramTable.VERSION), methods)
@@ -101,7 +101,7 @@ def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
                 f"data-dependent shapes are not supported: {call.operator} #{number} has one "
                 f"({escaping.shapes(call, method.values)}; "
                 f"would be {escaping.home(call.operator)})",
-                "nonzero, masked_select, torch.map and their like do not fit a static plan",
+                "nonzero, masked_select, torch.map and similar operators do not fit a static plan",
             )
     for number in dynamic:
         raise Unsupported(f"dynamic shapes are not supported: tensor {number} has one")

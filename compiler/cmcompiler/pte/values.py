@@ -97,7 +97,7 @@ def _resolved(
         items = [values[index] if 0 <= index < len(values) else None for index in value.items]
         integers = tuple(item for item in items if type(item) is int)
         if len(integers) != len(items):
-            raise InvalidProgram(f"value {number} of the program is no list of integers")
+            raise InvalidProgram(f"value {number} of the program is not a list of integers")
         return integers
     if isinstance(value, TensorList):
         members: list[int | None] = []
@@ -106,7 +106,7 @@ def _resolved(
             if index is not None and index >= len(values):
                 raise InvalidProgram(f"value {number} of the program lists value {index}")
             if member is not None and not isinstance(member, TensorValue):
-                raise InvalidProgram(f"value {number} of the program is no list of tensors")
+                raise InvalidProgram(f"value {number} of the program is not a list of tensors")
             members.append(None if member is None else index)
         return TensorList(tuple(members))
     return value
@@ -154,11 +154,11 @@ def _refuse_special(number: int, table: TableReader) -> None:
         return
     if extra.int8(schema.ExtraTensorInfoTable.LOCATION) == schema.TensorDataLocation.EXTERNAL:
         raise Unsupported(
-            f"external tensors are not supported: tensor {number} is stored outside of the program",
+            f"external tensors are not supported: tensor {number} is stored outside the program",
             "export with the constants in the .pte",
         )
     if extra.int8(schema.ExtraTensorInfoTable.DEVICE_TYPE) != 0:
-        raise Unsupported(f"tensor {number} lies on another device")
+        raise Unsupported(f"tensor {number} is on another device")
 
 
 def _allocation(

@@ -117,12 +117,12 @@ class ZooModel:
             return Weights(Origin.FILE, file.name)
         if self.train is not None:
             return Weights(Origin.TRAINED, self.train(module, seed))
-        reason = f"there are no published ones for {self.name}"
+        reason = f"no published weights for {self.name}"
         if self.checkpoint is not None:
             try:
                 path = self.checkpoint.fetch()
             except OSError as error:
-                reason = f"pretrained ones could not be had: {error}"
+                reason = f"pretrained weights could not be downloaded: {error}"
             else:
                 assign(module, path)
                 return Weights(Origin.PRETRAINED, path.name)

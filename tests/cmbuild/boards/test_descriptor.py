@@ -92,7 +92,7 @@ def test_every_board_in_the_tree_is_right(name):
     [
         (
             "flash (rx) : ORIGIN = 0x08000000, LENGTH = 1024K",
-            ": memory.sram: link.ld has no such region",
+            ": memory.sram: link.ld does not have this region",
         ),
         (
             "flash : ORIGIN = 0x08000000, LENGTH = 1M\nsram : ORIGIN = 0x20000000, LENGTH = 64K",

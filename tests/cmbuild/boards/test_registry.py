@@ -71,14 +71,14 @@ def test_an_installed_package_that_is_broken(code, package, reason, tmp_path, mo
         board_folders(tmp_path, {})
     assert error.value.message == (
         f"the entry point 'theirs' of cmbuild.boards names '{package}', "
-        f"which is no package: {reason}"
+        f"which is not a package: {reason}"
     )
     assert error.value.hint is not None and "distribution their-boards," in error.value.hint
     assert error.value.exit_code is ExitCode.USAGE
 
 
 def test_a_missing_folder_on_the_path(tmp_path):
-    with pytest.raises(MissingFolder, match="nowhere is no folder") as error:
+    with pytest.raises(MissingFolder, match="nowhere is not a folder") as error:
         board_folders(tmp_path, {"CMBUILD_BOARD_PATH": str(tmp_path / "nowhere")})
     assert error.value.exit_code is ExitCode.USAGE
 

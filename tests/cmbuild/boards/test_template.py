@@ -46,8 +46,8 @@ def test_a_stack_leaves_room_in_little_ram(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"cpu": "cortex-m34"}, "no such core: 'cortex-m34'"),
-        ({"fpu": "double"}, "fpu: cortex-m4 has no fpu 'double'"),
+        ({"cpu": "cortex-m34"}, "unknown core: 'cortex-m34'"),
+        ({"fpu": "double"}, "fpu: cortex-m4 does not have fpu 'double'"),
         ({"ram": replace(RAM, origin=0x080FF000, size=8192)}, "memory.ram: overlaps memory.flash"),
         (
             {"ram": replace(RAM, origin=0xFFFFF000, size=8192)},
@@ -76,9 +76,9 @@ def test_names(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("0x20000000", "'' is no size"),
+        ("0x20000000", "'' is not a size"),
         ("256K", "'256K' is not an address"),
-        ("0x20000000:256k", "'256k' is no size"),
+        ("0x20000000:256k", "'256k' is not a size"),
         ("-1:4K", "'-1' is not an address"),
     ],
 )

@@ -97,10 +97,10 @@ def test_bad_input_under_json_is_one_object(prepared: Commands) -> None:
         (
             (f"model={NETWORK},{PROGRAMS}/../programs/network.pte", "board=native"),
             2,
-            "error: two models would both be called network-native\n"
-            "  try: run them one after the other, or give one of the files another name\n",
+            "error: two models have the name network-native\n"
+            "  try: run them separately, or rename one of the files\n",
         ),
-        (("model=mv2", "board=native", "seed=x"), 2, "error: seed=x makes no sense\n"),
+        (("model=mv2", "board=native", "seed=x"), 2, "error: seed=x is not valid\n"),
         (
             ("model=mv2", "board=native", "seed=-1"),
             2,
@@ -120,12 +120,12 @@ def test_bad_input_under_json_is_one_object(prepared: Commands) -> None:
         (
             ("package",),
             2,
-            "error: package is no task of a model and a board\n  try: `cmbuild package` does it\n",
+            "error: package is not a task of a model and a board\n  try: use `cmbuild package`\n",
         ),
         (
             ("app", f"model={NETWORK}", "board=native", "build_dir=build/tests"),
             2,
-            "error: app is no task of a model and a board\n  try: `cmbuild zephyr build` does it\n",
+            "error: app is not a task of a model and a board\n  try: use `cmbuild zephyr build`\n",
         ),
         (("clean", "simulat"), 2, "error: 'simulat' is not a task\n"),
         (("info", "simulat"), 2, "error: unknown task 'simulat'\n  try: did you mean simulate?\n"),

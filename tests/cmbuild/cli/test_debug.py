@@ -144,7 +144,7 @@ def test_what_cannot_be_debugged(cmbuild: Commands) -> None:
     result = cmbuild("debug", NETWORK, "--board", "native")
     assert (result.exit_code, result.stderr.splitlines()[0]) == (
         2,
-        "error: native has no gdb server",
+        "error: native does not have a gdb server",
     )
     result = cmbuild("debug", *RUN, "--gdb", "no-such-gdb")
     assert (result.exit_code, result.stderr.splitlines()[0]) == (3, "error: no-such-gdb not found")
@@ -186,7 +186,7 @@ def test_a_probe_that_is_not_there_says_how_to_get_one(cmbuild: Commands) -> Non
     result = cmbuild("debug", NETWORK, "--board", "rp2350", "--on", "hardware")
     first, second = result.stderr.splitlines()
     assert result.exit_code == 3
-    assert first.startswith("error: nothing here can flash rp2350: ")
+    assert first.startswith("error: no flash method is available for rp2350: ")
     assert "pip install pyocd" in second
     result = cmbuild("debug", *RUN, "--on", "hardware")
     assert result.exit_code == 2

@@ -47,10 +47,10 @@ def is_alive(pid: int) -> bool:
     ("script", "message"),
     [
         ("exit 0", "QEMU mps3-an547 printed nothing and ended"),
-        ("echo qemu: fatal: Lockup >&2; kill -ABRT $$", "before the image had come to its end"),
-        ("echo hello; exit 0", "before the image had come to its end: hello"),
+        ("echo qemu: fatal: Lockup >&2; kill -ABRT $$", "before the image ended"),
+        ("echo hello; exit 0", "before the image ended: hello"),
         ("echo cmrt error out of paper; echo cmrt end 1", "QEMU mps3-an547: out of paper"),
-        ("echo cmrt end 0", "ran another image than the one that was built"),
+        ("echo cmrt end 0", "ran an image other than the one built"),
     ],
 )
 def test_simulator_that_proves_nothing(fake_qemu: Fake, script: str, message: str) -> None:
@@ -73,7 +73,7 @@ def test_image_without_a_kernel_is_not_started(fake_qemu: Fake, cmbuild: Command
     result = commands(*RUN)
     assert (result.exit_code, result.stderr.splitlines()[0]) == (
         1,
-        f"error: {image} has no cm_linear_vector, which the program calls",
+        f"error: {image} has no cm_linear_vector, called by the program",
     )
     assert not Path(commands.environment["FAKE_PID"]).exists()
 
@@ -85,7 +85,7 @@ def test_simulator_that_hangs_is_stopped(fake_qemu: Fake) -> None:
     assert (result.exit_code, result.stderr) == (
         1,
         "error: QEMU mps3-an547 did not end within 1 s and was stopped\n"
-        f"  try: --timeout SECONDS allows it more; what it printed is in {log}\n",
+        f"  try: --timeout SECONDS sets a longer limit; its output is in {log}\n",
     )
     assert not is_alive(pid_of_fake(commands))
 
@@ -145,7 +145,7 @@ def test_second_build_in_a_folder_waits_and_says_so(fake_qemu: Fake, cmbuild: Co
     second = cmbuild.start(*RUN)
     assert second.stdout is not None
     folder = cmbuild.folder / "build" / "network" / "corstone300"
-    assert second.stdout.readline() == f"  another build is at work in {folder}; waiting for it\n"
+    assert second.stdout.readline() == f"  another build is running in {folder}; waiting for it\n"
     os.kill(pid, signal.SIGKILL)
     first.communicate()
     second.communicate()
@@ -180,7 +180,7 @@ def test_build_folder_where_nobody_may_write(cmbuild: Commands) -> None:
     assert result.exit_code == 2
     assert first.startswith("error: cannot write /sys/build")
     assert second == (
-        "  try: --build-dir puts builds elsewhere; CMBUILD_CACHE moves exports and libraries"
+        "  try: --build-dir sets the folder of builds, CMBUILD_CACHE that of exports and libraries"
     )
 
 

@@ -158,7 +158,7 @@ def test_an_operator_that_the_checkout_lacks(upstream: Commands, checkout: Path)
 
 def test_quantised_ports_are_refused(upstream: Commands) -> None:
     code, error, _ = refused(upstream, "--io", "int8")
-    assert (code, error) == (2, "--io int8 is not for --executor executorch")
+    assert (code, error) == (2, "--io int8 is not supported by --executor executorch")
 
 
 def test_the_first_instruction_that_differs_is_named(upstream: Commands, checkout: Path) -> None:
@@ -195,5 +195,5 @@ def test_a_program_for_another_core_is_refused(upstream: Commands) -> None:
     assert document["exit_code"] == 1
     assert document["error"] == (
         "cortex_m::quantized_linear.out #3: it has a kernel_sum, scalar needs none: "
-        "the program was made for another core"
+        "the program was exported for another core"
     )

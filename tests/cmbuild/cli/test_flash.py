@@ -53,7 +53,9 @@ def test_nothing_to_flash_is_said_before_any_work(cmbuild: Commands) -> None:
     commands = replace(cmbuild, environment={"PATH": "/usr/bin:/bin"})
     result = commands(*FLASH)
     assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr.startswith("error: nothing here can flash rp2350: no RP2350 volume found")
+    assert result.stderr.startswith(
+        "error: no flash method is available for rp2350: no RP2350 volume found"
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_outputs_that_cannot_be_written(fake_qemu: Callable[[str], Commands]) ->
     result = commands(*RUN)
     first, second = result.stderr.splitlines()
     assert (result.exit_code, first) == (1, "error: QEMU mps3-an547: cannot write output")
-    log = Path(second.removeprefix("  try: the whole output is in "))
+    log = Path(second.removeprefix("  try: the full output is in "))
     assert "cmrt error cannot write output" in log.read_text()
 
 

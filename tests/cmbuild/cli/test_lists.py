@@ -66,7 +66,7 @@ def test_what_a_board_lacks_here_has_a_reason(cmbuild: Commands, tmp_path: Path)
         shown = bare("boards", board).stdout
         assert max(map(len, shown.splitlines())) <= 80
     shown = " ".join(bare("boards", "nrf52840dk").stdout.split())
-    assert "runs on nothing: no simulator has its memory and devices" in shown
+    assert "runs on no simulator models its memory and devices" in shown
     assert "flashed – probe-rs not found" in shown
 
 

@@ -22,7 +22,7 @@ def test_firmware_for_a_new_board_links_at_once(cmbuild: Commands) -> None:
     assert 0 < flash["code"] < 20_000
     run = here("run", NETWORK, "--board", "mine")
     assert run.exit_code == 1
-    assert run.stderr.startswith("error: no simulator has the memory and devices of mine\n")
+    assert run.stderr.startswith("error: no simulator models the memory and devices of mine\n")
 
 
 def test_a_clock_that_stands_still_counts_nothing(cmbuild: Commands) -> None:
@@ -37,7 +37,7 @@ def test_a_clock_that_stands_still_counts_nothing(cmbuild: Commands) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     assert "✓ verified: 1 of 1 sample" in result.stdout
     shown = " ".join(result.stdout.split())
-    assert "not counted, as the clock of cm_board_ticks stands still here" in shown
+    assert "not counted: the clock of cm_board_ticks does not advance here" in shown
 
 
 def test_help_comes_of_itself(cmbuild: Commands) -> None:

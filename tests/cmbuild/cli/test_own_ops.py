@@ -77,7 +77,7 @@ def test_ops_belong_to_their_project(project: Commands, tmp_path: Path) -> None:
             "ops/scale.py:43: ValueError: aten::clone.out is registered twice",
         ),
         ("ops/scale.py", 'number("factor")', 'number("f")', "ops/scale.py:47: KeyError: 'f'"),
-        ("ops/scale.py", 'number("factor")', 'integer("factor")', "factor is no integer"),
+        ("ops/scale.py", 'number("factor")', 'integer("factor")', "factor is not an integer"),
         ("ops/scale.py", "numel", "elements", "ops/scale.py:37: AttributeError: 'Tensor' object"),
         ("ops/_arrays.py", "x *", "1 // 0 *", "ops/_arrays.py:7: ZeroDivisionError: "),
         (

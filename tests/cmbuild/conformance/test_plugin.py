@@ -62,7 +62,7 @@ def test_own_tests_run_on_a_board(cmbuild: Commands) -> None:
     ((first, second),) = re.findall(r"_ test_unsupported _+\n(.*)\n(.*)\n[=-]", result.stdout)
     assert first.startswith("error: no kernel for 1 operator: aten::topk.values (1×, first #2: ")
     assert first.endswith("; would be ops/topk.py)")
-    assert second == "  try: keep them out of the model, or add the file and its kernel"
+    assert second == "  try: remove them from the model, or add the file and its kernel"
     # What a program left is kept only if it failed on the board.
     assert list((cmbuild.folder / "programs").rglob("program.pte")) == []
 
@@ -74,7 +74,7 @@ def test_own_tests_run_on_a_board(cmbuild: Commands) -> None:
         (("--cmbuild-board", "nativ"), r"ERROR: error: unknown board 'nativ'"),
         (
             ("--cmbuild-board", "native", "--cmbuild-isa", "mve"),
-            r"ERROR: error: native has no instruction set 'mve'",
+            r"ERROR: error: native does not support instruction set 'mve'",
         ),
     ],
 )

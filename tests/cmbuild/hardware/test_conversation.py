@@ -150,13 +150,13 @@ def stop_early(board: Board) -> None:
     ("script", "error", "message"),
     [
         (unplug, PortLost, "was lost: "),
-        (lambda board: None, NoGreeting, r"no board greets at .* within 1 s: silence"),
-        (garbage, NoGreeting, "bytes, and no message among them"),
-        (old, NoGreeting, "version 2 is spoken there, not 1"),
+        (lambda board: None, NoGreeting, r"no board responded on .* within 1 s: silence"),
+        (garbage, NoGreeting, "bytes, but no valid message"),
+        (old, NoGreeting, "version 2 of the protocol, not 1"),
         (other, OtherImage, "runs another image: 'cmrt runner 2 static fedcba9876543210', not"),
         (restart, Restarted, "restarted in the middle of the run: 'cmrt runner 2 static 0123'"),
         (refuse, Refused, "cannot read input"),
-        (stop_early, EndedEarly, "ended before the image had come to its end"),
+        (stop_early, EndedEarly, "ended before the image ended"),
     ],
 )
 def test_a_run_that_ends_badly(run, tmp_path, script, error, message):

@@ -136,7 +136,7 @@ def test_success_without_all_that_belongs_to_it_is_none(said, outputs, message, 
     if message is None:
         assert run().outputs == (outputs,)
     else:
-        with pytest.raises(Incomplete, match=f"as if all were well, but .*{message}") as error:
+        with pytest.raises(Incomplete, match=f"without an error, but .*{message}") as error:
             run()
         assert error.value.exit_code is ExitCode.FAILED
         assert log.read_text() == said

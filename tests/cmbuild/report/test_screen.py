@@ -11,10 +11,10 @@ from cmbuild.report.screen import screen
 from cmbuild.results import Instructions, OpCount, Verification, WeightsResult
 
 MV2_SCREEN = """\
-  ✓ verified: 2 of 2 samples equal to the reference, to the bit (exact)
-  ! WEIGHTS ARE RANDOM: the outputs are right, and mean nothing
-            pretrained ones could not be had: no network; --weights FILE loads a
-            state dict
+  ✓ verified: 2 of 2 samples match the int8 reference, bit-exact
+  ! random weights: bit-exact but meaningless outputs
+            pretrained weights could not be downloaded: no network; --weights
+            FILE loads a state dict
 
   top-3     359 0.494   904 0.367   21 0.332
   accuracy  98.0%: 98 of 100 labelled samples
@@ -43,15 +43,17 @@ def test_screen_says_all_in_80_columns() -> None:
 def test_mismatch_cannot_be_overlooked() -> None:
     check = Verification("exact", samples=3, failed=1, mismatches=17, first="add #7, element 3")
     lines = screen(replace(MV2, verification=check)).plain.splitlines()
-    assert lines[0] == "  ✗ NOT verified: 1 of 3 samples (17 elements) differ from the reference"
-    assert lines[1] == "    the first op that differs: add #7, element 3"
+    assert (
+        lines[0] == "  ✗ NOT verified: 1 of 3 samples (17 elements) differ from the int8 reference"
+    )
+    assert lines[1] == "    first op that differs: add #7, element 3"
 
 
 def test_tolerance_and_trained_weights_are_named() -> None:
     check = Verification("tolerance", samples=1, failed=0, mismatches=0)
     run = replace(MV2, verification=check, weights=WeightsResult("pretrained", "mobilenet_v2.pth"))
     lines = screen(run).plain.splitlines()
-    assert lines[0] == "  ✓ verified: 1 of 1 sample equal to the reference, within tolerance"
+    assert lines[0] == "  ✓ verified: 1 of 1 sample matches the int8 reference, within tolerance"
     assert lines[1] == "  weights   pretrained: mobilenet_v2.pth"
 
 

@@ -47,7 +47,7 @@ def test_it_fits(models: tuple[str, ...], boards: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("models", "boards", "message"),
     [
-        (("big",), (), "big fits no board"),
+        (("big",), (), "big does not fit any board"),
         (("big", "middling"), ("rp2350",), "big does not fit rp2350; middling does not fit rp2350"),
         (("middling",), ("rp2350", "microbit"), "middling does not fit rp2350"),
     ],
@@ -61,8 +61,8 @@ def test_it_does_not_fit(models: tuple[str, ...], boards: tuple[str, ...], messa
 @pytest.mark.parametrize(
     ("models", "cells", "message"),
     [
-        (("big", "unknown"), CELLS, "the cache has no program of unknown"),
-        ((), CELLS[4:], "the cache has no program of any model"),
+        (("big", "unknown"), CELLS, "no exported program for unknown in the cache"),
+        ((), CELLS[4:], "no exported program for any model in the cache"),
     ],
 )
 def test_nobody_can_tell(models: tuple[str, ...], cells: list[Cell], message: str) -> None:

@@ -111,7 +111,7 @@ def test_steps_are_announced_in_order(chain: Chain) -> None:
 
 def test_stages_that_cannot_be_told_apart_are_refused(chain: Chain) -> None:
     first, second = chain.stages(), chain.stages()
-    with pytest.raises(SameName, match="two models would both be called simulate-result"):
+    with pytest.raises(SameName, match="two models have the name simulate-result"):
         closure([first[StageKind.SIMULATE], second[StageKind.SIMULATE]])
     shared = [first[StageKind.SIMULATE], first[StageKind.SIMULATE], first[StageKind.PLAN]]
     assert closure(shared) == closure([first[StageKind.SIMULATE]])
@@ -289,5 +289,5 @@ def test_second_build_in_the_folder_waits_and_says_so(chain: Chain) -> None:
     thread.start()
     assert chain.run(first)[0] == 0
     thread.join()
-    assert reporter.notes == [f"another build is at work in {folder}; waiting for it"]
+    assert reporter.notes == [f"another build is running in {folder}; waiting for it"]
     assert [stage.made for stage in second.values()] == [0] * 5

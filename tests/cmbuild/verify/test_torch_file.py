@@ -51,7 +51,7 @@ def test_files_of_torch(name: str, expected: np.ndarray) -> None:
 def test_files_that_hold_something_else(name: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_tensor(DATA / f"{name}.pt")
-    assert str(caught.value) == f"{DATA / name}.pt is no file of one tensor: {problem}"
+    assert str(caught.value) == f"{DATA / name}.pt is not a file of one tensor: {problem}"
 
 
 class Evil:
@@ -61,7 +61,7 @@ class Evil:
 
 def test_nothing_in_a_file_is_run(tmp_path: Path) -> None:
     path = archive(tmp_path / "x.pt", pickle.dumps(Evil()))
-    with pytest.raises(UsageError, match="is no file of one tensor: it holds a "):
+    with pytest.raises(UsageError, match="is not a file of one tensor: it holds a "):
         read_tensor(path)
     assert not Path("/tmp/evil").exists()
 

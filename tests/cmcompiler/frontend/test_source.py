@@ -143,9 +143,9 @@ def test_a_tensor_of_samples_is_calibration_too(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def model(): return network()", "gives no example inputs"),
-        ("def model(): return 3, torch.rand(1, 4)", "gives no torch.nn.Module"),
-        ("def model(): return network(), torch.rand(1, 4), [], [3]", "gives a tuple of 4"),
+        ("def model(): return network()", "did not return example inputs"),
+        ("def model(): return 3, torch.rand(1, 4)", "did not return a torch.nn.Module"),
+        ("def model(): return network(), torch.rand(1, 4), [], [3]", "returned a tuple of 4"),
         ("def model(): return network(), [1.5]", "an input is a float, not a tensor"),
         (
             "one = torch.ones(1, 4)\n"
@@ -154,13 +154,13 @@ def test_a_tensor_of_samples_is_calibration_too(write):
         ),
         (
             "class model: module, example_inputs, labels = network(), torch.rand(1, 4), [1, 2]",
-            "there is not one label for each sample",
+            "the number of labels is not the number of samples",
         ),
         (
             "def model(): return network(), torch.rand(1, 4).bfloat16()",
-            "an input is of bfloat16, which NumPy does not have",
+            "an input is of bfloat16, which NumPy does not support",
         ),
-        ("def other(): pass", "net.py defines no model"),
+        ("def other(): pass", "net.py does not define model"),
         ("def model(): return missing", "net.py:8: NameError: name 'missing' is not defined"),
         ("import no_such_package", "net.py:8: ModuleNotFoundError: No module named"),
         ("def model(: pass", "net.py:8: SyntaxError"),
@@ -227,8 +227,16 @@ def test_a_damaged_archive_is_one_clear_line(tmp_path):
         ("nothing-like-it", "unknown model nothing-like-it", "known: deep_autoencoder, digits,"),
         ("missing.py:model", "no such file: missing.py", None),
         ("missing.pt2", "no such file: missing.pt2", None),
-        ("model.pte", "model.pte cannot be exported: it is no module", "give a model of the zoo"),
-        ("model.pth", "model.pth cannot be exported: it is no module", "give a model of the zoo"),
+        (
+            "model.pte",
+            "model.pte cannot be exported: it is not a module",
+            "give a model of the zoo",
+        ),
+        (
+            "model.pth",
+            "model.pth cannot be exported: it is not a module",
+            "give a model of the zoo",
+        ),
     ],
 )
 def test_an_unknown_model_gets_a_hint(text, message, hint):

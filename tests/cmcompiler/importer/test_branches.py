@@ -132,7 +132,7 @@ def test_a_view_of_one_way_is_not_taken_for_one_of_both() -> None:
 
 
 def test_memory_that_one_way_has_written_holds_nothing() -> None:
-    with pytest.raises(Unsupported, match=r"#2: self, .* is read from memory that nothing has"):
+    with pytest.raises(Unsupported, match=r"#2: self, .* is read from uninitialised memory"):
         built(JumpFalseInstruction(FLAG, 2), turn(X, FIRST), flip(FIRST, RESULT))
 
 
@@ -149,16 +149,16 @@ def test_memory_that_one_way_has_written_holds_nothing() -> None:
         ),
         (
             [JumpFalseInstruction(FLAG, 2), JumpFalseInstruction(FLAG, 3), turn(X, RESULT)],
-            "the jumps around instruction #1 are no branches",
+            "the jumps around instruction #1 are not branches",
         ),
         (
             [*[JumpFalseInstruction(FLAG, DEEPEST + 2)] * (DEEPEST + 1), turn(X, RESULT)],
-            f"instruction #{DEEPEST} is a branch within {DEEPEST} others",
+            f"instruction #{DEEPEST} is a branch nested in {DEEPEST} others",
         ),
-        ([JumpFalseInstruction(NUMBER, 1)], "JumpFalseCall #0: its condition is no tensor"),
+        ([JumpFalseInstruction(NUMBER, 1)], "JumpFalseCall #0: its condition is not a tensor"),
         ([JumpFalseInstruction(X, 1)], "JumpFalseCall #0: condition is int8, not bool"),
         ([JumpFalseInstruction(EIGHT, 1)], "JumpFalseCall #0: its condition has 8 elements, not 1"),
-        ([MoveInstruction(NUMBER, ORDER)], "MoveCall #0: what it moves is no tensor"),
+        ([MoveInstruction(NUMBER, ORDER)], "MoveCall #0: its operand is not a tensor"),
     ],
 )
 def test_refuses_and_names(instructions: list[Instruction], message: str) -> None:

@@ -161,13 +161,13 @@ def test_methods_by_name() -> None:
     assert program_graph("two_methods", "backward").name == "backward"
     with pytest.raises(InvalidRequest) as error:
         program_graph("two_methods", "backwards")
-    assert error.value.message == "the program has no method 'backwards'"
+    assert error.value.message == "the program does not have a method 'backwards'"
     assert error.value.hint is not None
     assert "backward" in error.value.hint and "forward" in error.value.hint
 
 
 def test_unknown_io() -> None:
-    with pytest.raises(InvalidRequest, match="no such io: 'float'"):
+    with pytest.raises(InvalidRequest, match="unknown io: 'float'"):
         program_graph("network", io="float")
 
 
@@ -210,11 +210,11 @@ def constant(*sizes: int) -> TensorValue:
         ([planned(0, 2, 3), planned(8, 3, 2), (1, 0)], (0, 0), "input_1 is the same value as"),
         ([constant(2, 3), planned(8, 3, 2), (1, 0)], (0,), "input_0 is a constant"),
         ([planned(0, 2, 3), constant(3, 2), (1, 0)], (0,), "transpose.out #0: out is a constant"),
-        ([planned(0, 2, 3), 7, (1, 0)], (0,), "transpose.out #0: out is no tensor"),
+        ([planned(0, 2, 3), 7, (1, 0)], (0,), "transpose.out #0: out is not a tensor"),
         ([None, planned(8, 3, 2), (1, 0)], (), "transpose.out #0: input is None"),
-        ([TensorList((1,)), planned(8, 3, 2), (1, 0)], (), "#0: input is no tensor"),
-        ([planned(0, 2, 3), planned(8, 3, 2), "text"], (0,), "#0: perm is no list"),
-        ([planned(0, 2, 3), planned(8, 3, 2), (1.0, 0.0)], (0,), "perm is no list of integers"),
+        ([TensorList((1,)), planned(8, 3, 2), (1, 0)], (), "#0: input is not a tensor"),
+        ([planned(0, 2, 3), planned(8, 3, 2), "text"], (0,), "#0: perm is not a list"),
+        ([planned(0, 2, 3), planned(8, 3, 2), (1.0, 0.0)], (0,), "perm is not a list of integers"),
     ],
 )
 def test_contradictions(values: list[Value], inputs: tuple[int, ...], message: str) -> None:

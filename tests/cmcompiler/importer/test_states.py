@@ -172,7 +172,7 @@ def test_a_buffer_may_decide_about_a_branch() -> None:
     [
         (
             [flip(BUFFER, RESULT), JumpFalseInstruction(FLAG, 3), copy(X, BUFFER)],
-            "aten::copy_ #2: writes a mutable buffer within a branch",
+            "aten::copy_ #2: writes a mutable buffer in a branch",
         ),
         (
             [flip(BUFFER, RESULT), copy(X, BUFFER), MoveInstruction(X, BUFFER)],
@@ -180,11 +180,11 @@ def test_a_buffer_may_decide_about_a_branch() -> None:
         ),
         (
             [flip(BUFFER, RESULT)],
-            "aten::flip.out #0: self, int8[2, 3], is read from memory that nothing has written",
+            "aten::flip.out #0: self, int8[2, 3], is read from uninitialised memory",
         ),
         (
             [flip(BUFFER, RESULT), copy(X, BUFFER), flip(TURNED, TURNED)],
-            "aten::flip.out #2: state_0, a mutable buffer, is written in another form",
+            "aten::flip.out #2: state_0, a mutable buffer, is written with another shape or layout",
         ),
     ],
 )

@@ -141,7 +141,7 @@ def test_a_zero_point_outside_int8_needs_no_padding_to_be_right() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (replace(CONV, stride=(0, 1)), Unsupported, "stride = 0 is outside of 1..32767"),
+        (replace(CONV, stride=(0, 1)), Unsupported, "stride = 0 is outside 1..32767"),
         (replace(CONV, dilation=(1, 40000)), Unsupported, "dilation = 40000"),
         (replace(CONV, padding=(1,)), InvalidProgram, "padding has 1 items, not 2"),
         (replace(CONV, weights=(3, 2, 2, 3)), InvalidProgram, "for 4 channels"),
@@ -154,7 +154,7 @@ def test_a_zero_point_outside_int8_needs_no_padding_to_be_right() -> None:
         (
             replace(CONV, input_offset=771, padding=(1, 0), output=(1, 3, 6, 5)),
             Unsupported,
-            "no int8 number is zero, to pad with",
+            "no int8 value represents zero, for padding",
         ),
         (replace(DEPTHWISE, extra=(2,)), InvalidProgram, "for 4 channels"),
         (replace(TRANSPOSED, weights=(3, 2, 2, 2)), Unsupported, "for 4 channels"),

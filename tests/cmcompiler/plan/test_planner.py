@@ -216,5 +216,5 @@ def test_a_word_beyond_32_bits_names_its_kernel(value: int) -> None:
 
 def test_an_address_outside_of_its_tensor_names_it() -> None:
     x, y = tensor("x", 16), tensor("y", 16)
-    with pytest.raises(ValueError, match="kernel sum: offset 17 lies outside of x"):
+    with pytest.raises(ValueError, match="kernel sum: offset 17 lies outside x"):
         make_plan(graph([node(Sum(extra=Address(x, 17)), [x], [y])], [x], [y]), Isa.SCALAR)

@@ -171,8 +171,8 @@ def test_named_data_is_for_delegates() -> None:
         (b"\x7fELF\x01\x01\x01\x00\x00\x00", InvalidProgram, "not an ExecuTorch program"),
         (b"\x10\0\0\0BP08" + bytes(64), Unsupported, "bundled programs are not supported"),
         (b"\x10\0\0\0ET13" + bytes(64), Unsupported, "the program has schema ET13, not ET12"),
-        (b"\x10\0\0\0ET12", InvalidProgram, "the program is cut off or corrupt"),
-        (b"\x10\0\0\0ET12eh00", InvalidProgram, "the program is cut off after 12 bytes"),
+        (b"\x10\0\0\0ET12", InvalidProgram, "the program is truncated or corrupt"),
+        (b"\x10\0\0\0ET12eh00", InvalidProgram, "the program is truncated after 12 bytes"),
     ],
 )
 def test_other_files(data: bytes, kind: type[CompilerError], message: str) -> None:

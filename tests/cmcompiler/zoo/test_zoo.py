@@ -122,7 +122,7 @@ def test_a_seed_decides_weights_and_inputs():
 def test_random_weights_say_why_and_make_answers_that_differ():
     model = zoo.get("mv3_small").load(seed=0)
     assert model.weights.source is Origin.RANDOM
-    assert model.weights.detail.startswith("pretrained ones could not be had: ")
+    assert model.weights.detail.startswith("pretrained weights could not be downloaded: ")
     with torch.no_grad():
         answers = torch.cat([model.module(torch.from_numpy(x)) for (x,) in model.samples])
     assert len(answers.argmax(1).unique()) > 1

@@ -352,7 +352,7 @@ def delegate_elsewhere() -> bytes:
 
 @program
 def external_constant() -> bytes:
-    """A constant that is stored outside of the program."""
+    """A constant that is stored outside the program."""
 
     def edit(program: Program) -> None:
         tensor = next(v.val for v in program.execution_plan[0].values if is_constant(v.val))

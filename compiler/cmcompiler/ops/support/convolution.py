@@ -99,7 +99,9 @@ def read_operands(call: Call) -> Operands:
     channels = output.shape[-1]
     zero_point = -call.integer("input_offset", -FARTHEST_ZERO_POINT, FARTHEST_ZERO_POINT)
     if any(window.padding) and not -128 <= zero_point <= 127:
-        call.unsupported(f"no int8 number is zero, to pad with: input_offset = {-zero_point}")
+        call.unsupported(
+            f"no int8 value represents zero, for padding: input_offset = {-zero_point}"
+        )
     return Operands(
         images,
         output,

@@ -109,7 +109,7 @@ def fit_window(
     if 0 not in output:
         for axis in (0, 1):
             if not window.inside(axis, images[axis + 1], size[axis])[1].all():
-                call.unsupported("a window lies outside of the image")
+                call.unsupported("a window lies outside the image")
     return window
 
 

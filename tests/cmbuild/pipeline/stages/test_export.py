@@ -179,7 +179,7 @@ def test_child_that_dies_silently(models: Models) -> None:
     assert error.message == (
         f"the export of {models.path('a')} was killed by SIGSEGV: Segmentation fault"
     )
-    assert error.hint == f"the whole output is in {models.root / 'logs' / 'export.txt'}"
+    assert error.hint == f"the full output is in {models.root / 'logs' / 'export.txt'}"
 
 
 def test_published_weights_that_came_later_are_used(

@@ -89,7 +89,7 @@ def test_operators_are_quantised_where_that_is_registered(tmp_path: Path) -> Non
     (left,) = read(ExportRecord, tmp_path / "beta" / "out" / RECORD).float_operators
     assert (left.operator, left.reason) == (
         "beta.twice.default",
-        "the quantizer has no rule for it",
+        "the quantizer does not support it",
     )
 
     place = tmp_path / "gamma" / "torch_ops" / "twice.py"
