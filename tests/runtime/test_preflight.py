@@ -76,7 +76,7 @@ def doctored(image, name):
         ("stack alignment", Misaligned, "not aligned to 8 bytes"),
         ("ARM state", BadReset, "which is not Thumb code"),
         ("reset", BadReset, "starts at 0x38001000, which is not Thumb code"),
-        ("vectors", NoVectors, "no section .vectors"),
+        ("vectors", NoVectors, "does not have a section .vectors"),
         ("weights", Misaligned, "section .weights .* 0x38000008, .* not aligned to 16 bytes"),
         ("arena", Misaligned, "the arena of .* not aligned to 16 bytes"),
         ("kernel", LacksKernels, "has no cm_finish, called by the program"),
