@@ -52,7 +52,9 @@ class FlashReport:
             if result.confirmed is not None:
                 lines.append(entry("confirmed", f"it responded at {result.confirmed}"))
             else:
-                lines.append(entry("! unheard", f"not confirmed by the board's greeting: {result.doubt}"))
+                lines.append(
+                    entry("! unheard", f"not confirmed by the board's greeting: {result.doubt}")
+                )
         return Text("\n".join([*lines, entry("identity", result.identity)]))
 
     def document(self, steps: Sequence[StepOutcome]) -> FlashDocument:

@@ -107,7 +107,7 @@ def test_another_build_waits_until_the_debugger_has_ended(cmbuild: Commands, wai
     build = cmbuild.start("build", *RUN)
     assert build.stdout is not None
     for line in build.stdout:
-        if "another build is at work" in line:
+        if "another build is running" in line:
             break
     else:
         raise AssertionError(build.communicate())
