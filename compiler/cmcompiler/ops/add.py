@@ -47,7 +47,7 @@ class Add(Pair):
     range: Range
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        lhs, rhs = (self.loops.read(i, x) for i, x in enumerate(inputs))
+        lhs, rhs = self.broadcast(inputs)
         result = _sum(lhs, rhs, (self.lhs, self.rhs, self.output), self.range)
         return (result.reshape(self.shape),)
 

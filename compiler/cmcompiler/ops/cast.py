@@ -13,6 +13,7 @@ from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import DOUBLE, check_element, code, converted
 from cmcompiler.ops.support.movement import move
@@ -53,6 +54,18 @@ def cast(call: Call, source: Operand, dtype: np.dtype[Any]) -> Operand:
     tensor = call.temporary(dtype, source.tensor.shape)
     call.emit(Cast(dtype), [source.tensor], [tensor])
     return replace(source, tensor=tensor)
+
+
+def emit_and_cast(
+    call: Call, op: Op, dtype: np.dtype[Any], inputs: Sequence[Tensor], output: Operand
+) -> None:
+    """Emits an op that gives elements of `dtype`, and their conversion if the output has others."""
+    if dtype == output.dtype:
+        call.emit(op, inputs, [output.tensor])
+        return
+    result = call.temporary(dtype, output.tensor.shape)
+    call.emit(op, inputs, [result])
+    call.emit(Cast(output.dtype), [result], [output.tensor])
 
 
 def check_castable(call: Call, dtype: np.dtype[Any]) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.movement.loops import Loops
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.elementwise import align, taken_over
+from cmcompiler.ops.support.elementwise import Elementwise, align
 from cmcompiler.ops.support.parameters import read_scale
 
 DTYPES = (np.dtype(np.int8), np.dtype(np.int16))
@@ -23,7 +22,7 @@ their differences exactly."""
 
 
 @dataclass(frozen=True)
-class Div(Op):
+class Div(Elementwise):
     """clamp(rint(scale · (lhs - lhs_zero_point) / (rhs - rhs_zero_point)) + zero_point).
 
     Quotient and product are float32, halves go to even; x / 0 counts as 0. Arithmetic: the
@@ -32,19 +31,13 @@ class Div(Op):
 
     label = "div"
 
-    loops: Loops
-    shape: tuple[int, ...]
     lhs_zero_point: int
     rhs_zero_point: int
     zero_point: int
     scale: float
 
-    @property
-    def in_place(self) -> frozenset[int]:
-        return taken_over(self.loops)
-
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        lhs, rhs = (self.loops.read(i, x).astype(np.int32) for i, x in enumerate(inputs))
+        lhs, rhs = (x.astype(np.int32) for x in self.broadcast(inputs))
         over = (lhs - self.lhs_zero_point).astype(np.float32)
         under = (rhs - self.rhs_zero_point).astype(np.float32)
         quotient = np.divide(over, under, out=np.zeros_like(over), where=under != 0)
@@ -58,10 +51,7 @@ class Div(Op):
         dtype = outputs[0].dtype
         limits = np.iinfo(dtype)
         arguments: Words = [
-            ("lhs", Address(inputs[0])),
-            ("rhs", Address(inputs[1])),
-            ("output", Address(outputs[0])),
-            *self.loops.fields((dtype.itemsize,) * 3),
+            *self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0]),
             ("size", dtype.itemsize),
             ("lhs_step", self.loops.inner[0]),
             ("rhs_step", self.loops.inner[1]),

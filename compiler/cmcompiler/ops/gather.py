@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
@@ -63,10 +63,7 @@ class Gather(Op):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         size = outputs[0].dtype.itemsize
         arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("index", Address(inputs[1])),
-            ("output", Address(outputs[0])),
-            *self.loops.fields((size, inputs[1].dtype.itemsize, size)),
+            *self.loops.arguments(input=inputs[0], index=inputs[1], output=outputs[0]),
             ("size", size),
             ("input_step", self.loops.inner[0] * size),
             ("index_step", self.loops.inner[1]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,14 +25,10 @@ class Minimum(Pair):
 
     label = "minimum"
     microkernel = MINIMUM
+    choose: ClassVar[np.ufunc] = np.minimum
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        operands = (self.loops.read(i, x) for i, x in enumerate(inputs))
-        return (self.choose(*operands).reshape(self.shape),)
-
-    @staticmethod
-    def choose(lhs: Array, rhs: Array) -> Array:
-        return np.minimum(lhs, rhs)
+        return (self.choose(*self.broadcast(inputs)).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         words = self.words(inputs, outputs)
@@ -44,10 +41,7 @@ class Maximum(Minimum):
 
     label = "maximum"
     microkernel = MAXIMUM
-
-    @staticmethod
-    def choose(lhs: Array, rhs: Array) -> Array:
-        return np.maximum(lhs, rhs)
+    choose = np.maximum
 
 
 @program_op("cortex_m::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out)")

@@ -35,7 +35,7 @@ class Mul(Pair):
     output: Rescale
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        lhs, rhs = (self.loops.read(i, x).astype(np.int32) for i, x in enumerate(inputs))
+        lhs, rhs = (x.astype(np.int32) for x in self.broadcast(inputs))
         product = (lhs - self.lhs_zero_point) * (rhs - self.rhs_zero_point)
         return (INT8.clamp(self.output.apply(product)).reshape(self.shape),)
 

@@ -11,7 +11,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.movement.copy import copy_call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
@@ -62,10 +62,7 @@ class Scatter(Op):
         if self.loops.numel:
             size = source.dtype.itemsize
             arguments = [
-                ("index", Address(index)),
-                ("values", Address(values)),
-                ("output", Address(outputs[0])),
-                *self.loops.fields((index.dtype.itemsize, size, size)),
+                *self.loops.arguments(index=index, values=values, output=outputs[0]),
                 ("index_step", self.loops.inner[0]),
                 ("values_step", self.loops.inner[1] * size),
                 ("output_step", self.loops.inner[2] * size),

@@ -12,7 +12,7 @@ from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
-from cmcompiler.ops.cast import Cast, cast, check_castable
+from cmcompiler.ops.cast import cast, check_castable, emit_and_cast
 from cmcompiler.ops.support import functions
 from cmcompiler.ops.support.element import FLOAT
 
@@ -155,13 +155,7 @@ def emit_unary(
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     check_castable(call, output.dtype)
     tensor = call.arrange(cast(call, source, FLOAT), output.dim_order)
-    op = Unary(name, parameters)
-    if output.dtype == FLOAT:
-        call.emit(op, [tensor], [output.tensor])
-        return
-    result = call.temporary(FLOAT, output.tensor.shape)
-    call.emit(op, [tensor], [result])
-    call.emit(Cast(output.dtype), [result], [output.tensor])
+    emit_and_cast(call, Unary(name, parameters), FLOAT, [tensor], output)
 
 
 READ_ELSEWHERE = {

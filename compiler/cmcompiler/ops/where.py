@@ -10,47 +10,34 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import program_op
-from cmcompiler.ir.movement.loops import Loops
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import converted
-from cmcompiler.ops.support.elementwise import align, taken_over
+from cmcompiler.ops.support.elementwise import Elementwise, align
 
 LARGEST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Where(Op):
-    """The second input where the first, of bools, is true, else the third. Shapes broadcast.
-
-    Attributes:
-        loops: over the inputs and the output.
-        shape: of the output, physical.
-    """
+class Where(Elementwise):
+    """The second input where the first, of bools, is true, else the third."""
 
     label = "where"
 
-    loops: Loops
-    shape: tuple[int, ...]
-
     @property
     def in_place(self) -> frozenset[int]:
-        return taken_over(self.loops) - {0}
+        return super().in_place - {0}
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        condition, lhs, rhs = (self.loops.read(i, x) for i, x in enumerate(inputs))
+        condition, lhs, rhs = self.broadcast(inputs)
         return (np.where(condition, lhs, rhs).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        size = outputs[0].dtype.itemsize
+        (condition, lhs, rhs), size = inputs, outputs[0].dtype.itemsize
         arguments: Words = [
-            ("condition", Address(inputs[0])),
-            ("lhs", Address(inputs[1])),
-            ("rhs", Address(inputs[2])),
-            ("output", Address(outputs[0])),
-            *self.loops.fields((1, size, size, size)),
+            *self.loops.arguments(condition=condition, lhs=lhs, rhs=rhs, output=outputs[0]),
             ("size", size),
             ("condition_step", self.loops.inner[0]),
             ("lhs_step", self.loops.inner[1] * size),

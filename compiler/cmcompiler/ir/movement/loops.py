@@ -10,8 +10,9 @@ from math import prod
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.op import Array, Packed, Words
+from cmcompiler.ir.op import Address, Array, Packed, Words
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.tensor import Tensor
 
 DEEPEST = 8
 """CM_NEST_LEVELS of cmrt/nest.h: levels around the innermost one."""
@@ -192,6 +193,11 @@ class Loops:
         order = sorted(range(len(self.counts)), key=self.counts.__getitem__)
         counts = tuple(self.counts[i] for i in order)
         return Loops(counts, tuple(tuple(steps[i] for i in order) for steps in self.steps))
+
+    def arguments(self, **tensors: Tensor) -> Words:
+        """What a kernel takes first: the address of each operand by its name, and the loops."""
+        addresses = [(name, Address(tensor)) for name, tensor in tensors.items()]
+        return [*addresses, *self.fields([x.dtype.itemsize for x in tensors.values()])]
 
     def fields(self, sizes: Sequence[int]) -> Words:
         """The loops as a kernel's arguments: `levels`, `depth` and `count`, see cmrt/nest.h.

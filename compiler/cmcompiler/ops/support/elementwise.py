@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Op, Tensors, Words
+from cmcompiler.ir.op import Array, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 
@@ -38,32 +38,38 @@ def align(call: Call, operands: Sequence[Operand], output: Operand) -> tuple[Loo
 
 
 @dataclass(frozen=True)
-class Pair(Op):
-    """An op on two int8 operands. Shapes: any that broadcast.
+class Elementwise(Op):
+    """An op on the elements of operands. Shapes: any that broadcast.
 
     Attributes:
-        loops: over both operands and the output; the first operand moves in the innermost one.
+        loops: over the operands and the output.
         shape: of the output, physical.
     """
-
-    element = np.dtype(np.int8)
 
     loops: Loops
     shape: tuple[int, ...]
 
     @property
     def in_place(self) -> frozenset[int]:
-        return taken_over(self.loops)
+        """Operands that are read exactly where the output is written."""
+        *operands, output = self.loops.steps
+        return frozenset(i for i, steps in enumerate(operands) if steps == output)
+
+    def broadcast(self, inputs: Sequence[Array]) -> list[Array]:
+        """The elements of each operand, for those of the output."""
+        return [self.loops.read(i, x) for i, x in enumerate(inputs)]
+
+
+@dataclass(frozen=True)
+class Pair(Elementwise):
+    """An op on two int8 operands, of which the first moves in the innermost loop."""
+
+    element = np.dtype(np.int8)
 
     def words(self, inputs: Tensors, outputs: Tensors) -> Words:
         """What the kernels of all such ops take first."""
-        return [
-            ("lhs", Address(inputs[0])),
-            ("rhs", Address(inputs[1])),
-            ("output", Address(outputs[0])),
-            *self.loops.fields((1, 1, 1)),
-            ("rhs_step", self.loops.inner[1]),
-        ]
+        operands = self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0])
+        return [*operands, ("rhs_step", self.loops.inner[1])]
 
 
 def align_pair(
@@ -74,9 +80,3 @@ def align_pair(
     if loops.inner[0] == 0:
         return loops.swapped(), tensors[::-1], (1, 0)
     return loops, tensors, (0, 1)
-
-
-def taken_over(loops: Loops) -> frozenset[int]:
-    """Operands that are read exactly where the output, the last one, is written."""
-    operands = range(len(loops.steps) - 1)
-    return frozenset(i for i in operands if loops.steps[i] == loops.steps[-1])
