@@ -30,6 +30,9 @@ from cmcompiler.ops.support.convolution import (
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window
 
+MOST_PHASES = 4096
+"""Kernel calls of one transposed convolution."""
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -183,6 +186,9 @@ def read(call: Call) -> None:
     extra = _extra_size(call)
     size = window.transposed_size(images.shape[1], images.shape[2], extra)
     check_output(call, operands.output, (images.shape[0], *size, len(weights)))
+    calls = prod(map(min, window.stride, size))
+    if calls > MOST_PHASES:
+        call.unsupported(f"strides {list(window.stride)} take {calls:,} kernel calls")
     op = TransposeConv2d(
         weights,
         operands.bias,

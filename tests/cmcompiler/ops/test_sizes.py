@@ -13,7 +13,7 @@ from harness.examples import Example
 from harness.operator_calls import Arguments, operator_calls
 from harness.runtime import Runtime
 
-from cmcompiler.errors import CompilerError, InvalidProgram
+from cmcompiler.errors import CompilerError, InvalidProgram, Unsupported
 from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
 from cmcompiler.ops.max_pool2d import MaxPool2d
@@ -108,3 +108,17 @@ def test_the_reference_of_large_windows_takes_little_memory() -> None:
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_strides_that_take_very_many_kernel_calls_are_refused() -> None:
+    image = In(np.ones((1, 1, 1, 1), np.int8))
+    weights, bias = In(np.ones((1, 1, 1, 1), np.int8), constant=True), None
+    scaled = (In(np.array([number], np.int32), constant=True) for number in (1 << 30, 1))
+    scratch = [In(np.zeros(4, np.uint8))] * 2
+    with pytest.raises(Unsupported, match="take 4,225 kernel calls"):
+        calling(
+            "cortex_m::quantized_transpose_conv2d.out",
+            *(image, weights, bias, (65, 65), (0, 0), (64, 64), (1, 1), 0, 0),
+            *(*scaled, -128, 127, *scratch),
+            Out("int8", (1, 1, 65, 65)),
+        )
