@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar
+
+from pydantic import Field
 
 from cmbuild.boards.memory import Layout, Memory, Region
 from cmbuild.strictfile import Table
 from cmcompiler.isa import Isa
 
 
-@dataclass(frozen=True, slots=True)
-class Uart:
-    """The serial port that the runner of a real board talks over.
+class Uart(Table):
+    """[serial] of a descriptor: the serial port that the runner of a real board talks over.
 
     Attributes:
         baud: bits a second.
         usb: vendor and product of adapters that the board is likely to be at: `2e8a:000c`.
     """
 
-    baud: int
-    usb: tuple[str, ...] = ()
+    baud: Annotated[int, Field(ge=300, le=4_000_000)]
+    usb: list[Annotated[str, Field(pattern="^[0-9a-f]{4}:[0-9a-f]{4}$")]] = Field(
+        default_factory=list
+    )
 
 
 class BoardTable(Table):

@@ -57,31 +57,6 @@ class RegionFile(Table):
     size: Size
 
 
-class SectionsFile(Table):
-    """[sections]: names of the regions that the parts of an image go to."""
-
-    code: str
-    constants: str
-    data: str
-    arena: str
-    workspace: str | None = None
-    hot: str | None = None
-
-
-class SerialFile(Table):
-    """[serial]: the line that the runner of a real board talks over.
-
-    Attributes:
-        baud: bits a second.
-        usb: vendor and product of adapters that the board is likely to be at: `2e8a:000c`.
-    """
-
-    baud: Annotated[int, Field(ge=300, le=4_000_000)]
-    usb: list[Annotated[str, Field(pattern="^[0-9a-f]{4}:[0-9a-f]{4}$")]] = Field(
-        default_factory=list
-    )
-
-
 class BoardFile(Table):
     """The whole file."""
 
@@ -92,8 +67,8 @@ class BoardFile(Table):
     toolchain: str = "gcc"
     stack: Size | None = None
     memory: dict[str, RegionFile] = Field(default_factory=dict)
-    sections: SectionsFile | None = None
-    serial: SerialFile | None = None
+    sections: Layout | None = None
+    serial: Uart | None = None
 
 
 def read_board(folder: Path, tables: Mapping[str, type[BoardTable]]) -> Board:
@@ -138,7 +113,6 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
     if file.toolchain not in TOOLCHAINS:
         hint = did_you_mean(file.toolchain, TOOLCHAINS)
         raise Inconsistent(("toolchain",), f"unknown toolchain: {file.toolchain!r}", hint)
-    layout = None if file.sections is None else Layout(**file.sections.model_dump())
     tables = {key: table for key in keys if (table := getattr(file, key)) is not None}
     board = Board(
         name=folder.name,
@@ -150,8 +124,8 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
         toolchain=file.toolchain,
         stack=file.stack or 0,
         regions=regions,
-        layout=layout,
-        uart=None if file.serial is None else Uart(file.serial.baud, tuple(file.serial.usb)),
+        layout=file.sections,
+        uart=file.serial,
         tables=tables,
     )
     for key, table in tables.items():
@@ -200,7 +174,7 @@ def _check_script(script: Path, regions: dict[str, Region]) -> None:
         raise Inconsistent(("memory", found[0]), found[1])
 
 
-def _check_sections(sections: SectionsFile, regions: dict[str, Region]) -> None:
+def _check_sections(sections: Layout, regions: dict[str, Region]) -> None:
     for key, name in sections.model_dump().items():
         if name is not None and name not in regions:
             hint = did_you_mean(name, regions)

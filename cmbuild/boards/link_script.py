@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from cmbuild import paths
@@ -53,8 +52,8 @@ def render(board: Board, simulated: Sequence[Region] = ()) -> str:
 def _null_in_use(board: Board) -> bool:
     """Whether a part of an image may be where a null pointer leads to."""
     assert board.layout is not None
-    used = {getattr(board.layout, part.name) for part in fields(board.layout)}
-    return any(board.regions[name].origin < _NULL_BYTES for name in used if name is not None)
+    used = filter(None, board.layout.model_dump().values())
+    return any(board.regions[name].origin < _NULL_BYTES for name in used)
 
 
 def _workspace_end(board: Board, simulated: Sequence[Region]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from cmbuild.strictfile import Table
+
 
 class Memory(Enum):
     """What a region is for."""
@@ -40,9 +42,8 @@ class Region:
         return self.origin <= start and start + size <= self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Names of the regions that the parts of an image go to.
+class Layout(Table):
+    """[sections] of a descriptor: names of the regions that the parts of an image go to.
 
     Attributes:
         code: instructions, and the tables they use.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -71,29 +71,20 @@ def _builder(name: str, target: Target) -> Availability:
     with suppress(MissingTool):  # CMake knows them
         flags = () if name == HOST else tuple(cpu_flags(name, target))
     place = tools.find_tool(tool)
-    if place is None:
-        problem = f"{tool.name} not found"
-        return Availability(
-            name, name, problem=problem, hint=tools.install_command(tool), flags=flags
-        )
-    version = tools.version(place, *tool.asking)
+    version = None if place is None else tools.version(place, *tool.asking)
     title = " ".join(filter(None, (name, version)))
-    if (wrong := tools.problem(tool, place, version)) is not None:
-        return Availability(
-            name, title, problem=wrong, hint=tools.install_command(tool), flags=flags
-        )
-    return Availability(name, title, place, flags=flags)
+    if place is None:
+        wrong: str | None = f"{tool.name} not found"
+    else:
+        wrong = tools.problem(tool, place, version)
+    if wrong is None:
+        return Availability(name, title, place, flags=flags)
+    hint = tools.install_command(tool)
+    return Availability(name, title, problem=wrong, hint=hint, flags=flags)
 
 
 def _tried(means: Availability, find: Callable[[], Path]) -> Availability:
     try:
-        place = find()
+        return replace(means, place=find())
     except CmbuildError as error:
-        return Availability(
-            means.name,
-            means.title,
-            problem=error.message,
-            hint=error.hint,
-            caveat=means.caveat,
-        )
-    return Availability(means.name, means.title, place, caveat=means.caveat)
+        return replace(means, problem=error.message, hint=error.hint)

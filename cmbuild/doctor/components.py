@@ -97,8 +97,8 @@ def _probes() -> Iterator[Callable[[], Component]]:
         yield partial(_tool, tool)
     for name, needed_by in _EXPORT_PACKAGES.items():
         yield partial(_package, name, needed_by)
-    yield partial(_optional, tools.WEST)
-    yield _git
+    for tool in (tools.WEST, tools.GIT):
+        yield partial(_optional, tool)
     yield _disk
 
 
@@ -112,14 +112,8 @@ def _platforms(boards: list[Board]) -> list[str]:
 
 
 def _python() -> Component:
-    return Component(
-        name="python",
-        version=platform.python_version(),
-        path=Path(sys.executable),
-        status=Status.PRESENT,
-        needed_by="everything",
-        install="",
-    )
+    version = platform.python_version()
+    return Component("python", version, Path(sys.executable), Status.PRESENT, "everything", "")
 
 
 def _optional(tool: Tool) -> Component:
@@ -159,18 +153,6 @@ def _package(name: str, needed_by: str) -> Component:
         return Component(name, None, None, Status.MISSING, needed_by, install)
     place = Path(str(found.locate_file("")))
     return Component(name, found.version, place, Status.PRESENT, needed_by, install)
-
-
-def _git() -> Component:
-    path = tools.find("git")
-    return Component(
-        name="git",
-        version=tools.version(path) if path else None,
-        path=path,
-        status=Status.PRESENT if path else Status.OPTIONAL,
-        needed_by=tools.GIT.needed_by,
-        install=tools.install_command(tools.GIT),
-    )
 
 
 def _disk() -> Component:

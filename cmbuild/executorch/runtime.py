@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict
+
 # What the runtime's headers need beside themselves: the c10 headers that it brings along.
 _C10 = Path("executorch", "runtime", "core", "portable_type", "c10")
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(BaseModel):
     """Sizes of the memory that the runtime allocates from, in bytes.
 
     Attributes:
         method: for what it makes of the program as it loads it.
         temporary: for what a kernel asks for while it runs.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: int
     temporary: int
@@ -45,7 +48,7 @@ class Runtime:
             sources: that register the kernels of a program.
             pools: None for a dry run, which finds them out.
         """
-        sizes = pools or Pools(0, 0)
+        sizes = pools or Pools(method=0, temporary=0)
         values: dict[str, object] = {
             "CMRT_EXECUTOR": "executorch",
             "EXECUTORCH_INCLUDES": _list(self.include, self.include / _C10),

@@ -43,8 +43,8 @@ class FlashJob:
     timeout: float
 
 
-class FlashMethod(ABC):
-    """A way to flash. Subclasses are frozen dataclasses of the board's parameters.
+class FlashMethod(Table, ABC):
+    """A way to flash: [flash.NAME] of a descriptor, whose keys are the fields of a subclass.
 
     Attributes:
         name: its key in a board's descriptor.
@@ -54,7 +54,7 @@ class FlashMethod(ABC):
     name: ClassVar[str]
     limit: ClassVar[float]
 
-    def prepare(self, image: Path) -> None:  # noqa: B027
+    def prepare(self, image: Path) -> None:
         """Puts the file that it takes beside an ELF file, if that is neither `.bin` nor `.hex`."""
 
     @abstractmethod
@@ -81,11 +81,3 @@ class FlashMethod(ABC):
         Raises:
             CmbuildError: as `find` and `describe`; or it failed, and why.
         """
-
-
-class MethodTable(Table, ABC):
-    """[flash.NAME] of a descriptor."""
-
-    @abstractmethod
-    def method(self) -> FlashMethod:
-        """The way to flash a board whose descriptor has this table."""

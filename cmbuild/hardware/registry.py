@@ -41,9 +41,7 @@ TABLE = FlashTable.of(discovery.entries(methods, "TABLE"))
 def flashing(board: Board) -> Flashing | None:
     """How a board is flashed; None if it is only simulated."""
     table = board.table(FlashTable)
-    if table is None:
-        return None
-    return Flashing({name: each.method() for name, each in table.chosen.items()})
+    return None if table is None else Flashing(table.chosen)
 
 
 def write_products(image: Path, board: Board) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ class SerialLine(Launcher):
     name = "serial"
 
     baud: int
-    usb: tuple[str, ...] = ()
+    usb: Sequence[str] = ()
     port: str | None = None
 
     @property

@@ -94,6 +94,6 @@ def test_memory_at_address_0_is_known_to_the_image():
     hot = replace(
         board,
         regions={**board.regions, "itcm": itcm},
-        layout=replace(board.layout, constants="itcm"),
+        layout=board.layout.model_copy(update={"constants": "itcm"}),
     )
     assert "cm_null_in_use = 1;" in render(hot)

@@ -115,7 +115,7 @@ def test_a_dry_run_finds_the_size_of_each_pool(load):
     dry = load("two_methods", None)
     used = {pool.name: pool.used for pool in dry.run(dry.samples(1)).pools}
     assert used["method"] > 0
-    exact = load("two_methods", Pools(used["method"], used["temporary"]))
+    exact = load("two_methods", Pools(method=used["method"], temporary=used["temporary"]))
     method, temporary = exact.run(exact.samples(1)).pools
     assert (method.used, method.size) == (used["method"], used["method"])
     assert temporary.used == used["temporary"] <= temporary.size < 1024
@@ -124,7 +124,7 @@ def test_a_dry_run_finds_the_size_of_each_pool(load):
 def test_a_pool_that_is_too_small_is_named(load):
     dry = load("two_methods", None)
     (method, _) = dry.run(dry.samples(1)).pools
-    small = load("two_methods", Pools(method.used - 1, 0))
+    small = load("two_methods", Pools(method=method.used - 1, temporary=0))
     with pytest.raises(Refused, match="the method pool is too small: loading the method failed"):
         small.run(small.samples(1))
 

@@ -122,7 +122,7 @@ def test_what_is_at_address_0_may_be_read(tmp_path):
     board = replace(
         board,
         regions={**board.regions, "low": low},
-        layout=replace(board.layout, code="bram", constants="low"),
+        layout=board.layout.model_copy(update={"code": "bram", "constants": "low"}),
     )
     processes = Processes()
     toolchain = find_toolchain(board.toolchain, processes, tmp_path / "log")

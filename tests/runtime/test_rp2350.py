@@ -92,7 +92,7 @@ def test_one_image_runs_on_the_chip_and_in_the_simulator(build, bench, tmp_path)
 def test_microkernels_run_from_ram(bench, tmp_path):
     place = bench("rp2350", "dsp")
     there = place.board
-    hot = replace(there, layout=replace(there.layout, hot="sram"))
+    hot = replace(there, layout=there.layout.model_copy(update={"hot": "sram"}))
     model = write_toy_model(
         tmp_path / "model",
         "static const int8_t there[16] = {1}; int8_t here[16]; (void)context;\n"

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
@@ -24,16 +22,7 @@ from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import Processes
 from cmbuild.text import size
 
-_RECORD = "pools.json"
-
-
-class PoolsRecord(BaseModel):
-    """pools.json: bytes that a dry run has used at most."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    method: int
-    temporary: int
+_RECORD = "pools.json"  # what the dry run used at most
 
 
 class ExecutorchRunnerStage(RunnerStage):
@@ -70,7 +59,7 @@ class ExecutorchRunnerStage(RunnerStage):
         return frozenset()
 
     def options(self) -> Sequence[str]:
-        pools = None if self._pools is None else Pools(**self._pools.record.model_dump())
+        pools = None if self._pools is None else self._pools.record
         return self._libraries.runtime.cmake(self._libraries.operators.sources, pools)
 
 
@@ -101,8 +90,8 @@ class PoolStage(Stage):
         return choose(self._dry.board, self._launcher)
 
     @cached_property
-    def record(self) -> PoolsRecord:
-        return PoolsRecord.model_validate_json((self.entry.folder / _RECORD).read_bytes())
+    def record(self) -> Pools:
+        return Pools.model_validate_json((self.entry.folder / _RECORD).read_bytes())
 
     def parts(self) -> Mapping[str, Value]:
         runtime = paths.runtime()
@@ -132,7 +121,7 @@ class PoolStage(Stage):
             log=folder / "dry-run.txt",
         )
         used = {pool.name: pool.used for pool in execution.pools}
-        (folder / _RECORD).write_text(PoolsRecord.model_validate(used).model_dump_json())
+        (folder / _RECORD).write_text(Pools.model_validate(used).model_dump_json())
 
     def summary(self) -> str:
         return f"method {size(self.record.method)}, temporary {size(self.record.temporary)}"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod
 
 
-@dataclass(frozen=True, slots=True)
 class OpenOcd(ProgramMethod):
     """OpenOCD.
 
@@ -24,7 +22,7 @@ class OpenOcd(ProgramMethod):
     name = "openocd"
     install = "apt-get install openocd"
 
-    configurations: tuple[str, ...]
+    configurations: Annotated[list[str], Field(min_length=1)]
 
     def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
         # OpenOCD's commands are Tcl, where braces quote.
@@ -40,13 +38,4 @@ class OpenOcd(ProgramMethod):
         return [*files, *which]
 
 
-class OpenOcdTable(MethodTable):
-    """[flash.openocd]: see OpenOcd."""
-
-    configurations: Annotated[list[str], Field(min_length=1)]
-
-    def method(self) -> OpenOcd:
-        return OpenOcd(tuple(self.configurations))
-
-
-TABLE = OpenOcdTable
+TABLE = OpenOcd

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
-@dataclass(frozen=True, slots=True)
 class Picotool(ProgramMethod):
     """Raspberry Pi's own, for boards in BOOTSEL mode, or whose firmware it can restart by USB."""
 
@@ -22,11 +20,4 @@ class Picotool(ProgramMethod):
         return [["load", "--verify", "--execute", str(image), "-t", "elf", *which]]
 
 
-class PicotoolTable(MethodTable):
-    """[flash.picotool]"""
-
-    def method(self) -> Picotool:
-        return Picotool()
-
-
-TABLE = PicotoolTable
+TABLE = Picotool

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
-@dataclass(frozen=True, slots=True)
 class ProbeRs(ProgramMethod):
     """probe-rs.
 
@@ -34,13 +32,4 @@ class ProbeRs(ProgramMethod):
         return ["--non-interactive", "--chip", self.chip, *probe_option("--probe", selection)]
 
 
-class ProbeRsTable(MethodTable):
-    """[flash.probe-rs]: see ProbeRs."""
-
-    chip: str
-
-    def method(self) -> ProbeRs:
-        return ProbeRs(self.chip)
-
-
-TABLE = ProbeRsTable
+TABLE = ProbeRs

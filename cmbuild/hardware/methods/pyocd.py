@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.hardware.method import MethodTable, Selection
+from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
-@dataclass(frozen=True, slots=True)
 class PyOcd(ProgramMethod):
     """pyOCD.
 
@@ -33,13 +31,4 @@ class PyOcd(ProgramMethod):
         return ["--no-wait", "--target", self.target, *probe_option("--uid", selection)]
 
 
-class PyOcdTable(MethodTable):
-    """[flash.pyocd]: see PyOcd."""
-
-    target: str
-
-    def method(self) -> PyOcd:
-        return PyOcd(self.target)
-
-
-TABLE = PyOcdTable
+TABLE = PyOcd

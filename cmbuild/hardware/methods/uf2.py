@@ -7,12 +7,11 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.boards.descriptor import Address
 from cmbuild.errors import Failed, Interrupted, Missing, UsageError
-from cmbuild.hardware.method import FlashJob, FlashMethod, MethodTable, Selection
+from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
 from cmbuild.hardware.volumes import volumes
 from cmbuild.image.products import Uf2Format, check_uf2, write_uf2
 from cmbuild.process import Processes
@@ -48,14 +47,13 @@ class NotTaken(Failed):
     hint = "plug the board in again; if another UF2 file fails too, suspect the board"
 
 
-@dataclass(frozen=True, slots=True)
 class Bootloader(FlashMethod):
     """A UF2 boot loader.
 
     Attributes:
         volume: label of its volume.
         board_id: that it gives in INFO_UF2.TXT.
-        form: what files it takes.
+        family, ignored_block: see Uf2Format.
     """
 
     name = "uf2"
@@ -63,7 +61,12 @@ class Bootloader(FlashMethod):
 
     volume: str
     board_id: str
-    form: Uf2Format
+    family: Address
+    ignored_block: Address | None = None
+
+    @property
+    def form(self) -> Uf2Format:
+        return Uf2Format(self.family, self.ignored_block)
 
     def prepare(self, image: Path) -> None:
         write_uf2(image, self.form)
@@ -153,16 +156,4 @@ def _is_there(volume: Path) -> bool:
         return False
 
 
-class Uf2Table(MethodTable):
-    """[flash.uf2]: see Bootloader and Uf2Format."""
-
-    family: Address
-    volume: str
-    board_id: str
-    ignored_block: Address | None = None
-
-    def method(self) -> Bootloader:
-        return Bootloader(self.volume, self.board_id, Uf2Format(self.family, self.ignored_block))
-
-
-TABLE = Uf2Table
+TABLE = Bootloader

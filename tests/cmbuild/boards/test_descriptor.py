@@ -52,7 +52,7 @@ def test_a_board(tmp_path):
     board = read_board(write(tmp_path / "mine", GOOD))
     assert (board.name, board.cpu, board.stack) == ("mine", "cortex-m4", 8192)
     assert board.isas == (Isa.DSP, Isa.SCALAR)
-    assert board.layout == Layout("flash", "flash", "sram", "sram")
+    assert board.layout == Layout(code="flash", constants="flash", data="sram", arena="sram")
     assert board.capacity(Memory.FLASH) == 1 << 20
     assert board.capacity(Memory.RAM) == 131072
     assert launchers_of(board) == (Qemu("mps2-an386", 25_000_000),)

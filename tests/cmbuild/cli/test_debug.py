@@ -112,7 +112,8 @@ def test_another_build_waits_until_the_debugger_has_ended(cmbuild: Commands, wai
     else:
         raise AssertionError(build.communicate())
     assert build.poll() is None
-    Remote(port).kill()
+    with Remote(port) as remote:
+        remote.kill()
     process.communicate()
     assert build.wait(60) == 0, build.communicate()
 

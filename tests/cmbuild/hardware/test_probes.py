@@ -21,9 +21,13 @@ BOARD = find_board("rp2350")
 
 COMMANDS = {
     "picotool": (Picotool(), "load --verify --execute IMAGE -t elf", "--ser E66"),
-    "probe-rs": (ProbeRs("RP235x"), "download --non-interactive --chip RP235x", "--probe E66"),
-    "pyocd": (PyOcd("rp2350"), "load --no-wait --target rp2350", "--uid E66"),
-    "openocd": (OpenOcd(("a.cfg", "b.cfg")), "-f a.cfg -f b.cfg", "-c adapter serial E66"),
+    "probe-rs": (ProbeRs(chip="RP235x"), "download --non-interactive --chip RP235x", "--probe E66"),
+    "pyocd": (PyOcd(target="rp2350"), "load --no-wait --target rp2350", "--uid E66"),
+    "openocd": (
+        OpenOcd(configurations=["a.cfg", "b.cfg"]),
+        "-f a.cfg -f b.cfg",
+        "-c adapter serial E66",
+    ),
 }
 
 
@@ -60,7 +64,7 @@ def test_commands(name, bin, tmp_path):
 
 def test_probe_rs_also_starts_the_image(bin, tmp_path):
     program = fake_tool(bin, "probe-rs")
-    ProbeRs("RP235x").flash(job(tmp_path), Processes())
+    ProbeRs(chip="RP235x").flash(job(tmp_path), Processes())
     lines = program.with_name("probe-rs.txt").read_text().splitlines()
     assert lines[lines.index("reset") :] == ["reset", "--non-interactive", "--chip", "RP235x"]
 
@@ -77,7 +81,7 @@ def test_a_program_that_fails(name, bin, tmp_path):
 def test_a_program_that_hangs(bin, tmp_path):
     fake_tool(bin, "pyocd", "exec sleep 600")
     with pytest.raises(TimedOut, match=r"pyocd did not end within 0\.5 s"):
-        PyOcd("rp2350").flash(job(tmp_path, timeout=0.5), Processes())
+        PyOcd(target="rp2350").flash(job(tmp_path, timeout=0.5), Processes())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
