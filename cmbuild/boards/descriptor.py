@@ -16,7 +16,7 @@ from cmbuild.boards.link_script import disagreement
 from cmbuild.boards.memory import Layout, Memory, Region
 from cmbuild.boards.registry import FILE
 from cmbuild.strictfile import Inconsistent, Table, read
-from cmbuild.toolchain.toolchains import TOOLCHAINS, fpus
+from cmbuild.toolchain.toolchains import DEFAULT, TOOLCHAINS, fpus
 from cmcompiler.isa import Isa
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import BEST_ISA
@@ -64,7 +64,7 @@ class BoardFile(Table):
     cpu: str
     fpu: str | None = None
     isas: list[str] | None = None
-    toolchain: str = "gcc"
+    toolchain: str = DEFAULT
     stack: Size | None = None
     memory: dict[str, RegionFile] = Field(default_factory=dict)
     sections: Layout | None = None

@@ -35,18 +35,25 @@ def render(board: Board, simulated: Sequence[Region] = ()) -> str:
     Args:
         simulated: the memory of what simulates the board, which may be less.
     """
+    values = {
+        "regions": board.regions.values(),
+        "layout": board.layout,
+        "stack": board.stack,
+        "workspace_end": _workspace_end(board, simulated),
+        "null_in_use": _null_in_use(board),
+        "baud": board.uart.baud if board.uart else None,
+    }
+    return fill(paths.runtime() / "cortexm" / f"{FILE}.j2", values)
+
+
+def fill(template: Path, values: Mapping[str, object]) -> str:
+    """What a Jinja template makes of values."""
     from jinja2 import Environment, StrictUndefined
 
-    template = (paths.runtime() / "cortexm" / f"{FILE}.j2").read_text()
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(
-        regions=board.regions.values(),
-        layout=board.layout,
-        stack=board.stack,
-        workspace_end=_workspace_end(board, simulated),
-        null_in_use=_null_in_use(board),
-        baud=board.uart.baud if board.uart else None,
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    return environment.from_string(template.read_text()).render(values)
 
 
 def _null_in_use(board: Board) -> bool:

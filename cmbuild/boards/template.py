@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from cmbuild.boards.descriptor import parse_size, read_board
+from cmbuild.boards.link_script import fill
 from cmbuild.boards.memory import Memory, Region
 from cmbuild.boards.registry import FILE
 from cmbuild.errors import UsageError
@@ -83,7 +83,7 @@ def make_board(
         "counts_cycles": cpu not in _NO_CYCLE_COUNTER,
     }
     for source in sorted(SKELETON.glob("*.j2")):
-        write(folder / source.stem, _render(source.read_text(), values))
+        write(folder / source.stem, fill(source, values))
     try:
         read_board(folder, {})
     except BrokenFile as error:
@@ -91,15 +91,6 @@ def make_board(
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
         raise UsageError(message=problem, hint=error.hint) from error
     return folder
-
-
-def _render(template: str, values: Mapping[str, object]) -> str:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    return environment.from_string(template).render(values)
 
 
 def _size(size: int) -> str:

@@ -140,7 +140,7 @@ class Conversation:
         raise TimedOut(name=f"the board at {self._port.name}", seconds=timeout, log=self._path)
 
     def _answer(self, message: Message, streams: Streams) -> Message:
-        body, is_done = b"", True
+        is_done = True
         if message.kind is MessageKind.READ:
             data = streams.read(*message.range)
             if data is not None:
@@ -154,7 +154,7 @@ class Conversation:
             self._note(f"status {message.status}")
         else:
             raise Malformed(f"the board sends an answer: {message.kind.name}")
-        return Message(MessageKind.DONE if is_done else MessageKind.REFUSED, message.number, body)
+        return Message(MessageKind.DONE if is_done else MessageKind.REFUSED, message.number)
 
     def _receive(self) -> list[Message]:
         """The messages that came in just now."""

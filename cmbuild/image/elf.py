@@ -5,7 +5,9 @@ from __future__ import annotations
 import bisect
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -144,18 +146,16 @@ def functions(image: Path) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    address: int
-    file: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class Symbols:
-    """Functions and source lines of an image, each ordered by address."""
+    """Functions and source lines of an image, each ordered by address.
+
+    Attributes:
+        functions: address, size and name of each.
+        lines: address, file and number of each.
+    """
 
     functions: tuple[tuple[int, int, str], ...]
-    lines: tuple[_Line, ...]
+    lines: tuple[tuple[int, str, int], ...]
 
     @classmethod
     def read(cls, image: Path) -> Symbols:
@@ -168,30 +168,24 @@ class Symbols:
         name = self._function(address)
         if name is None:
             return None
-        index = bisect.bisect_right(self.lines, address, key=lambda line: line.address) - 1
-        if index < 0 or self.lines[index].line == 0:
-            return name
-        return f"{name} ({self.lines[index].file}:{self.lines[index].line})"
+        index = bisect.bisect_right(self.lines, address, key=itemgetter(0)) - 1
+        _, file, line = self.lines[index] if index >= 0 else (0, "", 0)
+        return f"{name} ({file}:{line})" if line else name
 
     def _function(self, address: int) -> str | None:
-        index = bisect.bisect_right(self.functions, address, key=lambda f: f[0]) - 1
+        index = bisect.bisect_right(self.functions, address, key=itemgetter(0)) - 1
         if index < 0:
             return None
         start, size, name = self.functions[index]
         return name if address < start + max(size, 2) else None
 
 
-class _opened:
-    def __init__(self, image: Path) -> None:
-        self._stream = image.open("rb")
+@contextmanager
+def _opened(image: Path) -> Iterator[ELFFile]:
+    from elftools.elf.elffile import ELFFile
 
-    def __enter__(self) -> ELFFile:
-        from elftools.elf.elffile import ELFFile
-
-        return ELFFile(self._stream)
-
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
+    with image.open("rb") as stream:
+        yield ELFFile(stream)
 
 
 def _sections(file: ELFFile) -> Iterator[Section]:
@@ -225,7 +219,7 @@ def _symbols(file: ELFFile) -> Iterator[Symbol]:
         yield from table.iter_symbols()
 
 
-def _lines(file: ELFFile) -> list[_Line]:
+def _lines(file: ELFFile) -> list[tuple[int, str, int]]:
     if not file.has_dwarf_info():
         return []
     dwarf, lines = file.get_dwarf_info(), []
@@ -240,5 +234,5 @@ def _lines(file: ELFFile) -> list[_Line]:
                 continue
             name = names[state.file - first].name.decode(errors="replace")
             line = 0 if state.end_sequence else state.line
-            lines.append(_Line(state.address, PurePosixPath(name).name, line))
-    return sorted(lines, key=lambda line: (line.address, line.line))
+            lines.append((state.address, PurePosixPath(name).name, line))
+    return sorted(lines, key=itemgetter(0, 2))

@@ -63,15 +63,8 @@ class Block:
         return self.family == _ABSOLUTE_FAMILY and self.tags.startswith(_IGNORE_TAG)
 
     def encode(self) -> bytes:
-        header = _HEADER.pack(
-            *_START,
-            self.flags,
-            self.address,
-            len(self.payload),
-            self.number,
-            self.total,
-            self.family,
-        )
+        place = (self.address, len(self.payload), self.number, self.total)
+        header = _HEADER.pack(*_START, self.flags, *place, self.family)
         body = (self.payload + self.tags).ljust(_ROOM, b"\0")
         return header + body + struct.pack("<I", _END)
 
@@ -107,7 +100,8 @@ def encode(
         for number, (address, data) in enumerate(content.items())
     ]
     if ignored_block is not None:
-        blocks.insert(0, _ignored(ignored_block))
+        tagged = FAMILY_PRESENT | TAGS_PRESENT, ignored_block, _IGNORED_BYTE * PAGE
+        blocks.insert(0, Block(*tagged, 0, 2, _ABSOLUTE_FAMILY, _IGNORE_TAG))
     return b"".join(block.encode() for block in blocks)
 
 
@@ -126,12 +120,6 @@ def decode(data: bytes, name: str) -> tuple[Block, ...]:
     blocks = tuple(_blocks(data, name))
     _check_numbers([block for block in blocks if not block.is_ignored], name)
     return blocks
-
-
-def _ignored(address: int) -> Block:
-    payload = _IGNORED_BYTE * PAGE
-    flags = FAMILY_PRESENT | TAGS_PRESENT
-    return Block(flags, address, payload, 0, 2, _ABSOLUTE_FAMILY, _IGNORE_TAG)
 
 
 def _blocks(data: bytes, name: str) -> Iterator[Block]:

@@ -26,6 +26,8 @@ TOOLCHAINS = _ordered(discovery.entries(compilers, "TOOLCHAIN"))
 
 HOST = next(name for name, kind in TOOLCHAINS.items() if kind.is_host)
 
+DEFAULT = next(iter(TOOLCHAINS))
+
 CROSS = tuple(name for name in TOOLCHAINS if name != HOST)
 
 

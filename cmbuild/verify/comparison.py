@@ -131,12 +131,9 @@ class Comparison:
         arrays = self._reference.samples[sample]
         return [to_memory(a, port) for a, port in zip(arrays, self._plan.inputs, strict=True)]
 
-    def _first_wrong(self) -> int:
-        return next(index for index, wrong in enumerate(self._wrong) if wrong)
-
     def _leading(self) -> range:
         """The first sample that differs, and those before it that it depends on."""
-        wrong = self._first_wrong()
+        wrong = next(index for index, wrong in enumerate(self._wrong) if wrong)
         depends = self._plan.states and not self._reference.reset
         return range(0 if depends else wrong, wrong + 1)
 

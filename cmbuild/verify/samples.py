@@ -140,21 +140,16 @@ def _read(file: Path, image: ImageInput | None) -> Array:
 def _stacked(array: Array, port: PortRecord, file: Path) -> Array:
     array = quantized(array, port)
     single = port.shape[:1] == (1,) and array.ndim == len(port.shape)
-    if array.dtype != port.dtype:
-        fits = None
-    elif array.shape == port.shape:
+    fits: Array | None = None
+    if array.shape == port.shape:
         fits = array[np.newaxis]
     elif array.shape[1:] == port.shape:
         fits = array
     elif single and array.shape[1:] == port.shape[1:]:
         fits = array[:, np.newaxis]
-    else:
-        fits = None
-    if fits is None or len(fits) == 0:
-        given, taken = (
-            _describe(array.dtype.name, array.shape),
-            _describe(port.dtype, port.shape),
-        )
+    if array.dtype != port.dtype or fits is None or len(fits) == 0:
+        given = _describe(array.dtype.name, array.shape)
+        taken = _describe(port.dtype, port.shape)
         raise UsageError(message=f"{file} holds {given}, {port.name} takes {taken}")
     return fits
 

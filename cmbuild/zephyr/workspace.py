@@ -89,14 +89,17 @@ def find_folder(named: Path | None, environ: Mapping[str, str] = os.environ) -> 
             raise UsageError(
                 message=f"no such folder: {named}", hint=f"`cmbuild zephyr init {named}` creates it"
             )
-        return _around(named.absolute()) or _none(f"{named} is not in a west workspace")
-    if base := environ.get("ZEPHYR_BASE"):
-        return _around(Path(base).absolute()) or _none(
-            f"ZEPHYR_BASE, {base}, is not in a west workspace"
-        )
-    return _around(Path.cwd()) or _none(
-        "no Zephyr workspace found from the current folder, and ZEPHYR_BASE is not set"
-    )
+        start, problem = named, f"{named} is not in a west workspace"
+    elif base := environ.get("ZEPHYR_BASE"):
+        start, problem = Path(base), f"ZEPHYR_BASE, {base}, is not in a west workspace"
+    else:
+        start = Path.cwd()
+        problem = "no Zephyr workspace found from the current folder, and ZEPHYR_BASE is not set"
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        if (folder / _MARK).is_file():
+            return folder
+    raise NoWorkspace(message=problem)
 
 
 def open_workspace(folder: Path, west: Path, processes: Processes, log: Path) -> Workspace:
@@ -168,14 +171,6 @@ def find_application(name: str) -> Path:
     if folder.is_dir():
         raise UsageError(message=f"{name} is not an application: CMakeLists.txt not found")
     raise UnknownName(kind="sample", name=name, known=known)
-
-
-def _around(folder: Path) -> Path | None:
-    return next((each for each in (folder, *folder.parents) if (each / _MARK).is_file()), None)
-
-
-def _none(message: str) -> Path:
-    raise NoWorkspace(message=message)
 
 
 def _is_ours(project: Path) -> bool:

@@ -45,22 +45,17 @@ class OperatorStage(Stage):
         return self._check.checkout
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Of all operators of the program, each once."""
-        return self._plan.operators
-
-    @cached_property
     def families(self) -> Mapping[Family, tuple[str, ...]]:
         """
         Raises:
             NoKernel: the checkout declares no such operator.
         """
-        return assign(self.checkout.root, self.names)
+        return assign(self.checkout.root, self._plan.operators)
 
     @property
     def parts_needed(self) -> Parts:
         """What of the checkout the program needs."""
-        primitives = any(name.startswith(f"{PRIMITIVE}::") for name in self.names)
+        primitives = any(name.startswith(f"{PRIMITIVE}::") for name in self._plan.operators)
         return Parts.of(self.families, primitives)
 
     @property
@@ -87,7 +82,7 @@ class OperatorStage(Stage):
         registration.generate(self.checkout, self.families, self._processes, folder)
 
     def summary(self) -> str:
-        return f"{plural(len(self.names), 'operator')} of {self._plan.source.name}"
+        return f"{plural(len(self._plan.operators), 'operator')} of {self._plan.source.name}"
 
 
 class ExecutorchLibraryStage(Stage):
