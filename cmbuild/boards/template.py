@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from cmbuild.boards.descriptor import parse_size, read_board
@@ -87,7 +88,7 @@ def make_board(
     try:
         read_board(folder, {})
     except BrokenFile as error:
-        _remove(folder)
+        shutil.rmtree(folder)
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
         raise UsageError(message=problem, hint=error.hint) from error
     return folder
@@ -99,9 +100,3 @@ def _size(size: int) -> str:
         if size and size % scale == 0:
             return f'"{size // scale}{unit}"'
     return str(size)
-
-
-def _remove(folder: Path) -> None:
-    for source in SKELETON.glob("*.j2"):
-        (folder / source.stem).unlink(missing_ok=True)
-    folder.rmdir()

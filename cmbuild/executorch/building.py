@@ -127,10 +127,7 @@ class Parts:
 
 
 def check_compiler() -> None:
-    """
-    Raises:
-        NoCompiler: it is missing, or has no C++ library.
-    """
+    """Raises NoCompiler if it is missing, or has no C++ library."""
     compiler = tools.find_tool(ARM_GXX)
     problem = "not found"
     if compiler is not None:

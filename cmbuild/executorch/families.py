@@ -75,7 +75,7 @@ def assign(root: Path, operators: Iterable[str]) -> Mapping[Family, tuple[str, .
     Raises:
         NoKernel: naming all that are declared nowhere.
     """
-    declared = {family: _declared(root / family.declarations) for family in FAMILIES}
+    declared = {family: dict(_entries(root / family.declarations)) for family in FAMILIES}
     found: dict[Family, tuple[str, ...]] = {}
     missing = []
     for operator in operators:
@@ -125,10 +125,6 @@ def needed_sources(
     while more := {f for names in mentions.values() if names & wanted for f in names} - wanted:
         wanted |= more
     return [file for file in sources if file not in mentions or mentions[file] & wanted]
-
-
-def _declared(file: Path) -> frozenset[str]:
-    return frozenset(name for name, _ in _entries(file))
 
 
 def _entries(file: Path) -> Iterator[tuple[str, str]]:

@@ -28,10 +28,7 @@ class NothingGenerated(Failed):
 
 
 def check_generator() -> None:
-    """
-    Raises:
-        NoGenerator: naming the package that is not installed.
-    """
+    """Raises NoGenerator, naming the package that is not installed."""
     for package in ("torchgen", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise NoGenerator(package=package)

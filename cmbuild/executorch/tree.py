@@ -56,10 +56,7 @@ class Tree:
         record.write_text(json.dumps(now))
 
     def configure(self, root: Path, variables: Mapping[str, str], log: Path) -> None:
-        """
-        Raises:
-            MissingTool, ProcessFailed, TimedOut.
-        """
+        """Raises MissingTool, ProcessFailed, TimedOut."""
         definitions = dict(variables) | {
             "CMAKE_EXPORT_COMPILE_COMMANDS": "ON",
             "CMAKE_MAKE_PROGRAM": str(find_program(NINJA)),
@@ -111,10 +108,7 @@ class Tree:
         return {source: output for source, output in mine.items() if source not in others}
 
     def archive(self, objects: Iterable[str], file: Path, log: Path) -> None:
-        """
-        Raises:
-            ProcessFailed.
-        """
+        """Raises ProcessFailed."""
         cache = (self._build / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
         archiver = re.search(r"^CMAKE_AR:\w+=(.+)$", cache, re.MULTILINE)
         program = "ar" if archiver is None else archiver[1]

@@ -64,10 +64,7 @@ class SerialPort:
     """
 
     def __init__(self, name: str, baud: int) -> None:
-        """
-        Raises:
-            CannotOpen.
-        """
+        """Raises CannotOpen."""
         from serial import Serial, SerialException
 
         self.name = name

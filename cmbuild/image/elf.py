@@ -114,10 +114,7 @@ class Vectors(NamedTuple):
 
 
 def vectors(image: Path) -> Vectors:
-    """
-    Raises:
-        NoVectors: there is no table, or less than its first two words.
-    """
+    """Raises NoVectors if there is no table, or less than its first two words."""
     with _opened(image) as file:
         section = file.get_section_by_name(".vectors")
         data = b"" if section is None else section.data()

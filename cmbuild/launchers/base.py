@@ -125,10 +125,7 @@ class LauncherTable(Table, ABC):
     """[launchers.NAME] of a descriptor."""
 
     def check(self, board: Board) -> None:
-        """
-        Raises:
-            Inconsistent: the launcher cannot simulate this board.
-        """
+        """Raises Inconsistent if the launcher cannot simulate this board."""
 
     @abstractmethod
     def launcher(self, board: Board) -> Launcher:

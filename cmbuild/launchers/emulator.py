@@ -46,10 +46,6 @@ _PRECISE_AND_VALID = 1 << 9 | 1 << 15  # CFSR: BusFault at BFAR
 _UNDEFINED = 1 << 16
 
 
-class Ended(Exception):
-    """The image asked for it."""
-
-
 class Emulator:
     """A core, memory, and the semihosting calls of runtime/runner/semihosting.c."""
 
@@ -116,11 +112,7 @@ class Emulator:
             self._fault = _HARD_FAULT, 0, 0
             machine.emu_stop()
             return
-        try:
-            answer = self._call(self._register("R0"), self._register("R1"))
-        except Ended:
-            machine.emu_stop()
-            return
+        answer = self._call(self._register("R0"), self._register("R1"))
         machine.reg_write(self._registers.UC_ARM_REG_R0, answer & 0xFFFFFFFF)
         machine.reg_write(self._registers.UC_ARM_REG_PC, place + 2 | 1)
 
@@ -133,7 +125,8 @@ class Emulator:
             return self._open(bytes(self._machine.mem_read(first, third)).decode(), second)
         if operation == _EXIT:
             self._status = second & 0xFF
-            raise Ended
+            self._machine.emu_stop()
+            return 0
         file = self._files[first]
         if operation == _CLOSE:
             self._files.pop(first).close()

@@ -47,10 +47,7 @@ class SerialLine(Launcher):
         return "cycles"
 
     def find(self) -> Path:
-        """
-        Raises:
-            NoPort, SeveralPorts.
-        """
+        """Raises NoPort, SeveralPorts."""
         return Path(self.port or find_port(self.usb))
 
     def instructions(self, ticks: int) -> int:

@@ -176,10 +176,7 @@ class ApplicationStage(RepeatedStage):
         self.result = WestResult(request.name, request.board, self.image)
 
     def west(self, words: list[str | Path], name: str, timeout: float) -> None:
-        """
-        Raises:
-            ProcessFailed, TimedOut.
-        """
+        """Raises ProcessFailed, TimedOut."""
         self.processes.run(
             [find_west(), *words],
             log=self.logs / f"west-{name}.txt",
@@ -221,10 +218,7 @@ class EmulateStage(_Later):
     verb = "ran"
 
     def check(self) -> None:
-        """
-        Raises:
-            NoFvp: the board's simulator.
-        """
+        """Raises NoFvp if the board's simulator is not installed."""
         board = self._application.request.board
         fvp, in_qemu = find_fvp(board, readable_boards())
         if fvp is None:

@@ -67,10 +67,7 @@ class Workspace:
 
 
 def find_west() -> Path:
-    """
-    Raises:
-        MissingTool: it is not there.
-    """
+    """Raises MissingTool if it is not installed."""
     west = tools.find(tools.WEST.name)
     if west is None:
         raise MissingTool(tool="west", hint=tools.pip_command("zephyr"))

@@ -25,17 +25,11 @@ class CheckoutStage(RepeatedStage):
 
     @cached_property
     def checkout(self) -> Checkout:
-        """
-        Raises:
-            NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
-        """
+        """Raises NotACheckout, OtherVersion, MissingPieces, NotCmsisNn."""
         return inspect(self._root, self._cmsis_nn, installed())
 
     def check(self) -> None:
-        """
-        Raises:
-            NotACheckout, OtherVersion, MissingPieces, NotCmsisNn.
-        """
+        """Raises NotACheckout, OtherVersion, MissingPieces, NotCmsisNn."""
         self.checkout  # noqa: B018
 
     @property

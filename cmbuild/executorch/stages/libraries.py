@@ -46,10 +46,7 @@ class OperatorStage(Stage):
 
     @cached_property
     def families(self) -> Mapping[Family, tuple[str, ...]]:
-        """
-        Raises:
-            NoKernel: the checkout declares no such operator.
-        """
+        """Raises NoKernel if the checkout declares no such operator."""
         return assign(self.checkout.root, self._plan.operators)
 
     @property
@@ -124,10 +121,7 @@ class ExecutorchLibraryStage(Stage):
         return building.built(operators.checkout, operators.parts_needed, self.entry.folder)
 
     def check(self) -> None:
-        """
-        Raises:
-            NoCompiler: there is none for C++, or it lacks the library.
-        """
+        """Raises NoCompiler if there is none for C++, or it lacks the library."""
         if not self._library.is_host:
             building.check_compiler()
 
