@@ -104,18 +104,18 @@ def test_another_debugger_may_connect(cmbuild: Commands, waiting) -> None:
 def test_another_build_waits_until_the_debugger_has_ended(cmbuild: Commands, waiting) -> None:
     """It would replace the image under it."""
     process, port = waiting()
-    build = cmbuild.start("build", *RUN)
-    assert build.stdout is not None
-    for line in build.stdout:
-        if "another build is running" in line:
-            break
-    else:
-        raise AssertionError(build.communicate())
-    assert build.poll() is None
-    with Remote(port) as remote:
-        remote.kill()
-    process.communicate()
-    assert build.wait(60) == 0, build.communicate()
+    with cmbuild.start("build", *RUN) as build:
+        assert build.stdout is not None
+        for line in build.stdout:
+            if "another build is running" in line:
+                break
+        else:
+            raise AssertionError(build.communicate())
+        assert build.poll() is None
+        with Remote(port) as remote:
+            remote.kill()
+        process.communicate()
+        assert build.wait(60) == 0, build.communicate()
 
 
 def test_the_image_has_its_samples_and_may_run_to_its_end(cmbuild: Commands, waiting) -> None:
