@@ -84,7 +84,7 @@ def _facts(run: RunResult) -> Iterator[str]:
 
 
 def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> Iterator[str]:
-    """The I/O contract."""
+    """The inputs and outputs, a line each."""
     for port in inputs:
         yield text.entry("input", _port(port))
     for port in outputs:

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness import libraries
 from harness.console import assert_console
 from harness.exports import exported
-from harness.images import FOLDER, kernel_harness
 from harness.zephyr import ROOT, SAMPLES
+
+from cmbuild.catalog import find_board
+from cmcompiler.target import Target
 
 Packager = Callable[..., Path]
 
@@ -21,10 +24,10 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library() -> Path:
     """The runtime's for this computer."""
-    kernel_harness("native", "scalar", tmp_path_factory.mktemp("images"))
-    return FOLDER / "native-scalar" / "library" / "libcmrt.a"
+    board = find_board("native")
+    return libraries.library(libraries.builder(board.toolchain, Target.parse(board.cpu, "scalar")))
 
 
 def run(sample: str, package: Path, library: Path, folder: Path) -> str:

@@ -13,7 +13,7 @@ set_property(GLOBAL PROPERTY CMBUILD_MODULE "${CMAKE_CURRENT_LIST_DIR}/..")
 #   SAMPLES: number of test vectors, if the build packages the model.
 #   IO:      int8 omits quantize and dequantize at the model's inputs and outputs.
 #
-# An image has one model. Include "model.h" and "contract.h" for its shapes, "cmrt/executor.h" to run it.
+# An image has one model. Include "model.h" and "model_io.h" for its shapes, "cmrt/executor.h" to run it.
 function(cmbuild_add_model target model)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "SAMPLES;IO" "")
     if(arg_UNPARSED_ARGUMENTS)
@@ -59,7 +59,7 @@ function(cmbuild_add_model target model)
     target_include_directories(${target} PRIVATE "${folder}")
     set_property(SOURCE "${folder}/model.S" APPEND PROPERTY OBJECT_DEPENDS "${folder}/weights.bin")
     set_property(SOURCE "${folder}/vectors.S" APPEND PROPERTY OBJECT_DEPENDS "${folder}/vectors.bin")
-    set_property(SOURCE "${module}/src/check.c" APPEND PROPERTY OBJECT_DEPENDS "${folder}/contract.h")
+    set_property(SOURCE "${module}/src/check.c" APPEND PROPERTY OBJECT_DEPENDS "${folder}/model_io.h")
     set_property(SOURCE "${module}/../runtime/runner/static_executor.c" APPEND PROPERTY
         OBJECT_DEPENDS "${folder}/model.h")
     set_property(SOURCE "${module}/../runtime/runner/static_executor.c" APPEND PROPERTY
@@ -106,7 +106,7 @@ function(_cmbuild_package folder model needed)
     endif()
     add_custom_command(
         OUTPUT "${folder}/model.c" "${folder}/model.h" "${folder}/model.S" "${folder}/weights.bin"
-            "${folder}/contract.h" "${folder}/vectors.c" "${folder}/vectors.S" "${folder}/vectors.bin"
+            "${folder}/model_io.h" "${folder}/vectors.c" "${folder}/vectors.S" "${folder}/vectors.bin"
         COMMAND ${CMBUILD_COMMAND} package "${model}" --as zephyr
             --target "${CONFIG_CMBUILD_CPU}" --isa "${CONFIG_CMBUILD_ISA}" ${options}
             --build-dir "${CMAKE_CURRENT_BINARY_DIR}/cmbuild/build" --output-dir "${folder}"

@@ -1,5 +1,5 @@
 /* Rejects kernels that the model was not planned for; compiled with each model. */
-#include "contract.h"
+#include "model_io.h"
 
 #if defined(CM_MODEL_ISA_MVE) && !defined(CONFIG_CMBUILD_ISA_MVE)
 #error                                                                                                       \

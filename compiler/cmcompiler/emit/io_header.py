@@ -9,7 +9,7 @@ from cmcompiler.emit.source import comment, identifier
 from cmcompiler.errors import Unsupported
 from cmcompiler.plan.record import PlanRecord, PortRecord
 
-IO_HEADER = "contract.h"
+IO_HEADER = "model_io.h"
 VECTORS = "vectors.c"
 VECTORS_ASSEMBLY = "vectors.S"
 VECTORS_DATA = "vectors.bin"
@@ -81,7 +81,7 @@ class VectorData:
 
 
 def io_header(plan: PlanRecord, needs_float: bool) -> str:
-    """contract.h: shapes, layouts and scales as macros, and what kernels the model asks for."""
+    """model_io.h: shapes, layouts and scales as macros, and what kernels the model asks for."""
     macro = plan.model.upper()
     return _IO_HEADER.format(
         title=f"{comment(plan.model)}: what goes in, and what comes out.",

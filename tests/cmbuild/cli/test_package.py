@@ -15,7 +15,7 @@ APPLICATION = """
 #include <stdio.h>
 #include "cmrt/executor.h"
 #include "cmrt/vectors.h"
-#include "contract.h"
+#include "model_io.h"
 #include "model.h"
 
 static bool count(void *user, uint32_t step, uint64_t ticks)

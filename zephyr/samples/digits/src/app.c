@@ -6,7 +6,7 @@
 #include "cmrt/executor.h"
 #include "cmrt/host.h"
 #include "cmrt/vectors.h"
-#include "contract.h"
+#include "model_io.h"
 
 enum { CLASSES = CM_MODEL_OUTPUT_0_COUNT };
 

@@ -5,7 +5,7 @@
 #include "cmrt/board.h"
 #include "cmrt/executor.h"
 #include "cmrt/host.h"
-#include "contract.h"
+#include "model_io.h"
 
 enum { COUNT = CM_MODEL_INPUT_0_COUNT };
 
