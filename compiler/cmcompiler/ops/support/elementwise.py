@@ -77,6 +77,9 @@ def align_pair(
 ) -> tuple[Loops, list[Tensor], tuple[int, int]]:
     """As `align`, for the loops of a Pair; and which operand is its first, which its second."""
     loops, tensors = align(call, operands, output)
+    shapes = [operand.shape for operand in operands]
+    if np.broadcast_shapes(*shapes) != output.shape:
+        call.invalid(f"{list(shapes[0])} and {list(shapes[1])} to {list(output.shape)}")
     if loops.inner[0] == 0:
         return loops.swapped(), tensors[::-1], (1, 0)
     return loops, tensors, (0, 1)
