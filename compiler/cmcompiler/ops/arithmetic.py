@@ -11,96 +11,75 @@ from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar
 from cmcompiler.ops.unary import emit_unary
 
-TENSORS = {
-    "mul.out": BinaryFunction.MUL,
-    "div.out": BinaryFunction.DIV,
-    "minimum.out": BinaryFunction.MINIMUM,
-    "maximum.out": BinaryFunction.MAXIMUM,
-    "floor_divide.out": BinaryFunction.FLOOR_DIV,
-    "fmod.Tensor_out": BinaryFunction.FMOD,
-    "remainder.Tensor_out": BinaryFunction.REMAINDER,
-    "atan2.out": BinaryFunction.ATAN2,
-    "bitwise_and.Tensor_out": BinaryFunction.AND,
-    "bitwise_or.Tensor_out": BinaryFunction.OR,
-    "bitwise_xor.Tensor_out": BinaryFunction.XOR,
-    "bitwise_left_shift.Tensor_out": BinaryFunction.SHIFT_LEFT,
-    "bitwise_right_shift.Tensor_out": BinaryFunction.SHIFT_RIGHT,
-    "eq.Tensor_out": BinaryFunction.EQ,
-    "ne.Tensor_out": BinaryFunction.NE,
-    "lt.Tensor_out": BinaryFunction.LT,
-    "le.Tensor_out": BinaryFunction.LE,
-    "gt.Tensor_out": BinaryFunction.GT,
-    "ge.Tensor_out": BinaryFunction.GE,
-    "logical_and.out": BinaryFunction.LOGICAL_AND,
-    "logical_or.out": BinaryFunction.LOGICAL_OR,
-    "logical_xor.out": BinaryFunction.LOGICAL_XOR,
-}
-"""Operators `aten::<key>(Tensor self, Tensor other, *, out)`."""
+OPERATORS = (
+    (BinaryFunction.MUL, "mul.out", "mul.Scalar_out"),
+    (BinaryFunction.DIV, "div.out", "div.Scalar_out"),
+    (BinaryFunction.MINIMUM, "minimum.out", None),
+    (BinaryFunction.MAXIMUM, "maximum.out", None),
+    (BinaryFunction.FLOOR_DIV, "floor_divide.out", None),
+    (BinaryFunction.FMOD, "fmod.Tensor_out", "fmod.Scalar_out"),
+    (BinaryFunction.REMAINDER, "remainder.Tensor_out", "remainder.Scalar_out"),
+    (BinaryFunction.ATAN2, "atan2.out", None),
+    (BinaryFunction.AND, "bitwise_and.Tensor_out", "bitwise_and.Scalar_out"),
+    (BinaryFunction.OR, "bitwise_or.Tensor_out", "bitwise_or.Scalar_out"),
+    (BinaryFunction.XOR, "bitwise_xor.Tensor_out", "bitwise_xor.Scalar_out"),
+    (
+        BinaryFunction.SHIFT_LEFT,
+        "bitwise_left_shift.Tensor_out",
+        "bitwise_left_shift.Tensor_Scalar_out",
+    ),
+    (
+        BinaryFunction.SHIFT_RIGHT,
+        "bitwise_right_shift.Tensor_out",
+        "bitwise_right_shift.Tensor_Scalar_out",
+    ),
+    (BinaryFunction.EQ, "eq.Tensor_out", "eq.Scalar_out"),
+    (BinaryFunction.NE, "ne.Tensor_out", "ne.Scalar_out"),
+    (BinaryFunction.LT, "lt.Tensor_out", "lt.Scalar_out"),
+    (BinaryFunction.LE, "le.Tensor_out", "le.Scalar_out"),
+    (BinaryFunction.GT, "gt.Tensor_out", "gt.Scalar_out"),
+    (BinaryFunction.GE, "ge.Tensor_out", "ge.Scalar_out"),
+    (BinaryFunction.LOGICAL_AND, "logical_and.out", None),
+    (BinaryFunction.LOGICAL_OR, "logical_or.out", None),
+    (BinaryFunction.LOGICAL_XOR, "logical_xor.out", None),
+)
+"""Functions, the operators of two tensors, and those of a tensor and a number that they are."""
 
-SCALARS = {
-    "mul.Scalar_out": BinaryFunction.MUL,
-    "div.Scalar_out": BinaryFunction.DIV,
-    "fmod.Scalar_out": BinaryFunction.FMOD,
-    "remainder.Scalar_out": BinaryFunction.REMAINDER,
-    "bitwise_and.Scalar_out": BinaryFunction.AND,
-    "bitwise_or.Scalar_out": BinaryFunction.OR,
-    "bitwise_xor.Scalar_out": BinaryFunction.XOR,
-    "bitwise_left_shift.Tensor_Scalar_out": BinaryFunction.SHIFT_LEFT,
-    "bitwise_right_shift.Tensor_Scalar_out": BinaryFunction.SHIFT_RIGHT,
-    "eq.Scalar_out": BinaryFunction.EQ,
-    "ne.Scalar_out": BinaryFunction.NE,
-    "lt.Scalar_out": BinaryFunction.LT,
-    "le.Scalar_out": BinaryFunction.LE,
-    "gt.Scalar_out": BinaryFunction.GT,
-    "ge.Scalar_out": BinaryFunction.GE,
-}
-"""Operators `aten::<key>(Tensor self, Scalar other, *, out)`."""
+TENSORS = {operator: function for function, operator, _ in OPERATORS}
+SCALARS = {operator: function for function, _, operator in OPERATORS if operator is not None}
 
 
-def _register(declaration: str, read: Callable[[Call], None]) -> None:
-    program_op(declaration)(read)
+def _other(call: Call, name: str = "other") -> Operand | Scalar:
+    """The second argument, a number if the operator's name says so."""
+    return call.scalar(name) if "Scalar" in call.operator else call.tensor(name)
 
 
-def _tensors(function: BinaryFunction) -> Callable[[Call], None]:
+def _reader(function: BinaryFunction) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         output = call.output("out")
-        emit_binary(call, function, call.tensor("self"), call.tensor("other"), output)
+        emit_binary(call, function, call.tensor("self"), _other(call), output)
 
     return read
 
 
-def _scalar(function: BinaryFunction) -> Callable[[Call], None]:
-    def read(call: Call) -> None:
-        output = call.output("out")
-        emit_binary(call, function, call.tensor("self"), call.scalar("other"), output)
-
-    return read
-
-
-for _key, _function in TENSORS.items():
-    _register(f"aten::{_key}(Tensor self, Tensor other, *, Tensor(a!) out)", _tensors(_function))
-for _key, _function in SCALARS.items():
-    _register(f"aten::{_key}(Tensor self, Scalar other, *, Tensor(a!) out)", _scalar(_function))
+for _kind, _operators in (("Tensor", TENSORS), ("Scalar", SCALARS)):
+    for _name, _function in _operators.items():
+        program_op(f"aten::{_name}(Tensor self, {_kind} other, *, Tensor(a!) out)")(
+            _reader(_function)
+        )
 
 
-def _sum(function: BinaryFunction, is_scalar: bool) -> Callable[[Call], None]:
-    def read(call: Call) -> None:
-        output = call.output("out")
-        other = call.scalar("other") if is_scalar else call.tensor("other")
-        emit_binary(call, function, call.tensor("self"), _scaled(call, other, output), output)
-
-    return read
-
-
-for _key, _function in (("add", BinaryFunction.ADD), ("sub", BinaryFunction.SUB)):
-    _register(
-        f"aten::{_key}.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)",
-        _sum(_function, is_scalar=False),
-    )
-    _register(
-        f"aten::{_key}.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out)",
-        _sum(_function, is_scalar=True),
-    )
+@program_op(
+    "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)",
+    "aten::add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out)",
+    "aten::sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out)",
+    "aten::sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out)",
+)
+def read_sum(call: Call) -> None:
+    is_sum, output = call.operator.startswith("aten::add."), call.output("out")
+    function = BinaryFunction.ADD if is_sum else BinaryFunction.SUB
+    scaled = _scaled(call, _other(call), output)
+    emit_binary(call, function, call.tensor("self"), scaled, output)
 
 
 @program_op("aten::rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out)")
@@ -122,20 +101,12 @@ def _scaled(call: Call, x: Operand | Scalar, output: Operand) -> Operand | Scala
     return product
 
 
-@program_op("aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out)")
-def read_div(call: Call) -> None:
-    _divide(call, call.tensor("other"))
-
-
 @program_op(
-    "aten::div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out)"
+    "aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out)",
+    "aten::div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out)",
 )
-def read_div_scalar(call: Call) -> None:
-    _divide(call, call.scalar("other"))
-
-
-def _divide(call: Call, other: Operand | Scalar) -> None:
-    source, output = call.tensor("self"), call.output("out")
+def read_div(call: Call) -> None:
+    other, source, output = _other(call), call.tensor("self"), call.output("out")
     mode = None if call.is_none("rounding_mode") else call.string("rounding_mode")
     if mode not in (None, "floor", "trunc"):
         call.invalid(f"rounding_mode {mode}")
@@ -148,15 +119,12 @@ def _divide(call: Call, other: Operand | Scalar) -> None:
         emit_binary(call, function, source, other, output)
 
 
-@program_op("aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out)")
+@program_op(
+    "aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out)",
+    "aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)",
+)
 def read_pow(call: Call) -> None:
-    output = call.output("out")
-    emit_binary(call, BinaryFunction.POWER, call.tensor("self"), call.tensor("exponent"), output)
-
-
-@program_op("aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)")
-def read_pow_scalar(call: Call) -> None:
-    source, output, exponent = call.tensor("self"), call.output("out"), call.scalar("exponent")
+    source, output, exponent = call.tensor("self"), call.output("out"), _other(call, "exponent")
     if exponent == 2:
         emit_binary(call, BinaryFunction.MUL, source, source, output)
     else:

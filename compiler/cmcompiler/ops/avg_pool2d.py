@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
 from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.pooling import Pool2d, read_window
 from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.window import image_op
 
 AVG_WINDOW = Microkernel("avg_window_s8", dsp=True, mve=True)
 
@@ -35,15 +35,10 @@ class AvgPool2d(Pool2d):
         return means
 
 
-_PARAMETERS = (
+@image_op(
+    "quantized_avg_pool2d",
     "(Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
-    "int zero_point, int multiplier, int shift, Tensor scratch, *, Tensor(a!) out)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_avg_pool2d.out" + _PARAMETERS,
-    "cortex_m::quantized_avg_pool2d_nhwc.out" + _PARAMETERS,
+    "int zero_point, int multiplier, int shift, Tensor scratch, *, Tensor(a!) out)",
 )
 def read(call: Call) -> None:
     images, output = call.nhwc("input"), call.nhwc_output("out")

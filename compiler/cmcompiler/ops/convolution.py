@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.support.convolution import (
-    Operands,
-    check_depth,
-    check_output,
-    read_operands,
-)
+from cmcompiler.ops.support.convolution import Operands, read_operands
 from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.window import image_op
 
-_PARAMETERS = (
+
+@image_op(
+    "quantized_conv2d",
     "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
     "int input_offset, int output_offset, Tensor requantize_multipliers, "
     "Tensor requantize_shifts, int activation_min, int activation_max, Tensor scratch, *, "
-    "Tensor(a!) out) -> Tensor(a!)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_conv2d.out" + _PARAMETERS,
-    "cortex_m::quantized_conv2d_nhwc.out" + _PARAMETERS,
+    "Tensor(a!) out) -> Tensor(a!)",
 )
 def read_conv2d(call: Call) -> None:
     operands = read_operands(call)
@@ -38,17 +29,12 @@ def read_conv2d(call: Call) -> None:
         _emit_grouped(call, operands, weights, groups)
 
 
-_DEPTHWISE_PARAMETERS = (
+@image_op(
+    "quantized_depthwise_conv2d",
     "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
     "int depth_multiplier, int input_offset, int output_offset, "
     "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, "
-    "int activation_max, Tensor scratch, *, Tensor(a!) out) -> Tensor(a!)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_depthwise_conv2d.out" + _DEPTHWISE_PARAMETERS,
-    "cortex_m::quantized_depthwise_conv2d_nhwc.out" + _DEPTHWISE_PARAMETERS,
+    "int activation_max, Tensor scratch, *, Tensor(a!) out) -> Tensor(a!)",
 )
 def read_depthwise(call: Call) -> None:
     operands = read_operands(call)
@@ -64,32 +50,13 @@ def read_depthwise(call: Call) -> None:
 
 def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:
     """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
-    check_depth(call, weights[0].size)
     size = operands.window.output_size(*operands.images.shape[1:3])
-    check_output(call, operands.output, (operands.images.shape[0], *size, len(weights)))
-    op = Conv2d(
-        weights,
-        operands.bias,
-        operands.window,
-        operands.input_zero_point,
-        operands.requantize,
-        operands.output_shape,
-        groups,
-    )
-    call.emit(op, [operands.images], [operands.output])
+    operands.check(call, weights[0].size, size, len(weights))
+    operands.emit(call, Conv2d, weights, groups)
 
 
 def _emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:
     """Appends a depthwise convolution with weights [kernel height, kernel width, C]."""
-    check_depth(call, operands.window.area)
     size = operands.window.output_size(*operands.images.shape[1:3])
-    check_output(call, operands.output, (operands.images.shape[0], *size, weights.shape[2]))
-    op = DepthwiseConv2d(
-        weights,
-        operands.bias,
-        operands.window,
-        operands.input_zero_point,
-        operands.requantize,
-        operands.output_shape,
-    )
-    call.emit(op, [operands.images], [operands.output])
+    operands.check(call, operands.window.area, size, weights.shape[2])
+    operands.emit(call, DepthwiseConv2d, weights)

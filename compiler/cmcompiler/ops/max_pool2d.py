@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Words
 from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
 from cmcompiler.ops.support.requantize import Int8Array, Range
+from cmcompiler.ops.support.window import image_op
 
 MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
 
@@ -37,16 +37,11 @@ class MaxPool2d(Pool2d):
         return [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
 
 
-_PARAMETERS = (
+@image_op(
+    "quantized_max_pool2d",
     "(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
     "bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, "
-    "int activation_max, *, Tensor(a!) out)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_max_pool2d.out" + _PARAMETERS,
-    "cortex_m::quantized_max_pool2d_nhwc.out" + _PARAMETERS,
+    "int activation_max, *, Tensor(a!) out)",
 )
 def read(call: Call) -> None:
     images, output = call.nhwc("input"), call.nhwc_output("out")

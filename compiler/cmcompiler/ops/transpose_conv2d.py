@@ -10,25 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import gcd, prod
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
 from cmcompiler.ir.op import Address, KernelCall, Tensors, Word
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import (
-    LARGEST,
     Convolution,
-    check_depth,
-    check_output,
     read_operands,
+    read_pair,
 )
 from cmcompiler.ops.support.requantize import Int8Array
-from cmcompiler.ops.support.window import Pair, Window
+from cmcompiler.ops.support.window import Pair, Window, image_op
 
 MOST_PHASES = 4096
 """Kernel calls of one transposed convolution."""
@@ -75,7 +73,7 @@ class TransposeConv2d(Convolution):
     """
 
     label = "transpose_conv2d"
-    input_shape: tuple[int, int, int, int]
+    input_shape: tuple[int, ...]
 
     @property
     def macs(self) -> int:
@@ -105,26 +103,14 @@ class TransposeConv2d(Convolution):
         return places, (places >= 0) & (places < self.output_shape[axis + 1])
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        vertical, horizontal = (
-            list(phases(*axis))
-            for axis in zip(
-                self.window.kernel,
-                self.window.stride,
-                self.window.padding,
-                self.window.dilation,
-                self.output_shape[1:3],
-                strict=True,
-            )
-        )
-        return [self._phase_call(y, x, inputs, outputs, isa) for y in vertical for x in horizontal]
+        window = self.window
+        pairs = (window.kernel, window.stride, window.padding, window.dilation)
+        axes = zip(*pairs, self.output_shape[1:3], strict=True)
+        every = product(*(phases(*axis) for axis in axes))
+        return [self._phase_call(y, x, inputs, outputs, isa) for y, x in every]
 
     def _phase_call(
-        self,
-        y: Phase,
-        x: Phase,
-        inputs: Tensors,
-        outputs: Tensors,
-        isa: Isa,
+        self, y: Phase, x: Phase, inputs: Tensors, outputs: Tensors, isa: Isa
     ) -> KernelCall:
         batch, _, width, channels = self.output_shape
         convolution = Conv2d(
@@ -160,47 +146,27 @@ class TransposeConv2d(Convolution):
         return self.weights[:, list(y.taps)][:, :, list(x.taps)]
 
 
-_PARAMETERS = (
+@image_op(
+    "quantized_transpose_conv2d",
     "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
     "int[] output_padding, int[] dilation, int input_offset, int output_offset, "
     "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, "
     "int activation_max, Tensor scratch, Tensor output_scratch, *, Tensor(a!) out) "
-    "-> Tensor(a!)"
-)
-
-
-@program_op(
-    "cortex_m::quantized_transpose_conv2d.out" + _PARAMETERS,
-    "cortex_m::quantized_transpose_conv2d_nhwc.out" + _PARAMETERS,
+    "-> Tensor(a!)",
 )
 def read(call: Call) -> None:
     operands = read_operands(call)
     images, weights, window = operands.images, operands.weights, operands.window
     if weights.shape[3] != images.shape[3]:
         call.unsupported(f"weights of shape {list(weights.shape)} for {images.shape[3]} channels")
-    check_depth(call, weights[0].size)
     if not -128 <= operands.input_zero_point <= 127:
         call.unsupported(
             f"no int8 value represents zero: input_offset = {-operands.input_zero_point}"
         )
-    extra = _extra_size(call)
+    extra = read_pair(call, "output_padding", at_least=0)
     size = window.transposed_size(images.shape[1], images.shape[2], extra)
-    check_output(call, operands.output, (images.shape[0], *size, len(weights)))
+    operands.check(call, weights[0].size, size, len(weights))
     calls = prod(map(min, window.stride, size))
     if calls > MOST_PHASES:
         call.unsupported(f"strides {list(window.stride)} take {calls:,} kernel calls")
-    op = TransposeConv2d(
-        weights,
-        operands.bias,
-        window,
-        operands.input_zero_point,
-        operands.requantize,
-        operands.output_shape,
-        (images.shape[0], images.shape[1], images.shape[2], images.shape[3]),
-    )
-    call.emit(op, [images], [operands.output])
-
-
-def _extra_size(call: Call) -> Pair:
-    height, width = call.integers("output_padding", count=2, low=0, high=LARGEST)
-    return height, width
+    operands.emit(call, TransposeConv2d, weights, images.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ class Convolution(Op):
     window: Window
     input_zero_point: int
     requantize: Requantize
-    output_shape: tuple[int, int, int, int]
+    output_shape: tuple[int, ...]
 
     @property
     def title(self) -> str:
@@ -72,10 +72,17 @@ class Operands:
     input_zero_point: int
     requantize: Requantize
 
-    @property
-    def output_shape(self) -> tuple[int, int, int, int]:
-        batch, height, width, channels = self.output.shape
-        return batch, height, width, channels
+    def check(self, call: Call, depth: int, size: Pair, channels: int) -> None:
+        """Refuses sums of too many products, and an output of another shape."""
+        check_depth(call, depth)
+        check_output(call, self.output, (self.images.shape[0], *size, channels))
+
+    def emit(
+        self, call: Call, op: Callable[..., Convolution], weights: Int8Array, *further: object
+    ) -> None:
+        """Emits a convolution with its weights, and what only it has."""
+        shared = (self.bias, self.window, self.input_zero_point, self.requantize)
+        call.emit(op(weights, *shared, self.output.shape, *further), [self.images], [self.output])
 
 
 def read_operands(call: Call) -> Operands:
@@ -90,9 +97,9 @@ def read_operands(call: Call) -> Operands:
     weights = call.constant("weight", dtype=np.int8, rank=4)
     window = Window(
         (weights.shape[1], weights.shape[2]),
-        stride=_pair(call, "stride", at_least=1),
-        padding=_pair(call, "padding", at_least=0),
-        dilation=_pair(call, "dilation", at_least=1),
+        stride=read_pair(call, "stride", at_least=1),
+        padding=read_pair(call, "padding", at_least=0),
+        dilation=read_pair(call, "dilation", at_least=1),
     )
     if weights.size == 0 or max(window.reach) > LARGEST:
         call.unsupported(f"weights of shape {list(weights.shape)}")
@@ -155,6 +162,6 @@ def check_output(call: Call, output: Tensor, expected: tuple[int, ...]) -> None:
         call.invalid(f"out is {output.dtype.name} {output.shape}, not int8 {expected}")
 
 
-def _pair(call: Call, name: str, at_least: int) -> Pair:
+def read_pair(call: Call, name: str, at_least: int) -> Pair:
     height, width = call.integers(name, count=2, low=at_least, high=LARGEST)
     return height, width

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.decode.registry import Reader, program_op
 from cmcompiler.ir.op import Address, Array, Word, Words
 from cmcompiler.ir.tensor import Tensor
 
 Pair = tuple[int, int]
+
+
+def image_op(name: str, parameters: str) -> Callable[[Reader], Reader]:
+    """Registers a reader of NCHW images that lie as NHWC, and of NHWC ones."""
+    return program_op(*(f"cortex_m::{name}{form}.out{parameters}" for form in ("", "_nhwc")))
 
 
 @dataclass(frozen=True, slots=True)
