@@ -79,7 +79,7 @@ class Geometry:
 
     @property
     def output_size(self) -> tuple[int, int]:
-        return self.window.output_size(self.height, self.width)
+        return self.window.output_size((self.height, self.width))
 
 
 def geometries(

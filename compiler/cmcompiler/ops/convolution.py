@@ -50,13 +50,13 @@ def read_depthwise(call: Call) -> None:
 
 def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:
     """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
-    size = operands.window.output_size(*operands.images.shape[1:3])
+    size = operands.window.output_size(operands.images.shape[1:3])
     operands.check(call, weights[0].size, size, len(weights))
     operands.emit(call, Conv2d, weights, groups)
 
 
 def _emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:
     """Appends a depthwise convolution with weights [kernel height, kernel width, C]."""
-    size = operands.window.output_size(*operands.images.shape[1:3])
+    size = operands.window.output_size(operands.images.shape[1:3])
     operands.check(call, operands.window.area, size, weights.shape[2])
     operands.emit(call, DepthwiseConv2d, weights)

@@ -105,8 +105,8 @@ class FloatConvolution(Op):
         # Here, the spatial dimensions come first.
         images = self.images.permute(SPATIAL_FIRST).read(inputs[0])
         weights = self.weights.read(inputs[1])
-        places = self.output.permute(SPATIAL_FIRST).read(np.arange(prod(self.shape)))
-        total = np.zeros(places.shape, np.float32)
+        output = self.output.permute(SPATIAL_FIRST)
+        total = np.zeros(output.shape, np.float32)
         taps = [list(map(axis.pairs, range(axis.kernel))) for axis in self.axes]
         with np.errstate(all="ignore"):
             for channel, z, y, x in product(range(weights.shape[2]), *map(range, map(len, taps))):
@@ -116,10 +116,8 @@ class FloatConvolution(Op):
                 factors = weights[:, :, channel, z, y, x]
                 total[met] += images[..., channel][source][..., None] * factors
             if len(inputs) > 2:
-                total += inputs[2].reshape(places.shape[4:])
-        result = np.empty(places.size, np.float32)
-        result[places] = total
-        return (result.reshape(self.shape),)
+                total += inputs[2].reshape(output.shape[4:])
+        return (output.write(total, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         windows = (self.images, self.output, self.weights)
@@ -132,15 +130,9 @@ class FloatConvolution(Op):
             ("groups", self.output.shape[1]),
             ("output_channels", self.output.shape[2]),
             ("channels", self.images.shape[2]),
-            ("input_batch", self.images.strides[0]),
-            ("input_group", self.images.strides[1]),
-            ("input_channel", self.images.strides[2]),
-            ("output_batch", self.output.strides[0]),
-            ("output_group", self.output.strides[1]),
-            ("output_channel", self.output.strides[2]),
-            ("weight_group", self.weights.strides[0]),
-            ("weight_output", self.weights.strides[1]),
-            ("weight_channel", self.weights.strides[2]),
+            *self.images.steps("input", ("batch", "group", "channel")),
+            *self.output.steps("output", ("batch", "group", "channel")),
+            *self.weights.steps("weight", ("group", "output", "channel")),
         ]
         for i, (name, axis) in enumerate(zip(AXES, self.axes, strict=True)):
             arguments += axis.fields(name, [window.strides[3 + i] for window in windows])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -30,25 +29,18 @@ LARGEST_DIVISOR = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """What one output covers along an axis.
+class Cover:
+    """What the outputs of a pool cover along one axis; taps are `dilation` inputs apart.
 
     Attributes:
-        first: input of the first tap.
-        count: of taps.
-        size: what the stretch counts in a mean, padding included if it is to count.
+        firsts: input of the first tap of each output.
+        counts: of its taps.
+        sizes: what it counts in a mean, padding included if it is to count.
     """
 
-    first: int
-    count: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cover:
-    """What the outputs of a pool cover along one axis; taps are `dilation` inputs apart."""
-
-    stretches: tuple[Stretch, ...]
+    firsts: tuple[int, ...]
+    counts: tuple[int, ...]
+    sizes: tuple[int, ...]
     dilation: int = 1
 
     @classmethod
@@ -58,37 +50,25 @@ class Cover:
         skipped, counts = window.inside(axis, length, count)
         firsts = starts + skipped * window.dilation[axis]
         ends = np.minimum(starts + window.kernel[axis], length + window.padding[axis])
-        numbers = (array.tolist() for array in (firsts, counts, ends - starts))
-        return cls(tuple(map(Stretch, *numbers)), window.dilation[axis])
+        numbers = [tuple(array.tolist()) for array in (firsts, counts, ends - starts)]
+        return cls(numbers[0], numbers[1], numbers[2], window.dilation[axis])
 
     @classmethod
     def adaptive(cls, length: int, count: int) -> Cover:
-        """As many stretches as are wanted, which may overlap."""
-        bounds = [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
-        return cls(tuple(Stretch(first, end - first, end - first) for first, end in bounds))
-
-    def without_padding(self) -> Cover:
-        """With sizes that count what lies in the image."""
-        return Cover(tuple(Stretch(s.first, s.count, s.count) for s in self.stretches))
-
-    @property
-    def most(self) -> int:
-        """Taps of the longest stretch."""
-        return max((stretch.count for stretch in self.stretches), default=0)
+        """Parts of the axis, as many as are wanted, which may overlap."""
+        firsts = [i * length // count for i in range(count)]
+        counts = tuple(-(-(i + 1) * length // count) - firsts[i] for i in range(count))
+        return cls(tuple(firsts), counts, counts)
 
     def places(self, tap: int, length: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
         """The input of each output's tap, and whether it has such a tap."""
-        firsts = np.array([stretch.first for stretch in self.stretches], np.intp)
-        counts = np.array([stretch.count for stretch in self.stretches], np.intp)
-        return np.minimum(firsts + tap * self.dilation, length - 1), counts > tap
-
-    def sizes(self) -> npt.NDArray[np.int64]:
-        return np.array([stretch.size for stretch in self.stretches], np.int64)
+        firsts = np.array(self.firsts, np.intp)
+        return np.minimum(firsts + tap * self.dilation, length - 1), np.array(self.counts) > tap
 
     def table(self) -> Packed:
         """As `struct cm_stretch` of kernels/float_pool.c."""
-        numbers = [(s.first, s.count, s.size) for s in self.stretches]
-        return Packed(np.array(numbers, "<i4").tobytes(), 4)
+        numbers = np.array([self.firsts, self.counts, self.sizes], "<i4").T
+        return Packed(numbers.tobytes(), 4)
 
 
 @dataclass(frozen=True)
@@ -110,18 +90,13 @@ class PortablePool(Op):
         """For each tap in order: its inputs [N, C, H, W], which are there, their places."""
         images = self.images.read(tensor)
         height, width = images.shape[2:]
-        for y, x in product(range(self.rows.most), range(self.columns.most)):
+        most = (max(cover.counts, default=0) for cover in (self.rows, self.columns))
+        for y, x in product(*map(range, most)):
             rows, has_row = self.rows.places(y, height)
             columns, has_column = self.columns.places(x, width)
             places = rows[:, None] * width + columns
             seen = images[:, :, rows[:, None], columns]
             yield seen, has_row[:, None] & has_column, np.broadcast_to(places, seen.shape)
-
-    def written(self, result: Array) -> Array:
-        """The output tensor for a result [N, C, H, W]."""
-        flat = np.empty(prod(self.shape), result.dtype)
-        flat[self.output.read(np.arange(flat.size))] = result
-        return flat.reshape(self.shape)
 
     def arguments(self, source: Tensor, output: Tensor) -> Words:
         """The fields of `struct cm_images` of kernels/float_pool.c."""
@@ -134,8 +109,8 @@ class PortablePool(Op):
             ("row_dilation", self.rows.dilation),
             ("column_dilation", self.columns.dilation),
             *zip(names, self.output.shape, strict=True),
-            *((f"input_{name}", n) for name, n in zip(names, self.images.strides, strict=True)),
-            *((f"output_{name}", n) for name, n in zip(names, self.output.strides, strict=True)),
+            *self.images.steps("input", names),
+            *self.output.steps("output", names),
         ]
         return [(f"images.{name}", word) for name, word in words]
 
@@ -155,12 +130,12 @@ class FloatAvgPool(PortablePool):
 
     def reference(self, *inputs: Floats) -> tuple[Floats, ...]:
         total = np.zeros(self.output.shape, np.float32)
-        sizes = self.rows.sizes()[:, None] * self.columns.sizes()
+        sizes = np.multiply.outer(self.rows.sizes, self.columns.sizes)
         divisors = np.where(self.divisor != 0, self.divisor, sizes).astype(np.float32)
         with np.errstate(all="ignore"):
             for seen, is_there, _ in self.taps(inputs[0]):
                 total = np.where(is_there, total + seen, total)
-            return (self.written(total / divisors),)
+            return (self.output.write(total / divisors, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = [*self.arguments(inputs[0], outputs[0]), ("divisor", self.divisor)]
@@ -188,7 +163,7 @@ class PortableMaxPool(PortablePool):
         for seen, is_there, places in others:
             beyond = is_there & ((seen > best) | np.isnan(seen))
             best, place = np.where(beyond, seen, best), np.where(beyond, places, place)
-        return (self.written(np.array(place if self.of_places else best)),)
+        return (self.output.write(np.array(place if self.of_places else best), self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = [
@@ -211,7 +186,7 @@ def read_avg_pool(call: Call) -> None:
     images, results = _images(call, source), _images(call, output)
     rows, columns = _covers(_window(call, images, results), images, results)
     if not call.boolean("count_include_pad"):
-        rows, columns = rows.without_padding(), columns.without_padding()
+        rows, columns = (replace(cover, sizes=cover.counts) for cover in (rows, columns))
     divisor = 0
     if not call.is_none("divisor_override"):
         divisor = call.integer("divisor_override", 1, LARGEST_DIVISOR)

@@ -90,7 +90,7 @@ def read_gather(call: Call) -> None:
     for axis, size in enumerate(index.shape):
         stride = 0 if axis == dim else window.strides[axis]
         window = window.resize(axis, size, stride)
-    _emit(call, source, Indexed(window, index, Strided.of(index), _places(source, dim)))
+    _emit(call, source, Indexed(window, index, Strided.of(index), places_along(source, dim)))
 
 
 @program_op("aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out)")
@@ -104,7 +104,7 @@ def read_index_select(call: Call) -> None:
     for axis, size in enumerate(window.shape):
         if axis != dim:
             indices = indices.insert(axis, size)
-    _emit(call, source, Indexed(window, index, indices, _places(source, dim)))
+    _emit(call, source, Indexed(window, index, indices, places_along(source, dim)))
 
 
 @program_op(
@@ -117,7 +117,7 @@ def read_embedding(call: Call) -> None:
     for axis, size in enumerate(index.shape):
         window = window.insert(axis, size)
     indices = indices.insert(index.rank, table.shape[1])
-    _emit(call, table, Indexed(window, index, indices, _places(table, 0)))
+    _emit(call, table, Indexed(window, index, indices, places_along(table, 0)))
 
 
 @program_op("aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out)")
@@ -161,7 +161,7 @@ def indexed(call: Call, source: Operand, indices: Sequence[Operand | None]) -> I
         call.invalid(str(error))
     window = Strided.of(source)
     if len(given) == 1:
-        index, places = given[0], _places(source, dims[0])
+        index, places = given[0], places_along(source, dims[0])
     else:
         index = _offsets(call, source, dims, given, shape)
         places = Places(1, source.numel)
@@ -202,7 +202,7 @@ def _offsets(
     return total
 
 
-def _places(source: Operand, dim: int) -> Places:
+def places_along(source: Operand, dim: int) -> Places:
     if not source.shape:
         return Places(1, 1)
     return Places(source.strides[dim], source.shape[dim])

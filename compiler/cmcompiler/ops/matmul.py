@@ -63,6 +63,7 @@ class Matmul(Op):
         return (total.reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        addend = self.addend or Strided((0, 0, 0), (0, 0, 0))
         arguments: Words = [
             ("lhs", Address(inputs[0])),
             ("rhs", Address(inputs[1])),
@@ -72,19 +73,13 @@ class Matmul(Op):
             ("rows", self.lhs.shape[1]),
             ("depth", self.depth),
             ("columns", self.rhs.shape[2]),
-            *_steps("lhs", ("batch", "row", "depth"), self.lhs),
-            *_steps("rhs", ("batch", "depth", "column"), self.rhs),
-            *_steps("addend", ("batch", "row", "column"), self.addend),
+            *self.lhs.steps("lhs", ("batch", "row", "depth")),
+            *self.rhs.steps("rhs", ("batch", "depth", "column")),
+            *addend.steps("addend", ("batch", "row", "column")),
             ("alpha", self.alpha),
             ("beta", self.beta),
         ]
         return [KernelCall("matmul_f32", arguments)]
-
-
-def _steps(name: str, dims: Sequence[str], window: Strided | None) -> Words:
-    """Elements from one index to the next, as kernel arguments."""
-    strides = (0, 0, 0) if window is None else window.strides
-    return [(f"{name}_{dim}", stride) for dim, stride in zip(dims, strides, strict=True)]
 
 
 Side = tuple[Strided, Tensor]

@@ -15,12 +15,11 @@ from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
-from cmcompiler.ops.gather import Indexed, Places, indexed
+from cmcompiler.ops.gather import Indexed, Places, indexed, places_along
+from cmcompiler.ops.slice import selected, sliced
 from cmcompiler.ops.support.element import check_element, code, converted
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.where import choose
-
-LARGEST = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -112,19 +111,12 @@ def _put_where(call: Call, source: Operand, values: Operand, first: int, mask: O
 
 
 @program_op(
-    "aten::scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out)"
+    "aten::scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out)",
+    "aten::scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out)",
 )
 def read_scatter(call: Call) -> None:
-    values = call.tensor("src")
-    _scatter(call, values, Strided.of(values), adds=False)
-
-
-@program_op(
-    "aten::scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out)"
-)
-def read_scatter_add(call: Call) -> None:
-    values = call.tensor("src")
-    _scatter(call, values, Strided.of(values), adds=True)
+    values, adds = call.tensor("src"), call.operator == "aten::scatter_add.out"
+    _scatter(call, values, Strided.of(values), adds=adds)
 
 
 @program_op(
@@ -147,8 +139,7 @@ def _scatter(call: Call, values: Operand, reads: Strided, adds: bool) -> None:
             call.invalid(f"index {list(index.shape)}, values {list(reads.shape)}")
         reads = reads.slice(axis, 0, size)
         window = window.resize(axis, size, 0 if axis == dim else window.strides[axis])
-    places = Places(source.strides[dim], source.shape[dim])
-    chosen = Indexed(window, index, Strided.of(index), places)
+    chosen = Indexed(window, index, Strided.of(index), places_along(source, dim))
     _emit(call, source, chosen, (values, reads), adds)
 
 
@@ -178,12 +169,7 @@ def _emit(
 )
 def read_slice_scatter(call: Call) -> None:
     output = call.output("out")
-    dim = call.dimension("dim", output.rank)
-    start = 0 if call.is_none("start") else call.integer("start")
-    end = None if call.is_none("end") else call.integer("end")
-    indices = range(output.shape[dim])[start : end : call.integer("step", 1, LARGEST)]
-    writes = Strided.of(output).slice(dim, indices.start, len(indices), indices.step)
-    _overwrite(call, output, writes)
+    _overwrite(call, output, sliced(call, output))
 
 
 @program_op(
@@ -191,16 +177,10 @@ def read_slice_scatter(call: Call) -> None:
 )
 def read_select_scatter(call: Call) -> None:
     output = call.output("out")
-    dim = call.dimension("dim", output.rank)
-    size = output.shape[dim]
-    index = call.integer("index", -size, size - 1)
-    _overwrite(call, output, Strided.of(output).select(dim, index % size))
+    _overwrite(call, output, selected(call, output))
 
 
 def _overwrite(call: Call, output: Operand, writes: Strided) -> None:
     source, part = call.tensor("self"), cast(call, call.tensor("src"), output.dtype)
-    pieces = [
-        (source, Strided.of(source), Strided.of(output)),
-        (part, Strided.of(part), writes),
-    ]
-    move(call, "scatter", output, pieces)
+    whole = (source, Strided.of(source), Strided.of(output))
+    move(call, "scatter", output, [whole, (part, Strided.of(part), writes)])

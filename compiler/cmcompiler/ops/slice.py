@@ -17,12 +17,16 @@ LARGEST = (1 << 31) - 1
 )
 def read_slice(call: Call) -> None:
     source = call.tensor("self")
-    dim = call.dimension("dim", source.rank)
+    _move(call, source, sliced(call, source), call.output("out"))
+
+
+def sliced(call: Call, whole: Operand) -> Strided:
+    """What the arguments of a slice choose of a tensor."""
+    dim = call.dimension("dim", whole.rank)
     start = 0 if call.is_none("start") else call.integer("start")
     end = None if call.is_none("end") else call.integer("end")
-    indices = range(source.shape[dim])[start : end : call.integer("step", 1, LARGEST)]
-    reads = Strided.of(source).slice(dim, indices.start, len(indices), indices.step)
-    _move(call, source, reads, call.output("out"))
+    indices = range(whole.shape[dim])[start : end : call.integer("step", 1, LARGEST)]
+    return Strided.of(whole).slice(dim, indices.start, len(indices), indices.step)
 
 
 @program_op("aten::narrow_copy.out(Tensor self, int dim, int start, int length, *, Tensor(a!) out)")
@@ -39,11 +43,14 @@ def read_narrow(call: Call) -> None:
 @program_op("aten::select_copy.int_out(Tensor self, int dim, int index, *, Tensor(a!) out)")
 def read_select(call: Call) -> None:
     source = call.tensor("self")
-    dim = call.dimension("dim", source.rank)
-    size = source.shape[dim]
-    index = call.integer("index", -size, size - 1)
-    reads = Strided.of(source).select(dim, index + size if index < 0 else index)
-    _move(call, source, reads, call.output("out"))
+    _move(call, source, selected(call, source), call.output("out"))
+
+
+def selected(call: Call, whole: Operand) -> Strided:
+    """What the arguments of a selection choose of a tensor."""
+    dim = call.dimension("dim", whole.rank)
+    size = whole.shape[dim]
+    return Strided.of(whole).select(dim, call.integer("index", -size, size - 1) % size)
 
 
 @program_op("aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out)")

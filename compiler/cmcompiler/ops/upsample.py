@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -75,9 +74,7 @@ class Bilinear(Op):
             weights = np.array(self.rows.weights, np.float32)[:, None]
             low, high = (wide[..., list(places), :] for places in (self.rows.low, self.rows.high))
             blended = low * (one - weights) + high * weights
-        result = np.empty(prod(self.shape), np.float32)
-        result[self.output.read(np.arange(result.size))] = blended
-        return (result.reshape(self.shape),)
+        return (self.output.write(blended, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         names = ("batch", "channels", "rows", "columns")
@@ -87,8 +84,8 @@ class Bilinear(Op):
             ("row_table", self.rows.table(self.images.strides[2])),
             ("column_table", self.columns.table(self.images.strides[3])),
             *zip(names, self.output.shape, strict=True),
-            *zip(("input_batch", "input_channel"), self.images.strides[:2], strict=True),
-            *zip((f"output_{name}" for name in names), self.output.strides, strict=True),
+            *self.images.steps("input", ("batch", "channel")),
+            *self.output.steps("output", names),
         ]
         return [KernelCall("bilinear_f32", arguments)]
 

@@ -41,32 +41,17 @@ class ExecutionPlanTable(IntEnum):
     NON_CONST_BUFFER_SIZES = 8
 
 
-class BufferTable(IntEnum):
-    STORAGE = 0
-
-
-class DataSegmentTable(IntEnum):
-    OFFSET = 0
-    SIZE = 1
-
-
-class SubsegmentOffsetsTable(IntEnum):
-    SEGMENT_INDEX = 0
-    OFFSETS = 1
+BufferTable = IntEnum("BufferTable", "STORAGE", start=0)
+DataSegmentTable = IntEnum("DataSegmentTable", "OFFSET SIZE", start=0)
+SubsegmentOffsetsTable = IntEnum("SubsegmentOffsetsTable", "SEGMENT_INDEX OFFSETS", start=0)
 
 
 class ChainTable(IntEnum):
     INSTRUCTIONS = 2
 
 
-class OperatorTable(IntEnum):
-    NAME = 0
-    OVERLOAD = 1
-
-
-class InstructionTable(IntEnum):
-    INSTR_ARGS_TYPE = 0
-    INSTR_ARGS = 1
+OperatorTable = IntEnum("OperatorTable", "NAME OVERLOAD", start=0)
+InstructionTable = IntEnum("InstructionTable", "INSTR_ARGS_TYPE INSTR_ARGS", start=0)
 
 
 class InstructionArguments(IntEnum):
@@ -79,14 +64,8 @@ class InstructionArguments(IntEnum):
     FreeCall = 5
 
 
-class KernelCallTable(IntEnum):
-    OP_INDEX = 0
-    ARGS = 1
-
-
-class MoveCallTable(IntEnum):
-    MOVE_FROM = 0
-    MOVE_TO = 1
+KernelCallTable = IntEnum("KernelCallTable", "OP_INDEX ARGS", start=0)
+MoveCallTable = IntEnum("MoveCallTable", "MOVE_FROM MOVE_TO", start=0)
 
 
 class JumpFalseCallTable(IntEnum):
@@ -94,9 +73,7 @@ class JumpFalseCallTable(IntEnum):
     DESTINATION_INSTRUCTION = 1
 
 
-class EValueTable(IntEnum):
-    VAL_TYPE = 0
-    VAL = 1
+EValueTable = IntEnum("EValueTable", "VAL_TYPE VAL", start=0)
 
 
 class KernelTypes(IntEnum):
@@ -115,40 +92,15 @@ class KernelTypes(IntEnum):
     OptionalTensorList = 11
 
 
-class IntTable(IntEnum):
-    INT_VAL = 0
-
-
-class BoolTable(IntEnum):
-    BOOL_VAL = 0
-
-
-class DoubleTable(IntEnum):
-    DOUBLE_VAL = 0
-
-
-class StringTable(IntEnum):
-    STRING_VAL = 0
-
-
-class IntListTable(IntEnum):
-    ITEMS = 0
-
-
-class DoubleListTable(IntEnum):
-    ITEMS = 0
-
-
-class BoolListTable(IntEnum):
-    ITEMS = 0
-
-
-class TensorListTable(IntEnum):
-    ITEMS = 0
-
-
-class OptionalTensorListTable(IntEnum):
-    ITEMS = 0
+IntTable = IntEnum("IntTable", "INT_VAL", start=0)
+BoolTable = IntEnum("BoolTable", "BOOL_VAL", start=0)
+DoubleTable = IntEnum("DoubleTable", "DOUBLE_VAL", start=0)
+StringTable = IntEnum("StringTable", "STRING_VAL", start=0)
+IntListTable = IntEnum("IntListTable", "ITEMS", start=0)
+DoubleListTable = IntEnum("DoubleListTable", "ITEMS", start=0)
+BoolListTable = IntEnum("BoolListTable", "ITEMS", start=0)
+TensorListTable = IntEnum("TensorListTable", "ITEMS", start=0)
+OptionalTensorListTable = IntEnum("OptionalTensorListTable", "ITEMS", start=0)
 
 
 class TensorTable(IntEnum):
@@ -169,8 +121,7 @@ class AllocationDetailsTable(IntEnum):
     MEMORY_OFFSET_HIGH = 2
 
 
-class BackendDelegateTable(IntEnum):
-    ID = 0
+BackendDelegateTable = IntEnum("BackendDelegateTable", "ID", start=0)
 
 
 class ExtraTensorInfoTable(IntEnum):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.max_pool2d import MaxPool2d
-from cmcompiler.ops.support.pooling import output_size
 from cmcompiler.ops.support.requantize import Int8Array, Range
 from cmcompiler.ops.support.window import Window
 
@@ -34,7 +33,7 @@ def images(draw: st.DrawFn) -> Int8Array:
 def pools(draw: st.DrawFn) -> Example:
     is_maximum, image = draw(st.booleans()), draw(images())
     window = draw(windows(dilated=is_maximum))
-    size = output_size(window, image.shape[1:3], draw(st.booleans()))
+    size = window.output_size(image.shape[1:3], draw(st.booleans()))
     assume(min(size) > 0)
     shape = (image.shape[0], *size, image.shape[3])
     op = MaxPool2d(window, shape, draw(ranges())) if is_maximum else AvgPool2d(window, shape)
@@ -91,6 +90,6 @@ def test_maxima_leave_the_padding_out() -> None:
 
 def test_ceil_mode_has_no_window_that_begins_in_the_right_padding() -> None:
     window = Window((2, 2), (3, 3), (1, 1))
-    assert output_size(window, (5, 6), ceil_mode=False) == (2, 3)
-    assert output_size(window, (5, 6), ceil_mode=True) == (2, 3)
-    assert output_size(Window((3, 3), (2, 2)), (6, 6), ceil_mode=True) == (3, 3)
+    assert window.output_size((5, 6), ceil_mode=False) == (2, 3)
+    assert window.output_size((5, 6), ceil_mode=True) == (2, 3)
+    assert Window((3, 3), (2, 2)).output_size((6, 6), ceil_mode=True) == (3, 3)

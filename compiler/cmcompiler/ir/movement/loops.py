@@ -127,6 +127,16 @@ class Strided:
         strides = tuple(stride * array.itemsize for stride in self.strides)
         return np.lib.stride_tricks.as_strided(flat, self.shape, strides, writeable=False)
 
+    def write(self, elements: Array, shape: Sequence[int]) -> Array:
+        """The dense array of a physical shape that the window, which covers it, shows as these."""
+        flat = np.empty(elements.size, elements.dtype)
+        flat[self.read(np.arange(flat.size))] = elements
+        return flat.reshape(shape)
+
+    def steps(self, name: str, dims: Sequence[str]) -> Words:
+        """The strides of the first dimensions as a kernel's arguments `<name>_<dim>`."""
+        return [(f"{name}_{dim}", stride) for dim, stride in zip(dims, self.strides, strict=False)]
+
 
 @dataclass(frozen=True, slots=True)
 class Loops:

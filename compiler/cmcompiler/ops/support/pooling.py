@@ -103,7 +103,7 @@ def fit_window(
     kernel = read_pair(call, "kernel_size", at_least=1)
     stride = read_pair(call, "stride", at_least=1) if call.integers("stride") else kernel
     window = Window(kernel, stride, read_pair(call, "padding", at_least=0), dilation)
-    size = output_size(window, images[1:3], call.boolean("ceil_mode"))
+    size = window.output_size(images[1:3], call.boolean("ceil_mode"))
     if tuple(output) != (images[0], *size, images[3]):
         call.invalid(f"output is {list(output)} for {list(images)}")
     if 0 not in output:
@@ -119,18 +119,3 @@ def read_pair(call: Call, name: str, at_least: int) -> Pair:
     if len(values) not in (1, 2):
         call.invalid(f"{name} has {len(values)} items")
     return values[0], values[-1]
-
-
-def output_size(window: Window, size: Sequence[int], ceil_mode: bool) -> Pair:
-    """torch's output size: in ceil mode windows may end, but not begin, past the right padding."""
-    rows, columns = (_output_length(window, axis, size[axis], ceil_mode) for axis in (0, 1))
-    return rows, columns
-
-
-def _output_length(window: Window, axis: int, length: int, ceil_mode: bool) -> int:
-    stride, padding = window.stride[axis], window.padding[axis]
-    room = length + 2 * padding - window.reach[axis]
-    count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
-    if ceil_mode and (count - 1) * stride >= length + padding:
-        count -= 1
-    return count

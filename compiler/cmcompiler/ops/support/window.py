@@ -51,11 +51,20 @@ class Window:
             (self.kernel[1] - 1) * self.dilation[1] + 1,
         )
 
-    def output_size(self, height: int, width: int) -> Pair:
-        """Windows that fit into an image padded equally on opposite sides."""
-        rows = (height + 2 * self.padding[0] - self.reach[0]) // self.stride[0] + 1
-        columns = (width + 2 * self.padding[1] - self.reach[1]) // self.stride[1] + 1
+    def output_size(self, size: Sequence[int], ceil_mode: bool = False) -> Pair:
+        """Windows on an image padded equally on opposite sides, as torch counts them.
+
+        In ceil mode they may end, but not begin, past the right padding.
+        """
+        rows, columns = (self._count(axis, size[axis], ceil_mode) for axis in (0, 1))
         return rows, columns
+
+    def _count(self, axis: int, length: int, ceil_mode: bool) -> int:
+        stride, padding = self.stride[axis], self.padding[axis]
+        room = length + 2 * padding - self.reach[axis]
+        count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+        begins_outside = ceil_mode and (count - 1) * stride >= length + padding
+        return count - begins_outside
 
     def transposed_size(self, height: int, width: int, extra: Pair) -> Pair:
         """Of the output of a transposed convolution, with `extra` rows and columns at its end."""
