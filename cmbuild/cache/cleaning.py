@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from cmbuild.cache.folders import LOCK, CacheFolder, builds, slug
+from cmbuild import paths
+from cmbuild.cache.folders import LOCK, CacheFolder, builds, remove, slug
 from cmbuild.cache.locks import locked
-from cmbuild.files import unwritable
 
 
 def clean_builds(
@@ -24,7 +23,7 @@ def clean_builds(
     """
     for folder in list(_builds(build_dir, model, board)):
         with locked(folder / LOCK, partial(note, f"another build is running in {folder}")):
-            _remove(folder, note)
+            _remove(folder, build_dir, note)
         if not any(folder.parent.iterdir()):
             folder.parent.rmdir()
 
@@ -32,7 +31,7 @@ def clean_builds(
 def clean_cache(note: Callable[[str], None]) -> None:
     """Removes all that the cache holds."""
     for folder in CacheFolder:
-        _remove(folder.path, note)
+        _remove(folder.path, paths.cache(), note)
 
 
 def _builds(build_dir: Path, model: str | None, board: str | None) -> Iterator[Path]:
@@ -42,10 +41,7 @@ def _builds(build_dir: Path, model: str | None, board: str | None) -> Iterator[P
             yield folder
 
 
-def _remove(folder: Path, note: Callable[[str], None]) -> None:
+def _remove(folder: Path, root: Path, note: Callable[[str], None]) -> None:
     if folder.exists():
         note(f"removed {folder}")
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            raise unwritable(folder, error) from error
+        remove(folder, root)

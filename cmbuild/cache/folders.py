@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
 from cmbuild import paths
+from cmbuild.files import unwritable
 
 LOCK = ".lock"
 """The lock file of a build, in its folder <model>/<place>."""
@@ -41,6 +43,39 @@ def slug(model: str) -> str:
     stem = Path(path).stem if Path(path).suffix in (".py", ".pt2", ".pte") else path
     name = re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem).lstrip(".")
     return name[:_LONGEST_NAME] or "model"
+
+
+def below(root: Path, *names: str) -> Path:
+    """A folder below another one, each step of the way by its plain name.
+
+    Raises:
+        ValueError: a name that leads elsewhere.
+    """
+    for name in names:
+        if name in ("", ".", "..") or Path(name).name != name:
+            raise ValueError(f"{name!r} is not the name of a folder")
+    return root.joinpath(*names)
+
+
+def remove(folder: Path, root: Path) -> None:
+    """Removes a folder, if it is there: the only place that removes one with its content.
+
+    Args:
+        root: of the cache, a build or an entry; nothing outside it is touched.
+
+    Raises:
+        ValueError: the folder does not lie below it.
+        NotWritable: it cannot be removed.
+    """
+    whole = folder.parent.resolve() / folder.name
+    if folder.name in ("", "..") or root.resolve() not in whole.parents:
+        raise ValueError(f"{folder} is not below {root}")
+    try:
+        shutil.rmtree(whole)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def builds(build_dir: Path) -> Iterator[Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from cmbuild.cache.folders import remove
 from cmbuild.errors import CmbuildError, Interrupted
 from cmbuild.files import unwritable
 
@@ -82,7 +82,7 @@ class Entry:
         Raises:
             NotWritable, NoSpace: the folder cannot be made.
         """
-        name = self.folder.name
+        name, root = self.folder.name, self.folder.parent
         fresh = self.folder.with_name(f".{name}.{uuid.uuid4().hex}.tmp")
         try:
             fresh.mkdir(parents=True)
@@ -91,16 +91,16 @@ class Entry:
         try:
             for stale in self.folder.parent.glob(f".{name}.*.tmp"):
                 if stale != fresh:
-                    shutil.rmtree(stale)
+                    remove(stale, root)
             try:
                 yield fresh
             except CmbuildError as error:
                 if not isinstance(error, Interrupted):
-                    shutil.rmtree(self.failed, ignore_errors=True)
+                    remove(self.failed, root)
                     fresh.rename(self.failed)
                     error.moved(fresh, self.failed)
                 raise
-            shutil.rmtree(self.failed, ignore_errors=True)
+            remove(self.failed, root)
             (fresh / STAMP).write_text(f"{fingerprint}\n{_content(fresh)}")
             if self.folder.exists():
                 # A folder cannot be renamed over a full one. Between the two renames there is
@@ -109,7 +109,7 @@ class Entry:
             fresh.rename(self.folder)
         finally:
             for leftover in self.folder.parent.glob(f".{name}.*.tmp"):
-                shutil.rmtree(leftover, ignore_errors=True)
+                remove(leftover, root)
 
 
 def _content(folder: Path) -> str:

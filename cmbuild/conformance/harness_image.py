@@ -9,6 +9,7 @@ from pathlib import Path
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.folders import remove
 from cmbuild.cache.store import Entry
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.stage import Stage, StageKind
@@ -58,4 +59,4 @@ class HarnessStage(Stage):
             self.board, self.library.archive, folder / "build"
         )
         shutil.move(built, folder / built.name)
-        shutil.rmtree(folder / "build")
+        remove(folder / "build", folder)

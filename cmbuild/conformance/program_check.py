@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from cmbuild.cache.folders import remove
 from cmbuild.conformance.harness import KernelHarness, Stopped
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.errors import Failed
@@ -98,7 +98,7 @@ class Trials:
         if any(wrong):
             first = _first_difference(graph, plan, inputs, device)
             raise Differs(wrong=sum(wrong), outputs=len(wrong), first=first, program=folder)
-        shutil.rmtree(folder)
+        remove(folder, folder.parent)
         return tuple(p.to_logical(a) for p, a in zip(plan.outputs, arrays, strict=True))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.cache.fingerprint import digest, files
+from cmbuild.cache.folders import CacheFolder, remove
 from cmbuild.errors import ProcessFailed
 from cmbuild.toolchain.cmake import Builder, find_program
 from cmbuild.toolchain.tools import CMAKE, NINJA
@@ -51,7 +51,7 @@ class Tree:
             before, since = {}, float("inf")
         changed = (Path(name) for name, content in now.items() if before.get(name) != content)
         if any(file.exists() and file.stat().st_mtime <= since for file in changed):
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove(self.folder, CacheFolder.EXECUTORCH.path)
         self.folder.mkdir(parents=True, exist_ok=True)
         record.write_text(json.dumps(now))
 

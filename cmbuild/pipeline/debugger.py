@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.boards.board import Board
+from cmbuild.cache.folders import remove
 from cmbuild.errors import MissingTool, UsageError
 from cmbuild.hardware.method import FlashMethod, Selection
 from cmbuild.hardware.program_method import ProgramMethod
@@ -88,7 +89,7 @@ def simulator(
     """
     from cmbuild.verify.comparison import Comparison
 
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder, folder.parent)
     write_streams(folder, Interface.of(runner.plan.record), Comparison(reference).request())
     command = launcher.debug_command(launcher.find(), runner.image, folder, port)
     return Server(launcher.title, command, folder, runner.image, port)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cmbuild.cache.folders import remove
 from cmbuild.cache.locks import locked
 
 if TYPE_CHECKING:
@@ -58,4 +58,4 @@ def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]
 
 def clean(stage: Stage) -> None:
     """Removes the result of a stage."""
-    shutil.rmtree(stage.entry.folder, ignore_errors=True)
+    remove(stage.entry.folder, stage.entry.folder.parent)

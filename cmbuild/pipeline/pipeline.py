@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.boards.registry import board_folders, hides_builtin
-from cmbuild.cache.folders import CacheFolder, slug
+from cmbuild.cache.folders import CacheFolder, below, slug
 from cmbuild.catalog import find_board
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.stages import ConformanceStage
@@ -69,7 +69,7 @@ class NoSuchIsa(UsageError):
 def build_folder(request: BuildRequest) -> Path:
     """The folder of all that is made for a model on a board: <model>/<place>."""
     place = place_name(request.board, request.isa, request.toolchain, request.executor)
-    return request.build_dir.absolute() / slug(request.model) / place
+    return below(request.build_dir.absolute(), slug(request.model), place)
 
 
 def package_folder(request: PackageRequest) -> Path:
@@ -80,7 +80,7 @@ def package_folder(request: PackageRequest) -> Path:
     """
     target = Target.parse(request.target, request.isa)
     place = f"{target.cpu}.{target.isa.label}"
-    return request.build_dir.absolute() / slug(request.model) / place
+    return below(request.build_dir.absolute(), slug(request.model), place)
 
 
 class Pipeline:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.folders import remove
 from cmbuild.cache.store import Entry
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.stage import Stage, StageKind
@@ -84,7 +85,7 @@ class LibraryStage(Stage):
             read_kernels(self.ops.kernels)
         built = self.builder.library(folder / "build")
         shutil.move(built, folder / LIBRARY)
-        shutil.rmtree(folder / "build")
+        remove(folder / "build", folder)
 
     def summary(self) -> str:
         return f"{self.subject}, {self.toolchain.title}"
