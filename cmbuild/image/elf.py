@@ -130,12 +130,6 @@ def section_address(image: Path, name: str) -> int | None:
         return None if section is None else int(section["sh_addr"])
 
 
-def symbol_address(image: Path, name: str) -> int | None:
-    """The address of a function; None if it defines none of that name."""
-    with _opened(image) as file:
-        return next((start for start, _, known in _functions(file) if known == name), None)
-
-
 def functions(image: Path) -> frozenset[str]:
     """Names of the functions that it defines."""
     with _opened(image) as file:

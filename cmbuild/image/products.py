@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.boards.board import Board
@@ -27,19 +26,6 @@ class WrongFamily(Failed):
     template = "{name} is for devices of family 0x{found:08x}; {board} is of 0x{family:08x}"
 
 
-@dataclass(frozen=True, slots=True)
-class Uf2Format:
-    """What makes a UF2 file right for a board.
-
-    Attributes:
-        family: which devices shall take it.
-        ignored_block: address of a first block that the board ignores, or None.
-    """
-
-    family: int
-    ignored_block: int | None = None
-
-
 def write_products(image: Path, board: Board) -> None:
     """Puts `.bin` and `.hex` beside an ELF file.
 
@@ -52,13 +38,13 @@ def write_products(image: Path, board: Board) -> None:
     image.with_suffix(".hex").write_text(intel_hex.encode(segments, entry(image)))
 
 
-def write_uf2(image: Path, form: Uf2Format) -> None:
+def write_uf2(image: Path, family: int, ignored_block: int | None) -> None:
     """Puts `.uf2` beside an ELF file."""
-    data = uf2.encode(sorted(loaded(image)), form.family, form.ignored_block)
+    data = uf2.encode(sorted(loaded(image)), family, ignored_block)
     image.with_suffix(".uf2").write_bytes(data)
 
 
-def check_uf2(file: Path, board: Board, form: Uf2Format) -> int:
+def check_uf2(file: Path, board: Board, family: int) -> int:
     """Whether a UF2 file is whole and for this board's flash.
 
     Returns: bytes of flash that it writes.
@@ -68,10 +54,8 @@ def check_uf2(file: Path, board: Board, form: Uf2Format) -> int:
     """
     blocks = [b for b in uf2.decode(file.read_bytes(), file.name) if not b.is_ignored]
     for block in blocks:
-        if block.family != form.family:
-            raise WrongFamily(
-                name=file.name, found=block.family, board=board.name, family=form.family
-            )
+        if block.family != family:
+            raise WrongFamily(name=file.name, found=block.family, board=board.name, family=family)
     # A page's gaps are filled: the end of the last one may be behind the image, never behind flash.
     check_addresses(file.name, [(block.address, uf2.PAGE) for block in blocks], board)
     return uf2.PAGE * len(blocks)

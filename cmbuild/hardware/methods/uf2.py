@@ -13,7 +13,7 @@ from cmbuild.boards.descriptor import Address
 from cmbuild.errors import Failed, Interrupted, Missing, UsageError
 from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
 from cmbuild.hardware.volumes import volumes
-from cmbuild.image.products import Uf2Format, check_uf2, write_uf2
+from cmbuild.image.products import check_uf2, write_uf2
 from cmbuild.process import Processes
 from cmbuild.text import size
 
@@ -53,7 +53,8 @@ class Bootloader(FlashMethod):
     Attributes:
         volume: label of its volume.
         board_id: that it gives in INFO_UF2.TXT.
-        family, ignored_block: see Uf2Format.
+        family: of devices that take its files.
+        ignored_block: address of a first block that the board ignores, or None.
     """
 
     name = "uf2"
@@ -64,12 +65,8 @@ class Bootloader(FlashMethod):
     family: Address
     ignored_block: Address | None = None
 
-    @property
-    def form(self) -> Uf2Format:
-        return Uf2Format(self.family, self.ignored_block)
-
     def prepare(self, image: Path) -> None:
-        write_uf2(image, self.form)
+        write_uf2(image, self.family, self.ignored_block)
 
     def find(self, selection: Selection) -> Path:
         found = [selection.volume] if selection.volume is not None else volumes(self.volume)
@@ -82,7 +79,7 @@ class Bootloader(FlashMethod):
 
     def describe(self, job: FlashJob) -> Sequence[str]:
         file = job.image.with_suffix(".uf2")
-        flashed = size(check_uf2(file, job.board, self.form))
+        flashed = size(check_uf2(file, job.board, self.family))
         place, missing = f"the volume {self.volume}", []
         try:
             place = str(self.find(job.selection))
@@ -96,7 +93,7 @@ class Bootloader(FlashMethod):
 
     def flash(self, job: FlashJob, processes: Processes) -> str:
         file = job.image.with_suffix(".uf2")
-        check_uf2(file, job.board, self.form)
+        check_uf2(file, job.board, self.family)
         volume = self.find(job.selection)
         _copy(file.read_bytes(), volume / file.name.upper(), processes)
         self._wait(volume, job.timeout, processes)

@@ -31,9 +31,6 @@ class Qemu(Debuggable):
         properties: of QEMU's devices, by `device.property`.
         boots: from the `vectors`, as the machine's own core does, or at the `entry` of the image,
             where the machine's reset vector is elsewhere.
-        caveat: how the machine differs from the board; shown wherever a number of it is.
-        memory: what an image may be in, which may be more or less than the board's; None if not
-            known.
     """
 
     name = "qemu"

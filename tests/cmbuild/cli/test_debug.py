@@ -15,7 +15,7 @@ import pytest
 from harness.commands import NETWORK, Commands
 from harness.gdb import Remote, is_listening
 
-from cmbuild.image.elf import symbol_address
+from cmbuild.image.elf import Symbols
 
 RUN = (NETWORK, "--board", "corstone300")
 
@@ -24,13 +24,13 @@ FAKE_GDB = f"""\
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from harness.gdb import Remote
-from cmbuild.image.elf import symbol_address
+from cmbuild.image.elf import Symbols
 from pathlib import Path
 
 image, option, command = sys.argv[1:]
 assert option == "-ex" and command.startswith("target extended-remote localhost:"), sys.argv
 remote = Remote(int(command.rpartition(":")[2]))
-main = symbol_address(Path(image), "cm_main")
+main = next(f[0] for f in Symbols.read(Path(image)).functions if f[2] == "cm_main")
 assert remote.run_to(main).startswith("T05")
 print("stopped in cm_main:", remote.pc == main, flush=True)
 """
@@ -86,8 +86,8 @@ def test_gdb_is_attached_where_there_is_one(cmbuild: Commands, tmp_path: Path) -
 
 def test_another_debugger_may_connect(cmbuild: Commands, waiting) -> None:
     process, port = waiting()
-    main = symbol_address(image(cmbuild), "cm_main")
-    assert main is not None
+    functions = Symbols.read(image(cmbuild)).functions
+    main = next(start for start, _, name in functions if name == "cm_main")
     with Remote(port) as remote:
         assert remote.run_to(main).startswith("T05")
         assert remote.pc == main

@@ -21,7 +21,7 @@ from cmbuild.process import Processes
 
 BOARD = find_board("rp2350")
 METHOD = flashing(BOARD).methods["uf2"]
-FAMILY, IGNORED = METHOD.form.family, METHOD.form.ignored_block
+FAMILY, IGNORED = METHOD.family, METHOD.ignored_block
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from uf2utils.file import UF2File
 from cmbuild.boards.memory import Memory, Region
 from cmbuild.catalog import find_board
 from cmbuild.image import intel_hex, uf2
-from cmbuild.image.products import OutsideFlash, Uf2Format, WrongFamily, check_uf2
+from cmbuild.image.products import OutsideFlash, WrongFamily, check_uf2
 
 FAMILY = 0xE48BFF59
 IGNORED = 0x10FFFF00
@@ -110,7 +110,7 @@ def block(**changes: object) -> uf2.Block:
 
 def test_a_good_file_is_measured(board, file):
     file.write_bytes(uf2.encode([(FLASH, bytes(1000))], FAMILY, IGNORED))
-    assert check_uf2(file, board, Uf2Format(FAMILY, IGNORED)) == 1024
+    assert check_uf2(file, board, FAMILY) == 1024
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_good_file_is_measured(board, file):
 def test_a_broken_file_is_refused(board, file, blocks, message):
     file.write_bytes(b"".join(each.encode() for each in blocks))
     with pytest.raises(uf2.BrokenUf2, match=message):
-        check_uf2(file, board, Uf2Format(FAMILY, None))
+        check_uf2(file, board, FAMILY)
 
 
 @pytest.mark.parametrize("place", [0, 4, 508])
@@ -138,30 +138,30 @@ def test_a_file_with_other_magic_numbers_is_refused(board, file, place):
     data[place] ^= 1
     file.write_bytes(data)
     with pytest.raises(uf2.BrokenUf2, match="magic numbers"):
-        check_uf2(file, board, Uf2Format(FAMILY, None))
+        check_uf2(file, board, FAMILY)
 
 
 def test_half_a_block_is_refused(board, file):
     file.write_bytes(block().encode()[:-1])
     with pytest.raises(uf2.BrokenUf2, match="511 bytes"):
-        check_uf2(file, board, Uf2Format(FAMILY, None))
+        check_uf2(file, board, FAMILY)
 
 
 def test_another_family_is_refused(board, file):
     file.write_bytes(uf2.encode([(FLASH, b"x")], 0xE48BFF56))
     with pytest.raises(WrongFamily, match="of family 0xe48bff56; rp2350 is of 0xe48bff59"):
-        check_uf2(file, board, Uf2Format(FAMILY, IGNORED))
+        check_uf2(file, board, FAMILY)
 
 
 @pytest.mark.parametrize("address", [FLASH - 256, FLASH + (4 << 20), 0x20000000])
 def test_addresses_outside_of_flash_are_refused(board, file, address):
     file.write_bytes(uf2.encode([(address, bytes(256))], FAMILY))
     with pytest.raises(OutsideFlash, match=f"256 bytes for 0x{address:08x}, outside the flash of"):
-        check_uf2(file, board, Uf2Format(FAMILY, IGNORED))
+        check_uf2(file, board, FAMILY)
 
 
 def test_an_image_over_flash_is_refused(board, file):
     small = Region("flash", Memory.FLASH, FLASH, 512)
     file.write_bytes(uf2.encode([(FLASH, bytes(513))], FAMILY))
     with pytest.raises(OutsideFlash, match="0x10000200"):
-        check_uf2(file, replace(board, regions={"flash": small}), Uf2Format(FAMILY, IGNORED))
+        check_uf2(file, replace(board, regions={"flash": small}), FAMILY)
