@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -160,16 +159,14 @@ class Fits:
         return None
 
     def _size(self, plan: PlanStage) -> ProgramSize:
-        file = self._cached(program=plan.fingerprint)
-        size = _read(_SIZE, file)
-        if size is None:
+        def planned() -> ProgramSize:
             from cmcompiler.plan.planner import make_plan
 
             graph = plan.source.graph()
             with plan.source.ops.registered():
-                size = ProgramSize.of(make_plan(graph, plan.isa))
-            write(file, _SIZE.dump_json(size).decode())
-        return size
+                return ProgramSize.of(make_plan(graph, plan.isa))
+
+        return _remembered(_SIZE, planned, program=plan.fingerprint)
 
     def _code(self, board: Board, library: LibraryStage, program: ProgramSize) -> CodeSize:
         best = (cpu for cpu, isa in BEST_ISA.items() if isa is library.target.isa)
@@ -183,25 +180,23 @@ class Fits:
         return ASSUMED
 
     def _linked(self, library: LibraryStage, names: list[str]) -> Linked:
-        file = self._cached(library=library.fingerprint, names=names)
-        linked = _read(_LINKED, file)
-        if linked is None:
+        def linked() -> Linked:
             context = self._pipeline.context
             log = context.logs / f"link-{library.name}.txt"
             compiler, target = library.toolchain, library.target
-            linked = link(
+            return link(
                 library.archive, names, compiler, target, processes=context.processes, log=log
             )
-            write(file, _LINKED.dump_json(linked).decode())
-        return linked
 
-    def _cached(self, **key: Value) -> Path:
-        return CacheFolder.FITS.path / f"{fingerprint(version=_VERSION, **key)}.json"
+        return _remembered(_LINKED, linked, library=library.fingerprint, names=names)
 
 
-def _read(kind: TypeAdapter[T], file: Path) -> T | None:
-    """What an earlier command found out, if it is there and whole."""
+def _remembered(kind: TypeAdapter[T], find: Callable[[], T], **key: Value) -> T:
+    """What an earlier command found for this key, if it is there and whole; else found now."""
+    file = CacheFolder.FITS.path / f"{fingerprint(version=_VERSION, **key)}.json"
     try:
         return kind.validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):
-        return None
+        found = find()
+        write(file, kind.dump_json(found).decode())
+        return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -175,21 +176,30 @@ class ApplicationStage(RepeatedStage):
         (folder / "image").write_text(f"{self.image}\n")
         self.result = WestResult(request.name, request.board, self.image)
 
-    def west(self, words: list[str | Path], name: str, timeout: float) -> None:
-        """Raises ProcessFailed, TimedOut."""
+    def west(
+        self,
+        words: list[str | Path],
+        name: str,
+        timeout: float,
+        listener: Callable[[str], None] | None = None,
+    ) -> None:
+        """
+        Args:
+            listener: gets each line; whoever listens also judges how it ended.
+
+        Raises:
+            ProcessFailed, TimedOut.
+        """
         self.processes.run(
             [find_west(), *words],
             log=self.logs / f"west-{name}.txt",
             timeout=timeout,
             cwd=self.workspace.folder,
-            env=self.environment,
+            env={"ZEPHYR_BASE": str(self.workspace.zephyr_base)} | toolchain(self.workspace.folder),
+            check=listener is None,
+            listener=listener,
             name=f"west {name}",
         )
-
-    @property
-    def environment(self) -> dict[str, str]:
-        base = {"ZEPHYR_BASE": str(self.workspace.zephyr_base)}
-        return base | toolchain(self.workspace.folder)
 
 
 class _Later(RepeatedStage):
@@ -241,16 +251,8 @@ class EmulateStage(_Later):
                 raise _Ended
 
         try:
-            application.processes.run(
-                [find_west(), "build", "-d", application.build, "-t", "run"],
-                log=application.logs / "west-run.txt",
-                timeout=application.request.timeout or _RUN_SECONDS,
-                cwd=application.workspace.folder,
-                env=application.environment,
-                check=False,
-                listener=listen,
-                name="west build -t run",
-            )
+            words: list[str | Path] = ["build", "-d", application.build, "-t", "run"]
+            application.west(words, "run", application.request.timeout or _RUN_SECONDS, listen)
         except _Ended:
             pass
         finally:
