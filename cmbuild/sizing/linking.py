@@ -66,11 +66,9 @@ def link(
 def _command(
     toolchain: Toolchain, target: Target, options: list[str], library: Path
 ) -> list[str | Path]:
-    if toolchain.name == "zig":  # whose `cc` does not pass all options on
-        return [toolchain.compiler, "ld.lld", *options, library]
+    kind = toolchain.kind
+    if kind.calls_linker:
+        return [toolchain.compiler, *kind.bare_link, *options, library]
+    core = cpu_flags(toolchain.name, target)
     passed = [word for option in options for word in ("-Xlinker", option)]
-    if toolchain.name == "clang":
-        own = ["--target=thumb-none-eabi", "-fuse-ld=lld", "-nostdlib"]
-        return [toolchain.compiler, *own, *passed, library]
-    own = [*cpu_flags(toolchain.name, target), "--specs=nano.specs", "-nostartfiles"]
-    return [toolchain.compiler, *own, *passed, library, "-lm"]
+    return [toolchain.compiler, *core, *kind.bare_link, *passed, library, *kind.libraries]

@@ -19,6 +19,9 @@ class ToolchainKind:
         command: what the program takes to be a C compiler.
         dialect: of runtime/cmake/target.cmake, whose options it takes; its own if None.
         environment: variables that the compiler needs.
+        bare_link: what makes the program link objects alone, without start-up code.
+        libraries: what such a link needs after the objects.
+        calls_linker: whether that calls the linker itself, which takes its options as they are.
         is_default: whether boards that name no toolchain use it.
     """
 
@@ -28,6 +31,9 @@ class ToolchainKind:
     command: tuple[str, ...] = ()
     dialect: str | None = None
     environment: Callable[[], Mapping[str, str]] = dict
+    bare_link: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    calls_linker: bool = False
     is_default: bool = False
 
     @property

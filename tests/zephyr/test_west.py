@@ -181,7 +181,9 @@ def test_a_workspace_without_zephyr_says_update(west: Commands, workspace: Path)
     shutil.rmtree(workspace / "zephyr")
     done = west("zephyr", "build", "hello", "-b", QEMU, "--workspace", workspace)
     assert done.exit_code == 3
-    message = f"the workspace {workspace} has no Zephyr\n  try: cd {workspace} && west update\n"
+    message = (
+        f"Zephyr not found in the workspace {workspace}\n  try: cd {workspace} && west update\n"
+    )
     assert message in done.stderr
 
 

@@ -30,4 +30,4 @@ CLANG = Tool(
     check=_lacks_parts,
 )
 
-TOOLCHAIN = ToolchainKind(CLANG, "clang.cmake", "CLANG")
+TOOLCHAIN = ToolchainKind(CLANG, "clang.cmake", "CLANG", bare_link=("-fuse-ld=lld", "-nostdlib"))

@@ -55,4 +55,11 @@ ARM_GXX = Tool(
     check=_lacks_library,
 )
 
-TOOLCHAIN = ToolchainKind(ARM_GCC, "arm-none-eabi-gcc.cmake", "ARM_NONE_EABI_GCC", is_default=True)
+TOOLCHAIN = ToolchainKind(
+    ARM_GCC,
+    "arm-none-eabi-gcc.cmake",
+    "ARM_NONE_EABI_GCC",
+    bare_link=("--specs=nano.specs", "-nostartfiles"),
+    libraries=("-lm",),
+    is_default=True,
+)

@@ -35,4 +35,13 @@ ZIG = Tool(
     locate=_packaged,
 )
 
-TOOLCHAIN = ToolchainKind(ZIG, "zig.cmake", "ZIG", ("cc",), environment=_environment)
+# Its `cc` does not pass all options on to the linker.
+TOOLCHAIN = ToolchainKind(
+    ZIG,
+    "zig.cmake",
+    "ZIG",
+    ("cc",),
+    environment=_environment,
+    bare_link=("ld.lld",),
+    calls_linker=True,
+)
