@@ -1,14 +1,14 @@
 """`python -m cmcompiler export JOB.json...`: exports models, several in one process.
 
-Each JOB.json is a cmcompiler.frontend.job.ExportJob. Standard output has one JSON object a line:
+Each JOB.json is a cmcompiler.frontend.job.ExportJob. Standard output has one JSON object per line:
 
-    {"event": "step", "job": 0, "step": "load"}            as a step of a job begins
-    {"event": "done", "job": 0, "output": DIR}             its folder is there
+    {"event": "step", "job": 0, "step": "load"}            a step of a job begins
+    {"event": "done", "job": 0, "output": DIR}             the job's folder is complete
     {"event": "error", "job": 0, "error": …, "hint": …, "kind": "invalid"}
 
-where job counts the arguments from 0. A failed job does not stop the others. All else that is
-printed, also by a user's model, goes to standard error. Exit status: 0 if all jobs are done,
-otherwise by the kind of the first error: 1 unsupported, 2 invalid, 3 missing; 130 interrupted.
+where job counts the arguments from 0. A failed job does not stop the others. All other output,
+including the user model's, goes to standard error. Exit status: 0 if all jobs succeed, otherwise
+by the kind of the first error: 1 unsupported, 2 invalid, 3 missing; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     export.add_argument("jobs", type=Path, nargs="+", metavar="JOB.json")
     export.add_argument("-v", "--verbose", action="store_true", help="keep logs and tracebacks")
     options = parser.parse_args(arguments)
-    # The model's own code may print: its output must not mix with the events.
+    # The model's code may print: keep its output out of the events.
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w") as events:
         os.dup2(2, 1)
@@ -80,7 +80,7 @@ def _export(paths: list[Path], verbose: bool, emit: Emit) -> int:
 
 if __name__ == "__main__":
     status = main()
-    # An orderly end of torch takes more than a second, and all files are closed.
+    # A regular shutdown of torch takes more than a second, and all files are closed already.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

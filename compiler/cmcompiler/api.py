@@ -1,4 +1,4 @@
-"""The compiler as a library: a module goes in, a program and what there is to know of it come out.
+"""The compiler as a library: compiles a module and describes the resulting program.
 
 Importing this module does not import torch; `compile` does.
 """
@@ -40,9 +40,9 @@ class Placement:
     Attributes:
         op: short name, `conv2d 1×1`.
         source: operator and instruction in the program, `cortex_m::pad.out #12`.
-        kernels: C functions that are called, in order; none where memory is only viewed.
+        kernels: C functions in call order; empty for a view.
         isa: the highest instruction set that their inner loops are written for.
-        reason: why it is computed in float, or not with the target's instruction set; else None.
+        reason: why it runs in float or without the target's instruction set; else None.
     """
 
     op: str
@@ -61,8 +61,8 @@ class Signature:
         shape: logical, torch's `x.shape`.
         layout: in memory: `contiguous`, `channels-last`, or the order of the dimensions.
         dtype: of its elements.
-        scale, zero_point: of the int8 tensor inside, real = scale · (stored - zero_point); None
-            where it is not quantised.
+        scale, zero_point: of the int8 tensor inside, real = scale · (stored - zero_point); None if
+            not quantised.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What goes into a program and what comes out."""
+    """The inputs and outputs of a program."""
 
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
@@ -88,8 +88,8 @@ class Compiled:
     Attributes:
         pte: the ExecuTorch program.
         program: the same, typed.
-        placement: of every operator, in order of execution.
-        vectors: inputs to verify it with: up to 8 of the calibration inputs.
+        placement: of every operator, in execution order.
+        vectors: up to 8 of the calibration inputs, for verification.
     """
 
     pte: bytes = field(repr=False)
@@ -108,9 +108,9 @@ def compile(
     """Quantises a module to int8 and lowers it to a program for a Cortex-M.
 
     Args:
-        module: used in eval mode, is itself not changed.
-        example_inputs: their shapes and dtypes become the program's.
-        calibration: inputs to observe the ranges of activations on; the example inputs if None.
+        module: used in eval mode and not modified.
+        example_inputs: set the program's shapes and dtypes.
+        calibration: inputs to observe activation ranges on; by default the example inputs.
 
     Raises:
         CompilerError: INVALID for an unknown target and inputs that do not fit, UNSUPPORTED for a
@@ -182,7 +182,7 @@ def _placement(
 
 
 def _reason_for_float(node: Node, left_in_float: Sequence[FloatOperator]) -> str | None:
-    """The quantizer's, for an operator whose name in the program begins like one it left."""
+    """The quantizer's reason, matched by the start of the operator's name in the program."""
     namespace, _, operator = node.source.partition("::")
     is_float = any(tensor.dtype.kind == "f" for tensor in node.outputs)
     if not is_float or namespace == "cortex_m":

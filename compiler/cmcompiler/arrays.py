@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files, from anyone."""
+"""Reads arrays from untrusted NumPy files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from cmcompiler.errors import InvalidRequest
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a `.npz` by name, in its order; the one of a `.npy` under the empty name.
-    In this machine's byte order, whichever they are saved in.
+    """The arrays of a `.npz` by name, in file order; that of a `.npy` under the empty name.
+
+    Converted to native byte order.
 
     Raises:
-        InvalidRequest: missing, unreadable, or holding pickled objects.
+        InvalidRequest: missing, unreadable, or containing pickled objects.
     """
     try:
         loaded = np.load(path, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""What can go wrong between a model and a plan, each as one clear line."""
+"""The compiler's errors, each a one-line message."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CompilerError(Exception):
 
 
 class InvalidProgram(CompilerError):
-    """The bytes are no well-formed program."""
+    """The bytes are not a well-formed program."""
 
     kind = ErrorKind.INVALID
 
@@ -58,12 +58,12 @@ class MissingPackage(CompilerError):
 
 @contextmanager
 def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
-    """Turns whatever a library raises about a model into Unsupported, in one line.
+    """Turns any error a library raises about a model into a one-line Unsupported.
 
-    A CompilerError that the library wrapped in one of its own comes out as it was.
+    A CompilerError that the library wrapped in its own error is unwrapped.
 
     Args:
-        what: who cannot take the model.
+        what: names the library in the message.
     """
     try:
         yield

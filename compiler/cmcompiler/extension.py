@@ -1,4 +1,4 @@
-"""A user's own ops: folders like cmcompiler/ops and runtime/kernels, kept with their project."""
+"""A project's own ops: folders like cmcompiler/ops and runtime/kernels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cmcompiler.usercode import blaming, import_folder
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Where a project keeps ops of its own; nothing is imported before it is asked for.
+    """Where a project keeps its own ops; nothing is imported until needed.
 
     Attributes:
         host: folder of modules as in cmcompiler/ops: readers, references, kernel calls.
         kernels: folder of C files as in runtime/kernels.
-        torch: folder of modules that tell torch of operators, for exports.
+        torch: folder of modules that register operators with torch, for exports.
     """
 
     host: Path | None = None
@@ -26,10 +26,10 @@ class Extension:
 
     @contextmanager
     def registered(self) -> Iterator[None]:
-        """Programs may contain the ops; what goes wrong in the user's code is one line.
+        """Makes the ops known to programs; errors in the user's code become one line.
 
         Raises:
-            InvalidRequest: naming file and line.
+            InvalidRequest: names file and line.
         """
         if self.host is None:
             yield
@@ -40,12 +40,12 @@ class Extension:
 
 
 def load_ops(folder: Path) -> None:
-    """Imports the op modules of a folder, once; their readers are known from then on.
+    """Imports the op modules of a folder, once, and registers their readers.
 
     Raises:
-        InvalidRequest: naming file and line; none of the folder's ops is known then.
+        InvalidRequest: names file and line; none of the folder's ops is registered.
     """
-    # With it come our own ops: of a name that is taken twice, the user's is refused.
+    # Imports the built-in ops first: if a name is taken twice, the user's op is refused.
     from cmcompiler.decode.registry import operators
 
     import_folder(folder, operators())

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Isa(IntEnum):
-    """An instruction set of the kernels; a higher one also runs what a lower one runs."""
+    """An instruction set of the kernels; a higher one also runs code for the lower ones."""
 
     SCALAR = 0
     """Armv6-M and up: no unaligned access, no hardware divide assumed."""
@@ -28,10 +28,10 @@ class Isa(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Microkernel:
-    """The inner loop of kernels: a C file of its name below runtime/isa/ for each version of it.
+    """The inner loop of kernels: a C file of this name below runtime/isa/ for each version.
 
     Attributes:
-        dsp, mve: the instruction set has its own version; runtime/isa/scalar has one of each.
+        dsp, mve: the instruction set has its own version; runtime/isa/scalar has every microkernel.
     """
 
     name: str

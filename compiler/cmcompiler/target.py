@@ -24,7 +24,7 @@ BEST_ISA: dict[str, Isa] = {
 """The CPUs, each with its best instruction set when built with all its options."""
 
 # ExecuTorch 1.5.1 does not know the M52. What depends on the CPU in an exported program (scratch
-# sizes, kernel sums) depends on its instruction set alone, so the M55's program is the M52's.
+# sizes, kernel sums) depends only on its instruction set, so the M52 can run the M55's program.
 _EXPORTED_AS = {"cortex-m52": "cortex-m55"}
 
 _LEAST = {Isa.SCALAR: "cortex-m0plus", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
@@ -38,7 +38,7 @@ class Target:
     Attributes:
         cpu: one of BEST_ISA's.
         isa: the CPU's best one or a lower one.
-        fpu: `double`, `single` or `none`; the best that the CPU can have if None.
+        fpu: `double`, `single` or `none`; by default the best that the CPU can have.
             Programs and plans do not depend on it.
 
     Raises:
@@ -72,12 +72,12 @@ class Target:
 
     @property
     def exported_as(self) -> str:
-        """The CPU whose name ExecuTorch's Cortex-M backend knows for this one."""
+        """The CPU name that ExecuTorch's Cortex-M backend uses for this one."""
         return _EXPORTED_AS.get(self.cpu, self.cpu)
 
     @property
     def exported_for(self) -> str:
-        """The CPU to export a program for whose kernels use just this instruction set."""
+        """The CPU to export for so that the kernels use exactly this instruction set."""
         return self.cpu if self.isa is BEST_ISA[self.cpu] else _LEAST[self.isa]
 
     def __str__(self) -> str:

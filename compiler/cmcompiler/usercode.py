@@ -1,4 +1,4 @@
-"""Python files of the user's, imported so that what is wrong with them is one line."""
+"""Imports users' Python files; errors in them become one line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def blaming(root: Path, *, always: bool = True) -> Iterator[None]:
-    """Turns what a user's own code raises into one line that names file and line.
+    """Turns exceptions from user code into one line that names file and line.
 
     Args:
         root: a file, or a folder of files.
-        always: also where no line of theirs is to blame; else such an exception passes.
+        always: also convert exceptions that no line below `root` raised; else those pass.
 
     Raises:
         InvalidRequest: file, line and reason.
@@ -43,7 +43,7 @@ def blaming(root: Path, *, always: bool = True) -> Iterator[None]:
 
 
 def _place(error: BaseException, root: Path) -> str | None:
-    """The innermost line of the user's: `net.py:12`."""
+    """The innermost line of the user's code: `net.py:12`."""
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename is not None:
         frames.append((error.filename, error.lineno))
@@ -56,16 +56,15 @@ def _place(error: BaseException, root: Path) -> str | None:
 
 
 def import_folder(folder: Path, registry: dict[Any, Any]) -> None:
-    """Imports every module of a folder, once; not those whose names begin with an underscore.
+    """Imports every module of a folder, once; skips names that begin with an underscore.
 
-    They form a package: one may say `from . import _shared`.
+    They form a package, so `from . import _shared` works.
 
     Args:
-        registry: what the modules fill.
+        registry: filled by the modules.
 
     Raises:
-        InvalidRequest: naming file and line. No module stays imported then, and the registry is
-            as it was.
+        InvalidRequest: names file and line. All imports and registrations are then undone.
     """
     place = str(folder.resolve())
     name = f"_folder_{hashlib.sha256(place.encode()).hexdigest()[:16]}"

@@ -1,1 +1,1 @@
-"""From a plan to C source, and the files beside it."""
+"""From a plan to C source and its companion files."""

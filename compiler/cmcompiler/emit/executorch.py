@@ -1,6 +1,6 @@
-"""The folder of files that a program becomes for ExecuTorch's runtime: the `.pte`, and its tables.
+"""The files of a program for ExecuTorch's runtime: the `.pte` and its tables.
 
-The files are called as those of a plan: model.c, model.h, model.S, weights.bin, plan.json.
+File names are those of a plan: model.c, model.h, model.S, weights.bin, plan.json.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def emit_executorch(
     """Writes the files into an existing folder; the same program gives the same bytes.
 
     Args:
-        isa: that the program was made for.
+        isa: the program's instruction set.
         name: of the model; becomes the prefix of all symbols.
 
-    Returns: what plan.json says.
+    Returns: the contents of plan.json.
     """
     prefix = identifier(name)
     digest = hashlib.sha256(program)

@@ -1,4 +1,4 @@
-"""The files of an emitted folder by name, and what its record says."""
+"""File names of an emitted folder, and its record."""
 
 from __future__ import annotations
 
@@ -14,5 +14,4 @@ RECORD = "plan.json"
 
 
 def read_record(folder: Path) -> PlanRecord:
-    """What plan.json of an emitted folder says."""
     return PlanRecord.model_validate_json((folder / RECORD).read_bytes())

@@ -1,4 +1,4 @@
-"""The folder of files that a plan becomes: model.c, model.h, model.S, weights.bin, plan.json."""
+"""The files of a plan: model.c, model.h, model.S, weights.bin, plan.json."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def emit(plan: Plan, folder: Path, program: bytes = b"", name: str | None = None
         program: the `.pte` the plan was made from; part of the identity.
         name: of the model, if other than the graph's; becomes the prefix of all symbols.
 
-    Returns: what plan.json says.
+    Returns: the contents of plan.json.
     """
     prefix = identifier(name or plan.name)
     identity = _identity(program, c_file(plan, prefix, ""), plan.constants)

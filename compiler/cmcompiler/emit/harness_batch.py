@@ -1,12 +1,12 @@
-"""Batches of planned programs for the kernel harness, the image that holds every kernel.
+"""Batches of planned programs for the kernel harness, the image that contains every kernel.
 
-The harness (runtime/kernel_harness/) runs many small programs without a relink: it reads one batch
-file, runs each case of it, and writes one results file: `batch` and `results` in its folder.
+The harness (runtime/kernel_harness/) runs many small programs without relinking: it reads one batch
+file, runs each case and writes one results file: `batch` and `results` in its folder.
 
-All fields of both files are little-endian uint32 unless said otherwise; offsets count bytes from
-the start of the file. Every block begins at a multiple of 16, so a batch that is loaded to a
-16-byte aligned address is used in place: argument words, constants and input data are never
-copied, except inputs into the arena. Constants have their 64 bytes of slack in the file.
+All fields of both files are little-endian uint32 unless stated otherwise; offsets count bytes from
+the start of the file. Every block begins at a multiple of 16, so a batch loaded to a 16-byte
+aligned address is used in place: argument words, constants and input data are never copied, except
+inputs into the arena. Constants have their 64 bytes of slack in the file.
 
 Batch file::
 
@@ -26,22 +26,21 @@ Batch file::
 `kernels`, `cases`, `constants`, `steps`, `states`, `inputs`, `outputs`, `checks`, `arguments` and
 `data` are offsets; `arena_bytes` of the header is the largest of all cases, slack included.
 
-To run a case, the loader takes the 16-byte aligned memory behind the batch as the arena, fills its
-arena_bytes with 0xA5 and resets the states (unless the case continues the one before, which must
-be of the same plan), copies the inputs in, does the steps in order, and after step i, even if a
-branch leaves it out, adds the CRC-32 (zlib's) of each check with that step. A batch that does not
-fit, or that names a kernel that is not linked, is refused with a message and a non-zero exit
-before any case runs.
+For each case, the loader takes the 16-byte aligned memory after the batch as the arena, fills its
+arena_bytes with 0xA5 and resets the states (unless the case continues the previous one, of the same
+plan), copies the inputs in and runs the steps in order. After step i, even a skipped one, it
+records the CRC-32 (zlib's) of each check with that step. A batch that does not fit, or that names a
+kernel that is not linked, is refused with a message and a non-zero exit before any case runs.
 
 Results file::
 
     header (16 bytes)  magic "CMHR", version 2, case_count, 0
-    per case           uint64 ticks per step, 0 for one left out; CRC-32 per check; bytes of each
+    per case           uint64 ticks per step, 0 for a skipped one; CRC-32 per check; bytes of each
                        output, in order, without padding
     end                magic "CMHE"
 
-The results of a case are written before the next one starts, so that a fault tells which case it
-was. Ticks are the host clock's, as in the runner.
+The results of a case are written before the next one starts, so a fault can be traced to its case.
+Ticks are the host clock's, as in the runner.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ _END_MAGIC = b"CMHE"
 
 
 class IncompleteResults(Exception):
-    """The results file ends early: the image stopped while it ran case `case`."""
+    """The results file ends early: the image stopped in case `case`."""
 
     def __init__(self, case: int) -> None:
         super().__init__(f"the kernel harness stopped in case {case}")
@@ -87,7 +86,7 @@ class Case:
         inputs: raw bytes per input port.
         outputs: what to read back after the last step.
         checks: (step, span) pairs ordered by step: what to checksum after that step.
-        continues: states are as the case before, of the same plan, has left them.
+        continues: keeps the states of the previous case, of the same plan.
     """
 
     plan: Plan
@@ -98,10 +97,10 @@ class Case:
 
     @classmethod
     def of(cls, plan: Plan, inputs: Sequence[Array]) -> Case:
-        """A plan on one sample; its outputs are those of the plan.
+        """A plan on one sample, with the plan's outputs.
 
         Args:
-            inputs: one a port, in logical shapes.
+            inputs: one per port, in logical shapes.
         """
         data = tuple(
             port.to_physical(array).tobytes()
@@ -113,7 +112,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What a case gave.
+    """Results of a case.
 
     Attributes:
         outputs: bytes per span of Case.outputs.
@@ -127,7 +126,7 @@ class CaseResult:
 
 
 def to_array(data: bytes, tensor: Tensor) -> Array:
-    """What a tensor's memory holds, in its physical shape."""
+    """The contents of a tensor's memory, in its physical shape."""
     return np.frombuffer(data, tensor.dtype).reshape(tensor.shape)
 
 
@@ -170,8 +169,8 @@ def unpack_results(data: bytes, cases: Sequence[Case]) -> list[CaseResult]:
     """The results of `cases` from a results file.
 
     Raises:
-        IncompleteResults: the file ends before the end of all cases.
-        ValueError: the file is no results file of these cases.
+        IncompleteResults: the file ends before all cases do.
+        ValueError: not a results file of these cases.
     """
     header = struct.pack("<4I", _RESULTS_MAGIC, VERSION, len(cases), 0)
     if len(data) < len(header):

@@ -1,4 +1,4 @@
-"""C text beside a packaged model: the header of its inputs and outputs, and test vectors."""
+"""C text for a packaged model: the header of its inputs and outputs, and test vectors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class VectorData:
 
     Attributes:
         inputs, outputs: per port, the bytes of all samples, one after the other.
-        labels: the class of each sample, -1 where unknown; None if there are none.
+        labels: the class of each sample, -1 if unknown; None if there are none.
     """
 
     samples: int
@@ -81,7 +81,7 @@ class VectorData:
 
 
 def io_header(plan: PlanRecord, needs_float: bool) -> str:
-    """model_io.h: shapes, layouts and scales as macros, and what kernels the model asks for."""
+    """model_io.h: shapes, layouts and scales as macros, and the kernels the model needs."""
     macro = plan.model.upper()
     return _IO_HEADER.format(
         title=f"{comment(plan.model)}: what goes in, and what comes out.",
@@ -100,7 +100,7 @@ def vectors(plan: PlanRecord, vectors: VectorData) -> tuple[str, str, bytes]:
     """vectors.c, vectors.S and vectors.bin.
 
     Raises:
-        Unsupported: an output of a type that a device cannot compare.
+        Unsupported: an output type that devices cannot compare.
     """
     data = b""
     tables: dict[str, list[str]] = {"inputs": [], "outputs": []}
@@ -142,7 +142,7 @@ def _port(macro: str, port: PortRecord) -> Iterator[str]:
 
 
 def _rule(port: PortRecord) -> str:
-    """How runtime/vectors compares it; the counterpart of cmbuild/verify/tolerance.py."""
+    """How runtime/vectors compares the port; the counterpart of cmbuild/verify/tolerance.py."""
     if port.exact:
         return "CM_RULE_FLOAT" if port.dtype == "float32" else "CM_RULE_BITS"
     if port.dtype not in ("float32", "int8"):

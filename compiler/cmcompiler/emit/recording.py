@@ -1,4 +1,4 @@
-"""What plan.json says of a plan."""
+"""Makes plan.json from a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmcompiler.plan.record import (
 
 
 def record(plan: Plan, model: str, identity: str) -> PlanRecord:
-    """The record of a plan under the names that its emitted form has."""
+    """The record of a plan under its emitted names."""
     return PlanRecord(
         model=model,
         identity=identity,
@@ -57,7 +57,6 @@ def _port(plan: Plan, port: Port, exact: bool) -> PortRecord:
 
 
 def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
-    """What is recorded of a port that lies at a place."""
     return PortRecord(
         name=port.name,
         shape=port.shape,

@@ -1,4 +1,4 @@
-"""The C and assembly text of a plan, as people like to read it."""
+"""The C and assembly text of a plan, formatted for people."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def header(plan: Plan, name: str) -> str:
 
 
 def assembly(name: str, weights: str) -> str:
-    """model.S: brings in the file of constants that lies beside it."""
+    """model.S: includes the constants file beside it."""
     return _ASSEMBLY.format(name=name, weights=weights)
 
 
@@ -164,7 +164,7 @@ def _state_row(buffer: StateBuffer) -> str:
 
 
 def table(kind: str, name: str, rows: Iterable[str]) -> str:
-    """An array, or nothing if it were empty, which C does not allow."""
+    """An array; nothing if empty, since C does not allow empty arrays."""
     lines: Sequence[str] = list(rows)
     if not lines:
         return ""
@@ -173,6 +173,6 @@ def table(kind: str, name: str, rows: Iterable[str]) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that may stand in a comment, whatever it is."""
+    """Escapes any text for a comment."""
     printable = "".join(c if c.isprintable() else "?" for c in text)
     return printable.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *")

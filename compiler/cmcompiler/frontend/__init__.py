@@ -1,1 +1,1 @@
-"""torch → .pte: quantisation, export, lowering; with the zoo, the only code that imports torch."""
+"""torch → .pte: quantisation, export, lowering; only this and the zoo import torch."""

@@ -1,4 +1,4 @@
-"""ExecuTorch's Cortex-M backend: the only module that touches it. Importing it imports torch."""
+"""ExecuTorch's Cortex-M backend, which no other module uses. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from cmcompiler.target import Target
 
 
 class LayoutMode(Enum):
-    """How the backend comes by the NHWC that its convolutions need.
+    """How the backend obtains the NHWC layout that its convolutions need.
 
-    CHANNELS_LAST takes it from the strides of the tensors. Convolutions stay in float where an
-    operator between them makes memory contiguous, and in one dimension. EXPLICIT, which ExecuTorch
-    calls experimental, transposes, and refuses programs in which a float tensor would have to be.
+    CHANNELS_LAST takes it from the tensors' strides. Convolutions stay in float if they are
+    one-dimensional or an operator between them makes memory contiguous. EXPLICIT, experimental in
+    ExecuTorch, inserts transposes, and refuses programs that would transpose a float tensor.
     """
 
     CHANNELS_LAST = "channels-last"
@@ -46,18 +46,18 @@ class LayoutMode(Enum):
         return self is LayoutMode.EXPLICIT
 
     def arrange(self, tensor: Tensor) -> Tensor:
-        """A copy of an input with the memory that a program of this layout takes."""
+        """A copy of an input in the memory layout that the program expects."""
         is_last = tensor.ndim == 4 and not self.is_explicit
         layout = torch.channels_last if is_last else torch.contiguous_format
-        # One channel is contiguous either way and contiguous() would keep its strides, but the
-        # exported dim order is made from them.
+        # With one channel, contiguous() would keep the strides, but the exported dim order depends
+        # on them.
         return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
 
 
 class Quantizer(CortexMQuantizer):  # type: ignore[misc]
     """The Cortex-M quantizer: int8 activations, convolution weights per channel.
 
-    It also quantises operators of the user's own that are registered as `quantized_op`.
+    It also quantises user operators registered with `quantized_op`.
     """
 
     def __init__(self, layout: LayoutMode) -> None:
@@ -68,19 +68,19 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
             self.quantizers.insert(0, PatternQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
 
     def rejections(self) -> dict[str, str]:
-        """Why nodes were not quantised: reason by node name, known once it has annotated."""
+        """Why nodes were not quantised, by node name; available after annotation."""
         reasons: dict[str, str] = {}
         for quantizer in self.quantizers:
             report = quantizer.reporter.quantizers[quantizer]
             for rejected in report.rejected_patterns:
-                # Said of the shorter patterns inside of an accepted one too: no loss.
+                # Also reported for the shorter patterns inside an accepted one: nothing is lost.
                 if rejected.rejection_reason != PatternMatcher.REJECT_PREVIOUSLY_ANNOTATED:
                     reasons.update(dict.fromkeys(rejected.node_names, rejected.rejection_reason))
         return reasons
 
 
 def edge_compile_config() -> EdgeCompileConfig:
-    """Keeps the operators that the backend's passes look for; the default config loses them."""
+    """Keeps the operators that the backend's passes match; the default config decomposes them."""
     return cortex_m_edge_compile_config()
 
 
@@ -111,7 +111,7 @@ def to_cortex_m(
 
 
 def quantized_bounds(activation: Node, output: QuantArgs) -> tuple[int, int] | None:
-    """The least and the largest int8 that an activation lets through; None if it is not known."""
+    """The int8 bounds of an activation's output; None if not known."""
     bounds = get_activation_bounds(activation)
     if bounds is None:
         return None
@@ -124,13 +124,13 @@ def quantized_bounds(activation: Node, output: QuantArgs) -> tuple[int, int] | N
 
 
 def target_config(target: Target) -> CortexMTargetConfig:
-    """A target in the backend's own terms."""
+    """A target as the backend's config."""
     upstream = CortexMTargetConfig.from_target_string(target.exported_as)
     return CortexMTargetConfig(upstream.cpu, getattr(Backend, target.isa.name))
 
 
 def tester_stage() -> Any:
-    """The stage of its tests' CortexMTester that runs programs, a class."""
+    """The class of the CortexMTester stage that runs programs."""
     # Its tests import several more backends, which takes seconds.
     from executorch.backends.cortex_m.test.tester import CortexMSerialize
 

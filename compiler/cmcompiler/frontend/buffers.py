@@ -1,8 +1,8 @@
-"""Mutable buffers of a module, which become inputs and outputs while it is quantised. Importing it
-imports torch.
+"""Turns a module's mutable buffers into inputs and outputs for quantisation. Importing it imports
+torch.
 
-The quantizer takes what a buffer holds for a constant. As an input, it is observed with what the
-calibration inputs, one after the other, make of it.
+The quantizer treats buffers as constants. As inputs, they are observed with the values that the
+calibration inputs produce in sequence.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from torch.fx.traceback import preserve_node_meta
 
 
 def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The buffers that `forward` writes to or assigns, by name, with what they begin with.
+    """The initial values, by name, of buffers that `forward` writes to or assigns.
 
-    They are found by a call of it: torch.export overlooks what a part of a module assigns.
+    Found by calling it: torch.export misses assignments in submodules.
     """
     held = dict(module.named_buffers())
     if not held:
@@ -39,9 +39,9 @@ def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[s
 
 
 class WithStates(torch.nn.Module):
-    """A module that takes what its mutable buffers hold after its own inputs.
+    """A module that takes its mutable buffers as additional inputs, after its own.
 
-    It returns the outputs of the module, and a tuple of what the buffers hold then.
+    It returns the module's outputs and a tuple of the buffers' new values.
     """
 
     def __init__(self, module: torch.nn.Module, names: Sequence[str]) -> None:
@@ -57,7 +57,7 @@ class WithStates(torch.nn.Module):
 
 
 class WithBuffers(torch.nn.Module):
-    """The other way round: a graph of `WithStates`, whose states are held in buffers."""
+    """The inverse: a graph of `WithStates` that holds its states in buffers."""
 
     def __init__(self, module: GraphModule, states: Sequence[Tensor]) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class WithBuffers(torch.nn.Module):
 
     def forward(self, *inputs: Tensor) -> Any:
         held = [self.get_buffer(name) for name in self.names]
-        # The backend looks for what the quantizer has noted of each node.
+        # The backend needs the quantizer's annotations on each node.
         with preserve_node_meta():
             outputs, states = Interpreter(self.module).run(*inputs, *held)
         for buffer, state in zip(held, states, strict=True):

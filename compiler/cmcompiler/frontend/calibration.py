@@ -1,4 +1,4 @@
-"""Calibration inputs from the user's files."""
+"""Calibration inputs from users' files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SUFFIXES = (".npy", ".npz", ".pt")
 
 
 def calibration_files(path: Path) -> tuple[Path, ...]:
-    """A file itself, or the files of calibration inputs in a folder, by name.
+    """The file itself, or the calibration files of a folder, sorted by name.
 
     Raises:
-        InvalidRequest: there is none.
+        InvalidRequest: none found.
     """
     if path.is_dir():
         files = tuple(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES))
@@ -39,14 +39,15 @@ def calibration_files(path: Path) -> tuple[Path, ...]:
 def read_calibration(
     path: Path, example_inputs: tuple[torch.Tensor, ...]
 ) -> list[tuple[torch.Tensor, ...]]:
-    """The calibration inputs of a model in a file or a folder of files.
+    """Reads the calibration inputs of a model from a file or a folder of files.
 
-    A `.npy` holds the only input of a model, a `.npz` one array for each input in order, a `.pt`
-    a tensor, a tuple of tensors (one for each input), or a list of such. An array is one sample
-    of its input's shape, or several: stacked, or side by side in a batch of more than one.
+    A `.npy` contains a model's only input, a `.npz` one array per input in order, a `.pt` a tensor,
+    a tuple of tensors (one per input), or a list of such. An array is one sample of its input's
+    shape,
+    or several: stacked, or side by side in a batch of more than one.
 
     Raises:
-        InvalidRequest: unreadable, or of another shape or kind of number than the inputs.
+        InvalidRequest: unreadable, or the shape or kind of number does not match the inputs.
     """
     samples: list[tuple[torch.Tensor, ...]] = []
     for file in calibration_files(path):

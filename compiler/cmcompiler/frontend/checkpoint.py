@@ -12,27 +12,27 @@ class Checkpoint:
     """A published state dict.
 
     Attributes:
-        url: its name ends in the first digits of its SHA-256: `name-1a2b3c4d.pth`.
+        url: its file name ends in the first digits of its SHA-256: `name-1a2b3c4d.pth`.
     """
 
     url: str
 
     @property
     def path(self) -> Path:
-        """Where torch.hub keeps it once downloaded: $TORCH_HOME or its default."""
+        """Where torch.hub caches it: $TORCH_HOME or its default."""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
         home = Path(os.environ.get("TORCH_HOME") or cache / "torch")
         return home.expanduser() / "hub" / "checkpoints" / self.url.rpartition("/")[2]
 
     def fetch(self) -> Path:
-        """The path of the file, downloaded if it is not there yet.
+        """The path of the file, downloaded if missing.
 
         Raises:
-            OSError: no network, or a file that is not the published one. Within 5 s where nothing
-                answers, within 60 s in all.
+            OSError: no network (within 5 s if nothing responds, 60 s in all), or not the published
+                file.
         """
         if not self.path.is_file():
-            # The modules of a network client are for the first time only.
+            # Network modules are needed only for the first download.
             from cmcompiler.frontend.download import Download
 
             self.path.parent.mkdir(parents=True, exist_ok=True)

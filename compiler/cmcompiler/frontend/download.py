@@ -1,4 +1,4 @@
-"""A file from the network, whole or not at all, within short time limits."""
+"""Atomic file downloads within short time limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DOWNLOAD_SECONDS = 60.0
 
 
 class Download:
-    """A download in a thread of its own: a name look-up cannot be given a time limit otherwise."""
+    """A download in its own thread, since name look-ups have no time limit."""
 
     def __init__(self, url: str, path: Path) -> None:
         self.url, self.path = url, path

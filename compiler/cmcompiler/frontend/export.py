@@ -1,4 +1,4 @@
-"""Exports: from jobs to folders with a program, its samples and a record.
+"""Runs export jobs; each makes a folder with a program, its samples and a record.
 
 Importing this module does not import torch; running a job does.
 """
@@ -28,7 +28,7 @@ from cmcompiler.usercode import import_folder
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A model, quantised: what jobs for several targets have in common."""
+    """A quantised model, shared by jobs for several targets."""
 
     model: Model
     quantized: Quantized
@@ -50,7 +50,7 @@ class Exporter:
     _prepared: dict[ExportJob, _Prepared] = field(default_factory=dict)
 
     def run(self, job: ExportJob) -> ExportRecord:
-        """Makes the job's folder: nothing of it is there before all of it is.
+        """Makes the job's folder, atomically.
 
         Raises:
             CompilerError: INVALID for what the job names, UNSUPPORTED for a model that torch.export
@@ -65,7 +65,7 @@ class Exporter:
 
                 from cmcompiler.frontend.lowering import lower
 
-                # Sums depend on the number of threads, and weights and ranges on sums.
+                # Sums depend on the number of threads, and weights and ranges depend on sums.
                 torch.set_num_threads(1)
                 if job.torch_ops is not None:
                     import_folder(job.torch_ops, QUANTIZED)
@@ -143,7 +143,7 @@ def _missing_packages() -> Iterator[None]:
 
 @contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
-    """A new folder beside the given one that takes its place at the end, if all went well."""
+    """A new folder that replaces the given one on success."""
     new, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{role}") for role in ("new", "old"))
     try:
         new.mkdir(parents=True)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImageInput:
-    """What a model's only input, an image, holds: (value / 255 - mean) / std for each channel.
+    """How to make a model's only input from an image: (value / 255 - mean) / std per channel.
 
     Attributes:
         height: of the input, pixels.
         width: of the input, pixels.
-        mean: one number a channel: three for RGB, one for grey.
-        std: one number a channel.
-        margin: how much larger the shorter side of a picture is scaled before its middle is cut
-            out, as a ratio.
+        mean: one number per channel: three for RGB, one for grey.
+        std: one number per channel.
+        margin: ratio by which the shorter side of a picture is scaled beyond the input's before its
+            centre is cropped.
     """
 
     height: int
@@ -35,10 +35,10 @@ class ImageInput:
     margin: float = 1.0
 
     def read(self, path: Path) -> npt.NDArray[Any]:
-        """The middle of a picture, float32, shape (1, channels, height, width).
+        """The centre of a picture, float32, shape (1, channels, height, width).
 
         Raises:
-            InvalidRequest: no such file, or not a picture.
+            InvalidRequest: file not found, or not a picture.
             MissingPackage: Pillow is not installed.
         """
         try:
@@ -76,7 +76,7 @@ class ImageInput:
 
 
 def _bytes_a_channel(image: Image) -> Image:
-    """Grey of 16 bits as grey of 8, which Pillow would cut off at 255; others as they are."""
+    """Converts 16-bit grey to 8-bit, which Pillow would clip at 255; returns others unchanged."""
     from PIL.Image import fromarray
 
     if image.mode == "F":

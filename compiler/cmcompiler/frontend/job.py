@@ -1,4 +1,4 @@
-"""What an export is asked to do and what it reports. Imports no torch: for whoever starts one."""
+"""Export jobs and their records. Does not import torch, so callers start fast."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RECORD = "export.json"
 SAMPLES = "samples.npz"
 MAX_SEED = (1 << 32) - 1
 
-# What the frontend imports of the rest of the package; a test holds it to the imports.
+# Modules of the package that the frontend imports; a test compares this with the imports.
 _SHARED = ("arrays.py", "ir/quantization.py", "isa.py", "target.py", "usercode.py")
 
 _PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
 
 
 class Strict(BaseModel):
-    """Refuses unknown keys; does not change."""
+    """Frozen; refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,10 +43,10 @@ class ExportJob(Strict):
         model: `mv2`, `path.py[:callable]` or `path.pt2`.
         target: a CPU, `cortex-m55`.
         seed: of random weights, training and synthetic inputs.
-        weights: a state dict to use in place of the model's own weights.
-        calibration: a file or folder to use in place of the model's own calibration inputs.
-        torch_ops: a folder of modules that tell torch of operators: see cmcompiler.extension.
-        output: the folder to make; replaced if it is there.
+        weights: a state dict that replaces the model's weights.
+        calibration: a file or folder that replaces the model's calibration inputs.
+        torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
+        output: the folder to make; an existing one is replaced.
     """
 
     model: str
@@ -59,14 +59,14 @@ class ExportJob(Strict):
 
 
 class CalibrationRecord(Strict):
-    """What the ranges of activations were observed on."""
+    """What activation ranges were observed on."""
 
     samples: int
     detail: str
 
 
 class SamplesRecord(Strict):
-    """What is in samples.npz."""
+    """Contents of samples.npz."""
 
     count: int
     labels: bool
@@ -85,9 +85,9 @@ class ExportRecord(Strict):
 
     Attributes:
         versions: of the packages that made the program.
-        classes: names of a classifier's outputs, if there are any.
+        classes: names of a classifier's outputs, if any.
         float_operators: what the quantizer left in float.
-        seconds: by step. The only part that differs between two exports of the same job.
+        seconds: by step; all else is the same for every export of a job.
     """
 
     model: str
@@ -112,7 +112,7 @@ def read(kind: type[_Kind], path: Path) -> _Kind:
     """A job or record from its JSON file.
 
     Raises:
-        InvalidRequest: unreadable, or the first thing wrong in it, with its key.
+        InvalidRequest: unreadable, or the first invalid key.
     """
     try:
         return kind.model_validate_json(path.read_bytes())
@@ -156,6 +156,6 @@ def dependencies(job: ExportJob) -> tuple[Path, ...]:
 
 
 def superseded(job: ExportJob, record: ExportRecord) -> bool:
-    """Whether an export did without published weights that have come to this machine since."""
+    """Whether an export lacked published weights that have since been downloaded."""
     expected = find_source(job.model).expects_weights
     return record.weights.source is Origin.RANDOM and expected is not None and expected.is_file()

@@ -1,4 +1,4 @@
-"""Lowering of a quantised program to a `.pte` file. Importing it imports torch."""
+"""Lowers a quantised program to a `.pte` file. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lower(quantized: Quantized, target: Target) -> bytes:
 
 
 def _config(program: ExportedProgram) -> ExecutorchBackendConfig:
-    """The default but for the content of mutable buffers, which that leaves out."""
+    """The default, plus the contents of mutable buffers, which it omits."""
     held = dict(program.named_buffers())
     names = program.graph_signature.buffers_to_mutate.values()
     initialised = [name for name in names if held[name].any()]

@@ -1,4 +1,4 @@
-"""Models on their way to the compiler: a module with its data, and where it is found."""
+"""Input of the compiler: a module with its data, and where it comes from."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Model:
 
     Attributes:
         module: in eval mode.
-        example_inputs: tensors whose shapes and dtypes become the program's.
-        calibration: inputs to observe the ranges of activations on.
-        calibration_detail: what these are, for people.
+        example_inputs: set the program's shapes and dtypes.
+        calibration: inputs to observe activation ranges on.
+        calibration_detail: describes them for people.
         samples: inputs to verify and evaluate the program with.
         weights: where the module's weights come from.
         task: what its outputs mean.
-        classes: names of a classifier's outputs, if there are any.
-        image: how to make the input from a picture, where the input is one.
+        classes: names of a classifier's outputs, if any.
+        image: how to make the input from a picture, if it is an image.
     """
 
     module: torch.nn.Module
@@ -62,13 +62,13 @@ class ModelSource(Protocol):
 
     @property
     def expects_weights(self) -> Path | None:
-        """A file of published weights that `load` uses if it is there, whether it is or not."""
+        """The file of published weights that `load` uses if it exists."""
 
     def load(self, seed: int, weights: Path | None = None) -> Model:
-        """The model, the same for the same seed.
+        """The model; deterministic for a seed.
 
         Args:
-            weights: a state dict to use in place of the model's own weights.
+            weights: a state dict that replaces the model's weights.
 
         Raises:
             CompilerError: of the kind INVALID for a model or weights that cannot be read.

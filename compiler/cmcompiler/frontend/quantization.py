@@ -1,4 +1,4 @@
-"""Post-training quantisation of a module by the Cortex-M quantizer. Importing it imports torch."""
+"""Post-training quantisation with the Cortex-M quantizer. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ def quantize(
 ) -> Quantized:
     """Exports a module, observes its activations on the calibration inputs, quantises it.
 
-    Buffers that the module changes are its state, which the calibration inputs make their way
-    through one after the other.
-
-    Where convolutions stay in float because of the layout of what they read, and transposing
-    between operators leaves less in float, it does that.
+    Buffers that the module changes are its state, which carries over from one calibration input to
+    the
+    next. If convolutions stay in float because of their input's layout, and inserting transposes
+    leaves
+    fewer in float, it inserts them.
 
     Args:
-        module: evaluated in eval mode; is itself not changed.
-        example_inputs: shapes and dtypes of the inputs, which become static.
+        module: used in eval mode and not modified.
+        example_inputs: set the static shapes and dtypes of the inputs.
         calibration: inputs of the same shapes and dtypes, at least one.
 
     Raises:
-        InvalidRequest: no calibration inputs, or some that do not fit or give no finite numbers.
+        InvalidRequest: no calibration inputs, or some that do not fit or produce non-finite
+            numbers.
         Unsupported: a module that torch.export or the quantizer cannot take.
     """
     calibration = list(calibration)
@@ -78,7 +79,7 @@ def _quantize(
 
 
 def _can_be_lowered(quantized: Quantized) -> bool:
-    # What is refused does not depend on the target.
+    # Refusals do not depend on the target.
     try:
         lower(quantized, Target.parse("cortex-m55"))
     except Unsupported:

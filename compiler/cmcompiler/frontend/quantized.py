@@ -1,4 +1,4 @@
-"""A quantised program, and what stayed in float in it."""
+"""A quantised program and the operators left in float."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FloatOperator:
     Attributes:
         node: its name in the exported graph.
         operator: `aten.conv1d.default`.
-        reason: the quantizer's, as far as it tells.
+        reason: from the quantizer, if it states one.
     """
 
     node: str
@@ -32,8 +32,7 @@ class Quantized:
 
     Attributes:
         layout: that it was made for.
-        input_names: by which the module's forward() takes the inputs.
-        float_operators: what was not quantised in it.
+        input_names: parameter names of the module's forward().
     """
 
     program: ExportedProgram

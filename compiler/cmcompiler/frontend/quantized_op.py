@@ -1,8 +1,8 @@
-"""How operators of the user's own come to be quantised, and what they become.
+"""How user operators are quantised and lowered.
 
-A module that torch is to know before an export registers its operator with `quantized_op`. Nodes of
-it then get int8 inputs and an int8 output, with ranges observed like any other's, and are replaced
-by what the function returns. An operator that is not registered stays in float.
+A module imported before an export registers its operator with `quantized_op`. Nodes of that
+operator then get int8 inputs and an int8 output with observed ranges, and are replaced by what the
+registered function returns. An operator that is not registered stays in float.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedCall:
-    """A call of an operator whose tensors have become int8.
+    """A call of an operator whose tensors are now int8.
 
     Attributes:
         arguments: its positional arguments.
-        inputs: of the quantised tensors among them, by position.
-        output: of the result.
+        inputs: quantisation of the tensors among them, by position.
+        output: quantisation of the result.
     """
 
     arguments: Sequence[Argument]
@@ -44,10 +44,10 @@ QUANTIZED: dict[OpOverload, Lowering] = {}
 
 
 def quantized_op(operator: OpOverload) -> Callable[[Lowering], Lowering]:
-    """Registers a function that says what a float operator becomes: see QuantizedCall.
+    """Registers the lowering of a float operator: see QuantizedCall.
 
     Args:
-        operator: one float tensor as its result, `torch.ops.mine.twice.default`.
+        operator: returns one float tensor, `torch.ops.mine.twice.default`.
     """
 
     def register(lowering: Lowering) -> Lowering:
@@ -60,9 +60,9 @@ def quantized_op(operator: OpOverload) -> Callable[[Lowering], Lowering]:
 
 
 def fixed_point(factor: float) -> tuple[int, int]:
-    """A positive factor as multiplier · 2^(shift - 31), with 31 bits of it: what kernels take.
+    """A positive factor as multiplier · 2^(shift - 31) with 31 significant bits, as kernels expect.
 
-    One too small for any product with 32 bits to become 1 is 0.
+    Returns 0 for a factor too small for any product with 32 bits to reach 1.
     """
     mantissa, exponent = math.frexp(factor)
     multiplier = round(math.ldexp(mantissa, 31))

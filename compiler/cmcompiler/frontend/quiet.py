@@ -1,4 +1,4 @@
-"""Silence for libraries that log and warn about what their users cannot change."""
+"""Silences logs and warnings of libraries that users cannot act on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet(enabled: bool = True) -> Iterator[None]:
-    """No warnings, no log messages below errors, for all of this process."""
+    """No warnings, no log messages below errors, for the whole process."""
     if not enabled:
         yield
         return

@@ -1,4 +1,4 @@
-"""Where models are found: by name in the zoo, in a Python file, in a torch.export archive."""
+"""Finds models: by name in the zoo, in a Python file, in a torch.export archive."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ class PythonFile:
     """A callable in a Python file that makes a model.
 
     The callable takes no arguments and returns a tuple (module, example_inputs[, calibration]) or
-    an object with attributes of these names; a module with an attribute example_inputs will do,
-    and so will such a tuple or object in the place of the callable. example_inputs is a tensor or
+    an
+    object with attributes of these names; a module with an attribute example_inputs also works.
+    Instead of a callable, the name may refer to such a tuple or object. example_inputs is a tensor
+    or
     a tuple of tensors, calibration an iterable of such. An object may also have `samples`, like
     calibration, and `labels`, the class of each sample.
 
@@ -68,7 +70,7 @@ class PythonFile:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file, and the modules beside it that it imports, directly or not."""
+        """The file and the modules beside it that it imports, directly or not."""
         return _imported_beside(self.path)
 
     @property
@@ -76,7 +78,11 @@ class PythonFile:
         return None
 
     def load(self, seed: int, weights: Path | None = None) -> Model:
-        """See ModelSource. Raises InvalidRequest also for what the file's own code raises."""
+        """See ModelSource.
+
+        Raises:
+            InvalidRequest: also for errors raised by the file's own code.
+        """
         import torch
 
         with torch.random.fork_rng(devices=[]), blaming(self.path), self._neighbours():
@@ -97,7 +103,7 @@ class PythonFile:
         return found if ready else found()
 
     def _module(self) -> ModuleType:
-        # Its own name, so that a file called like a package does not replace that one.
+        # A unique name, so that a file named like a package does not replace it.
         spec = importlib.util.spec_from_file_location(f"_model_{self.path.stem}", self.path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
@@ -107,9 +113,9 @@ class PythonFile:
 
     @contextmanager
     def _neighbours(self) -> Iterator[None]:
-        """Lets the file import modules beside it, and the next file ones of the same names.
+        """Lets the file import modules beside it without clashing with those of the next file.
 
-        They come last: a neighbour called like an installed module must not replace that one.
+        They are searched last: a module named like an installed one must not replace it.
         """
         folder = str(self.path.parent.resolve())
         before = set(sys.modules)
@@ -138,7 +144,6 @@ class ExportedArchive:
         return None
 
     def load(self, seed: int, weights: Path | None = None) -> Model:
-        """See ModelSource."""
         import torch
 
         try:
@@ -166,7 +171,7 @@ def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:
 
 
 def _imported_beside(path: Path) -> tuple[Path, ...]:
-    """A Python file and the files of its own folder that it imports, directly or not."""
+    """A Python file and the files in its folder that it imports, directly or not."""
     found = [path]
     for file in found:
         for imported in _imports(file, path.parent):
@@ -176,7 +181,7 @@ def _imported_beside(path: Path) -> tuple[Path, ...]:
 
 
 def _imports(file: Path, root: Path) -> Iterator[Path]:
-    """Where the modules that a file imports would be, if they lie beside it or below root."""
+    """Possible files, beside it or below root, of the modules that a file imports."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError):

@@ -1,4 +1,4 @@
-"""Programs of ExecuTorch's CortexMTester, run elsewhere than on an FVP."""
+"""Runs programs of ExecuTorch's CortexMTester somewhere other than on an FVP."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Run = Callable[[bytes, Sequence[Array]], Sequence[Array]]
 
 @contextmanager
 def running(run: Run) -> Iterator[None]:
-    """While entered, the tester's last stage hands its program to `run` and gives what that gives.
+    """While active, the tester's last stage passes its program to `run` and returns the result.
 
-    Inputs that are no tensors are constants of the program. Everything else that the tester does,
-    its tolerances included, stays as it is.
+    Inputs that are not tensors are constants of the program. The rest of the tester, including its
+    tolerances, is unchanged.
     """
     import torch
     from torch.utils._pytree import tree_leaves
@@ -44,7 +44,7 @@ def running(run: Run) -> Iterator[None]:
 
 
 def seed(number: int) -> None:
-    """Seeds what ExecuTorch's tests draw from, as they do before each of them."""
+    """Seeds the random generators that ExecuTorch's tests use, as they do before each test."""
     import torch
 
     random.seed(number)

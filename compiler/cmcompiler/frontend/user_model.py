@@ -1,4 +1,4 @@
-"""What a user's own code gives for a model."""
+"""Validates the model and data that user code returns."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class UserModel:
         )
 
     def _shuffles(self, seed: int) -> list[tuple[torch.Tensor, ...]]:
-        """The example inputs, and others of the same values in another, seeded order."""
+        """The example inputs, and seeded random permutations of their values."""
         import torch
 
         random = torch.Generator().manual_seed(seed)
@@ -102,7 +102,7 @@ def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:
     """The inputs of a module, given as one tensor or several.
 
     Raises:
-        InvalidRequest: naming where something else was given.
+        InvalidRequest: names where something else was given.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Test vectors: inputs to run a model on, and the right answers where they are known."""
+"""Test vectors: inputs to run a model on, and the right answers if known."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Samples:
     """Inputs of a model, stacked.
 
     Attributes:
-        inputs: one array for each input, shape (samples, *x.shape) with torch's x.shape.
-        labels: class of each sample, shape (samples,), int64; None where unknown.
+        inputs: one array per input, shape (samples, *x.shape) with torch's x.shape.
+        labels: class of each sample, shape (samples,), int64; None if unknown.
     """
 
     inputs: tuple[npt.NDArray[Any], ...]
@@ -30,14 +30,14 @@ class Samples:
     def stack(
         cls, samples: Sequence[Sequence[npt.NDArray[Any]]], labels: npt.NDArray[Any] | None = None
     ) -> Samples:
-        """From the inputs of one sample after the other."""
+        """Stacks the inputs of samples."""
         return cls(tuple(np.stack(arrays) for arrays in zip(*samples, strict=True)), labels)
 
     def __len__(self) -> int:
         return len(self.inputs[0])
 
     def __getitem__(self, index: int) -> tuple[npt.NDArray[Any], ...]:
-        """The inputs of one sample, each of its logical shape."""
+        """The inputs of one sample, each in its logical shape."""
         return tuple(stacked[index] for stacked in self.inputs)
 
     def __iter__(self) -> Iterator[tuple[npt.NDArray[Any], ...]]:

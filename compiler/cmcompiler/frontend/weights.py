@@ -33,7 +33,7 @@ class Weights:
     """Provenance of a module's weights, for people.
 
     Attributes:
-        detail: which file, how they were trained, or why there are only random ones.
+        detail: which file, how they were trained, or why they are random.
     """
 
     source: Origin
@@ -41,10 +41,10 @@ class Weights:
 
 
 def load_state_dict(path: Path) -> dict[str, torch.Tensor]:
-    """A file of `torch.save(module.state_dict(), path)`; one under the key `state_dict` will do.
+    """A file of `torch.save(module.state_dict(), path)`, or one with it under the key `state_dict`.
 
     Raises:
-        InvalidRequest: unreadable, or something else than tensors by name.
+        InvalidRequest: unreadable, or not tensors by name.
     """
     import torch
 
@@ -69,7 +69,7 @@ def assign(module: torch.nn.Module, path: Path) -> None:
     """Loads a state dict into a module.
 
     Raises:
-        InvalidRequest: unreadable, or a tensor too many, too few or of another shape.
+        InvalidRequest: unreadable, or has missing, extra or mismatched tensors.
     """
     given, wanted = load_state_dict(path), module.state_dict()
     shapes = [
@@ -95,11 +95,13 @@ def _listed(what: str, items: list[str]) -> list[str]:
 
 
 def randomize(module: torch.nn.Module, batch: torch.Tensor) -> None:
-    """Gives a freshly made module activations like a trained one's, from the current seed.
+    """Gives an untrained module activations like a trained one's, from the current seed.
 
-    Batch normalisations get spread scales and offsets and the statistics of a batch, as training
-    would leave them: untouched ones let ranges explode or vanish. The output layer is centred, so
-    that different inputs have different answers.
+    Batch normalisations get random scales and offsets and the statistics of a batch, as after
+    training:
+    untouched ones let ranges explode or vanish. The output layer is centred, so that different
+    inputs
+    have different answers.
 
     Args:
         batch: inputs, (samples, …).
@@ -108,7 +110,7 @@ def randomize(module: torch.nn.Module, batch: torch.Tensor) -> None:
     from torch.nn.modules.batchnorm import _BatchNorm
 
     if batch.ndim == 4:
-        # Batch normalisation in training mode takes half the time so.
+        # Halves the time of batch normalisation in training mode.
         batch = batch.contiguous(memory_format=torch.channels_last)
     module.eval()
     for norm in (part for part in module.modules() if isinstance(part, _BatchNorm)):

@@ -1,1 +1,1 @@
-"""From a graph to the kernel calls and memory layout of a device."""
+"""From a graph to a device's kernel calls and memory layout."""

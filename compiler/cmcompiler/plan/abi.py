@@ -1,4 +1,4 @@
-"""What plans and cmrt/program.h have in common."""
+"""Constants shared by plans and cmrt/program.h."""
 
 SLACK = 64
 """CM_SLACK of cmrt/program.h: bytes readable past the end of the arena and the constants."""

@@ -1,4 +1,4 @@
-"""Where blocks of memory that live for a while go in one arena."""
+"""Places memory blocks with limited lifetimes in one arena."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPAIRS = 64
 
 @dataclass(frozen=True, slots=True)
 class BlockUse:
-    """Bytes from the start of a block that are in use during steps [first, last]."""
+    """Bytes in use from the start of a block during steps [first, last]."""
 
     first: int
     last: int
@@ -23,7 +23,7 @@ class BlockUse:
 
 @dataclass(frozen=True, slots=True)
 class ArenaBlock:
-    """Memory at one offset. Where its pieces meet in time, the later has taken over the earlier."""
+    """Memory at one offset. Where pieces overlap in time, the later takes over the earlier."""
 
     pieces: tuple[BlockUse, ...]
 
@@ -46,7 +46,7 @@ class ArenaBlock:
 
 @dataclass(frozen=True, slots=True)
 class ArenaLayout:
-    """Offsets of blocks, in the order the blocks were given, and the arena's bytes."""
+    """Offsets of blocks, in the order given, and the arena's bytes."""
 
     offsets: tuple[int, ...]
     size: int
@@ -57,17 +57,18 @@ def aligned(size: int) -> int:
 
 
 def lower_bound(blocks: Sequence[ArenaBlock]) -> int:
-    """The most bytes in use at once: no layout is smaller."""
+    """The most bytes in use at once; no layout is smaller."""
     starts = {piece.first for block in blocks for piece in block.pieces}
     return max((sum(aligned(b.size_at(step)) for b in blocks) for step in starts), default=0)
 
 
 def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
-    """A small layout without overlaps: at `lower_bound` for the networks we know.
+    """A small layout without overlaps; it reaches `lower_bound` for all networks tested.
 
     Greedy placement by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural
-    net inference" (2020), in several orders, of which the smallest result is kept. While it is
-    above the lower bound, the block that ends last is placed first and all others again.
+    net inference" (2020), in several orders, keeping the smallest result. While it is above the
+    lower
+    bound, the block that ends last is moved to the front and all are placed again.
     """
     problem = _Problem(blocks)
     bound = lower_bound(blocks)
@@ -106,7 +107,7 @@ def _tightest(gaps: Iterator[Gap]) -> int:
 
 
 class _Problem:
-    """Blocks, and which sizes of them meet in time."""
+    """Blocks, and which of their sizes overlap in time."""
 
     def __init__(self, blocks: Sequence[ArenaBlock]) -> None:
         self.blocks = blocks
@@ -141,7 +142,7 @@ class _Problem:
 
 
 def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[Gap]:
-    """Offsets outside all open intervals (low, high), which are sorted."""
+    """The gaps between open intervals (low, high), which are sorted."""
     start = 0
     for low, high in taken:
         if low >= start:

@@ -1,4 +1,4 @@
-"""The one block of constants of a plan; equal bytes are stored once."""
+"""The constant block of a plan; equal bytes are stored once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConstantPool:
         """The place of `data`, at a multiple of `align`.
 
         Raises:
-            Unsupported: the constants have grown to 2 GiB.
+            Unsupported: the constants reach 2 GiB.
         """
         offset = self._offsets.get((data, align))
         if offset is None:

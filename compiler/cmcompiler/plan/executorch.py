@@ -1,4 +1,4 @@
-"""A program as ExecuTorch's own runtime runs it: its own memory plan, an instruction a step."""
+"""A program as ExecuTorch's runtime runs it: its own memory plan, one step per instruction."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class TensorArgument:
-    """An input or output of the method that is a tensor.
+    """A tensor among the method's inputs or outputs.
 
     Attributes:
         index: among all inputs or outputs of the method.
-        planned: the program says where it is; else it is given a place after its buffers.
+        planned: placed by the program; others are placed after its buffers.
     """
 
     index: int
@@ -48,12 +48,12 @@ class TensorArgument:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorchStep:
-    """An instruction; or all of them, where some are left out or repeated.
+    """One instruction; or all of them as one step, if some are skipped or repeated.
 
     Attributes:
         title, source: for people; `source` is the operator and instruction of the program.
-        operator: full name, or what the instruction is.
-        exact: its results equal the reference to the bit, all steps before included.
+        operator: full name, or the kind of instruction.
+        exact: results are bit-exact to the reference, as are those of all steps before.
         writes: tensors of the graph that the instruction itself writes, and where.
     """
 
@@ -67,11 +67,11 @@ class ExecutorchStep:
 
 @dataclass(frozen=True)
 class ExecutorchPlan:
-    """What the host knows ahead of a run by ExecuTorch's runtime.
+    """What the host knows before ExecuTorch's runtime runs the program.
 
     Attributes:
-        buffers: the program's planned memory, one after the other in the arena.
-        operators: full names, each once, in the order of their first use.
+        buffers: the program's planned memory, contiguous in the arena.
+        operators: full names without duplicates, in order of first use.
         stepwise: the instructions run one after the other.
     """
 
@@ -92,13 +92,13 @@ class ExecutorchPlan:
 
     @property
     def most_arguments(self) -> int:
-        """Of one instruction."""
+        """The largest number of arguments of any instruction."""
         calls = (each for each in self.method.instructions if isinstance(each, KernelInstruction))
         return max((len(call.arguments) for call in calls), default=0)
 
     @property
     def exact(self) -> bool:
-        """All outputs equal the reference to the bit."""
+        """All outputs are bit-exact to the reference."""
         return all(self.exact_outputs)
 
 
@@ -107,11 +107,12 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
 
     Args:
         graph: of the method, with the program's own inputs and outputs.
-        isa: of the core that is to run it.
+        isa: of the target core.
 
     Raises:
-        Unsupported: an output is not a tensor; a mutable buffer, which could not be reset; made for
-            another instruction set.
+        Unsupported: an output is not a tensor; a mutable buffer, which could not be reset; a
+            program
+            made for another instruction set.
     """
     check_isa(method, isa)
     if graph.states:
@@ -152,7 +153,7 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
 
 
 class _Arena:
-    """Memory that is handed out from its beginning on."""
+    """Memory allocated from the start upwards."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -164,7 +165,7 @@ class _Arena:
 
 
 class _Places:
-    """Where the tensors of a method lie."""
+    """Addresses of a method's tensors."""
 
     def __init__(self, method: Method, buffers: Sequence[Extent], arena: _Arena) -> None:
         self._method = method
@@ -172,10 +173,10 @@ class _Places:
         self._arena = arena
 
     def arguments(self, indices: Sequence[int], given: Sequence[int]) -> tuple[TensorArgument, ...]:
-        """The tensors among inputs or outputs; those without a place get one.
+        """The tensors among inputs or outputs; allocates those without a place.
 
         Args:
-            given: values that have a place already although none is planned.
+            given: values that already have a place although none is planned.
         """
         found = []
         for number, index in enumerate(indices):
@@ -198,7 +199,7 @@ class _Places:
     def written(
         self, call: KernelInstruction, nodes: Sequence[Node]
     ) -> tuple[tuple[Tensor, Extent], ...]:
-        """The tensors of nodes that stand for an argument of the instruction."""
+        """The nodes' tensors that are arguments of the instruction."""
         names = {f"value_{index}": self._method.values[index] for index in call.arguments}
         found = []
         for tensor in (tensor for node in nodes for tensor in node.outputs):
@@ -223,7 +224,7 @@ def _step(
     exact: set[Tensor],
 ) -> ExecutorchStep:
     nodes = by_source.get(source, [])
-    # An unused instruction has no node; others may have transposes as well.
+    # Unused instructions have no node; others may include transposes.
     works = [node for node in nodes if not isinstance(node.op, (View, Transpose))]
     title = (works or nodes)[0].op.title if nodes else call.operator.partition("::")[2]
     return ExecutorchStep(

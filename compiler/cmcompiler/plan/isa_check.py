@@ -1,8 +1,8 @@
-"""Whether a program was made for an instruction set, as far as ExecuTorch's own kernels mind.
+"""Checks that a program was made for an instruction set, as ExecuTorch's kernels require.
 
-CMSIS-NN's kernels take scratch memory whose size depends on the instruction set, and for Helium a
-linear layer's bias in another form; the export puts both into the program, which has no tag that
-says so. The sizes are those of CMSIS-NN's arm_*_get_buffer_size functions.
+CMSIS-NN's kernels take scratch memory whose size depends on the instruction set, and on Helium a
+linear layer's bias in another form. The export bakes both into the program without recording the
+target. The sizes are those of CMSIS-NN's arm_*_get_buffer_size functions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from cmcompiler.pte.program import KernelInstruction, Method, TensorValue, Value
 
 Arguments = Mapping[str, Value]
 
-# Channels that the depthwise kernels for Helium take at once: CH_IN_BLOCK_MVE in CMSIS-NN.
+# Channels that the depthwise kernels for Helium process at once: CH_IN_BLOCK_MVE in CMSIS-NN.
 _BLOCK = 124
 
 
 def check_isa(method: Method, isa: Isa) -> None:
-    """
+    """Refuses a program made for another instruction set.
+
     Raises:
-        Unsupported: naming the instruction that a core with `isa` could not run.
+        Unsupported: names the instruction that a core with `isa` could not run.
     """
     for number, call in enumerate(method.instructions):
         if not isinstance(call, KernelInstruction) or call.operator not in operators():
@@ -70,7 +71,7 @@ def _conv2d(arguments: Arguments, nhwc: bool, isa: Isa) -> int:
 
 
 def _row(arguments: Arguments, nhwc: bool) -> int | None:
-    """What the kernel for one row needs, if it takes the convolution."""
+    """Scratch of the single-row kernel, or None if it does not apply."""
     axis = 1 if nhwc else 2
     rows, inputs = _sizes(arguments["input"])[axis : axis + 2]
     outputs = _sizes(arguments["out"])[axis + 1]
@@ -80,7 +81,7 @@ def _row(arguments: Arguments, nhwc: bool) -> int | None:
     )
     if rows != 1 or height != 1 or dilation != 1 or stride * channels % 4:
         return None
-    # Of all padding, what is left over on the right, with the remainder's sign as in C.
+    # The odd padding left over on the right, with the remainder's sign as in C.
     odd = fmod((outputs - 1) * stride + width - inputs, 2)
     edges = (max(1, -(-pad // stride)) if pad else 0 for pad in (padding, padding + int(odd)))
     return (width + padding) * channels if sum(edges) <= outputs else None
@@ -96,7 +97,7 @@ def _pair(value: Value) -> tuple[int, int]:
 def _depthwise(arguments: Arguments, nhwc: bool, isa: Isa) -> int:
     _, height, width, channels = _sizes(arguments["weight"])
     batch = _sizes(arguments["input"])[0]
-    # Other kernels for the general case; what they need is not known here.
+    # Other kernels handle the general case; their scratch is not known here.
     if arguments["depth_multiplier"] != 1 or batch != 1 or not _all(arguments, "dilation", 1):
         return 0
     if isa is Isa.MVE:

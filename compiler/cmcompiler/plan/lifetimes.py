@@ -13,7 +13,7 @@ from cmcompiler.plan.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """Steps [first, last] during which a tensor's memory must not be touched by others."""
+    """Steps [first, last] during which no other tensor may touch a tensor's memory."""
 
     first: int
     last: int
@@ -48,8 +48,9 @@ def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]
     """Lifetimes of all tensors of `graph`, whose nodes run during the steps `spans`.
 
     Inputs are alive from before the first step to their last use, outputs from their producer to
-    after the last step, states always. Constants take no part. Both ways of a branch count as if
-    they ran one after the other, as their steps do: what is alive during either is so in both.
+    after the last step, states always; constants are left out. Both ways of a branch count as if
+    they
+    ran one after the other, so a tensor alive in either is alive in both.
     """
     lifetimes = _lifetimes(graph, storage, spans)
     pieces: list[list[BlockUse]] = []

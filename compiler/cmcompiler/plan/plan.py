@@ -1,4 +1,4 @@
-"""A plan: the kernel calls, constants and arena layout that a graph becomes."""
+"""A plan: the kernel calls, constants and arena layout of a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmcompiler.plan.abi import BRANCH, REF_CONSTANT
 
 
 class Base(Enum):
-    """What a place in memory is relative to."""
+    """What an address is relative to."""
 
     ARENA = "arena"
     CONSTANTS = "constants"
@@ -24,7 +24,7 @@ class Base(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A place in memory, cm_ref in C.
+    """An address, cm_ref in C.
 
     Attributes:
         offset: bytes from the base, below 2 GiB.
@@ -44,11 +44,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Bytes in memory.
-
-    Attributes:
-        size: bytes.
-    """
+    """Bytes in memory."""
 
     ref: Ref
     size: int
@@ -78,17 +74,17 @@ class PlanStep:
     """One kernel call, or a branch over the steps that follow.
 
     Attributes:
-        node: index of the graph's node it belongs to; of the first one inside for a branch.
+        node: index of the graph's node; for a branch, of the first node inside.
         title, source: of that node, for people.
         kernel: C function without the prefix `cm_`; BRANCH for a branch.
         arguments: the words of its argument struct, in order; struct cm_branch for a branch.
         rows: output rows [y0, y1); (0, 0) for kernels that take whole tensors.
         microkernel: the inner loop that it uses, or None.
         provider: the instruction set whose version of the microkernel is linked, or None.
-        macs: multiply-accumulates of the node, on the last of its steps; 0 on the others.
-        scratch: memory of the arena that is the step's own while it runs.
+        macs: multiply-accumulates of the node, counted on its last step; 0 on the others.
+        scratch: arena memory reserved for the step while it runs.
         writes: tensors that are complete after this step.
-        exact: the outputs equal the reference to the bit, all steps before included.
+        exact: outputs are bit-exact to the reference, as are those of all steps before.
     """
 
     node: int
@@ -111,12 +107,12 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class StateBuffer:
-    """Memory that keeps its content from one run to the next.
+    """Memory that keeps its contents between runs.
 
     Attributes:
-        tensor: what a run finds in it.
-        span: in the arena; nothing else ever lies there.
-        initial: the bytes that a reset puts there; None for zeros.
+        tensor: its value at the start of a run.
+        span: in the arena, never shared.
+        initial: the bytes restored by a reset; None for zeros.
     """
 
     tensor: Tensor
@@ -126,12 +122,12 @@ class StateBuffer:
 
 @dataclass(frozen=True)
 class Peak:
-    """The step at which most of the arena is in use.
+    """The step at which arena use is highest.
 
     Attributes:
         size: bytes in use, each tensor and the scratch rounded up to 16.
-        tensors: those alive; one that takes over the memory of another stands beside it.
-        scratch: bytes of the step's own.
+        tensors: those alive, including any whose memory another takes over.
+        scratch: bytes of scratch the step uses.
     """
 
     step: int
@@ -142,17 +138,17 @@ class Peak:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the device does for a graph, on cores with `isa`; knows no board.
+    """All that the device does for a graph, on cores with `isa`; independent of the board.
 
     Attributes:
         steps: in execution order.
         constants: packed weights, tables and constant tensors, SLACK included.
         arena_bytes: size of the arena, SLACK included.
-        places: where each tensor of the graph that a step or a port touches lies.
-        inputs, outputs: of the graph; their memory is found through `places`.
+        places: of every tensor that a step or a port touches.
+        inputs, outputs: of the graph; `places` has their memory.
         states: mutable buffers.
-        peak: what makes the arena as large as it is; None if there are no steps.
-        exact_outputs: per output, whether it equals the reference to the bit.
+        peak: what determines the arena's size; None if there are no steps.
+        exact_outputs: per output, whether it is bit-exact to the reference.
     """
 
     name: str
@@ -169,7 +165,7 @@ class Plan:
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of the arena that keep their content from one run to the next."""
+        """Bytes of the arena that keep their contents between runs."""
         return sum(buffer.span.size for buffer in self.states)
 
     @property
@@ -178,11 +174,11 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """All outputs equal the reference to the bit."""
+        """All outputs are bit-exact to the reference."""
         return all(self.exact_outputs)
 
     def fallback(self, step: PlanStep) -> str | None:
-        """Why a step does not run at the plan's own instruction set; None if it does."""
+        """Why a step does not use the plan's instruction set; None if it does."""
         if step.microkernel is None or step.provider is None or step.provider == self.isa:
             return None
         return f"{step.microkernel} has no {self.isa.label} version; {step.provider.label} is used"

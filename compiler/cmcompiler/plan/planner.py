@@ -97,7 +97,7 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
 
 
 def _check_sizes(graph: Graph) -> None:
-    """Refuses what can never fit, before any op packs tables for it."""
+    """Refuses what can never fit, before any op packs its tables."""
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     for tensor in (*tensors, *(port.tensor for port in (*graph.inputs, *graph.outputs))):
         if tensor.nbytes >= ARENA_LIMIT:
@@ -105,7 +105,7 @@ def _check_sizes(graph: Graph) -> None:
 
 
 def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[KernelCall]]:
-    """Per node, what it takes to compute it."""
+    """The kernel calls that compute each node."""
     return [
         ()
         if node.op.view_of is not None or index in settled or node.is_empty
@@ -139,7 +139,7 @@ def _state_buffer(
 
 
 def _scratch_blocks(scratch: Sequence[Sequence[int]]) -> list[ArenaBlock]:
-    """Of sizes per step."""
+    """Arena blocks for the scratch sizes of each step."""
     return [
         ArenaBlock((BlockUse(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes
     ]
@@ -154,7 +154,7 @@ def _scratch_spans(call: KernelCall, arguments: Sequence[Argument]) -> tuple[Spa
 
 
 def exact_tensors(graph: Graph) -> set[Tensor]:
-    """Tensors with no inexact op upstream, in this run or, through a state, in one before."""
+    """Tensors with no inexact op upstream, in this run or, through a state, in an earlier one."""
     inexact: set[Tensor] = set()
     while True:
         for node in graph.nodes:
@@ -178,7 +178,7 @@ def _peak(memory: Liveness, scratch: Sequence[int]) -> Peak | None:
 
 
 class _Resolver:
-    """Turns the words of kernel calls into numbers and places; scratch is taken in order."""
+    """Turns the words of kernel calls into numbers and addresses; takes scratch in order."""
 
     def __init__(self, memory: Liveness, offsets: Sequence[int], constants: ConstantPool) -> None:
         self.places: dict[Tensor, Ref] = {}

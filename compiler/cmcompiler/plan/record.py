@@ -1,4 +1,4 @@
-"""plan.json: what a plan holds, for those who never read the program itself."""
+"""plan.json: a plan for tools that do not read the program itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PlaceRecord(_Record):
 
 
 class TensorRecord(_Record):
-    """A tensor in memory, in its physical shape; dtype is numpy's name."""
+    """A tensor in memory, in its physical shape; dtype is NumPy's name."""
 
     name: str
     shape: tuple[int, ...]
@@ -36,7 +36,7 @@ class PortRecord(_Record):
 
     Attributes:
         shape: logical, torch's `x.shape`.
-        exact: equal to the reference to the bit; always so for inputs.
+        exact: bit-exact to the reference; always true for inputs.
     """
 
     name: str
@@ -97,8 +97,8 @@ class PlanRecord(_Record):
         identity: of program and plan, as in cm_program.
         states: mutable buffers, in the arena.
         constant_bytes, arena_bytes: slack included.
-        state_bytes: of the arena, those of mutable buffers.
-        verified: the rule by which outputs are compared with the reference.
+        state_bytes: bytes of the arena that mutable buffers take.
+        verified: the rule for comparing outputs with the reference.
     """
 
     model: str

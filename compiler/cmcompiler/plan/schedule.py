@@ -1,4 +1,4 @@
-"""The order of a plan's steps: the kernel calls of nodes, and the branches around them."""
+"""The order of a plan's steps: kernel calls of nodes, and branches around them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmcompiler.ir.op import KernelCall
 
 @dataclass(frozen=True, slots=True)
 class BranchStart:
-    """Leaves out the `count` steps that follow unless the guard holds."""
+    """Skips the `count` steps that follow unless the guard holds."""
 
     guard: Guard
     count: int
@@ -23,7 +23,7 @@ class ScheduleEntry:
     """What one step does.
 
     Attributes:
-        node: index of the node whose call it is; of the first one inside for a branch.
+        node: index of the calling node; for a branch, of the first node inside.
     """
 
     node: int
@@ -43,7 +43,6 @@ class Schedule:
 
 
 def make_schedule(nodes: Sequence[Node], calls: Sequence[Sequence[KernelCall]]) -> Schedule:
-    """The steps of nodes whose kernel calls are given."""
     entries = _entries(range(len(nodes)), nodes, calls, 0)
     return Schedule(tuple(entries), tuple(_spans(entries, calls)))
 
@@ -54,7 +53,7 @@ def _entries(
     calls: Sequence[Sequence[KernelCall]],
     depth: int,
 ) -> list[ScheduleEntry]:
-    """Those of nodes that have their first `depth` guards in common."""
+    """Entries of nodes that share their first `depth` guards."""
 
     def guard_of(index: int) -> Guard | None:
         guards = nodes[index].guards

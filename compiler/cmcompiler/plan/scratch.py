@@ -1,4 +1,4 @@
-"""Scratch of kernel calls, and how much of what is free in the arena beside them it takes."""
+"""Scratch of kernel calls, grown into the arena's free memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmcompiler.plan.schedule import BranchStart, ScheduleEntry
 
 @dataclass(frozen=True, slots=True)
 class GrownScratch:
-    """Steps whose scratch is all of a fixed size.
+    """Steps whose scratch has a fixed size.
 
     Attributes:
         offsets: of all blocks in the arena.
@@ -23,7 +23,7 @@ class GrownScratch:
 
 
 def least_scratch(entry: ScheduleEntry) -> list[int]:
-    """Bytes of each piece of scratch that a step needs."""
+    """The minimum bytes of each piece of scratch of a step."""
     if isinstance(entry.action, BranchStart):
         return []
     words = (word for _, word in entry.action.arguments)
@@ -61,7 +61,7 @@ def grow_scratch(
 def _largest_gap(
     blocks: Sequence[ArenaBlock], offsets: Sequence[int], mine: int, step: int, end: int
 ) -> tuple[int, int]:
-    """Start and bytes of the most memory that no block but mine uses during a step."""
+    """Start and size of the largest area that no block except `mine` uses during a step."""
     taken = sorted(
         (offset, offset + aligned(block.size_at(step)))
         for index, (block, offset) in enumerate(zip(blocks, offsets, strict=True))

@@ -1,4 +1,4 @@
-"""Which tensors of a graph are the same memory."""
+"""Which tensors of a graph share memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Storage:
     """Memory that a tensor lies in.
 
     Attributes:
-        owner: the tensor whose memory it is.
+        owner: the tensor that owns the memory.
         offset: bytes from the owner's first element to the tensor's.
     """
 
@@ -29,8 +29,8 @@ class Sharing:
     """The memory of every tensor of a graph.
 
     Attributes:
-        settled: indices of the Moves and Stores with nothing to copy, as their input is computed
-            where it would be copied to.
+        settled: indices of Moves and Stores that copy nothing, because their input is computed in
+            place.
     """
 
     storage: dict[Tensor, Storage]
@@ -38,11 +38,11 @@ class Sharing:
 
 
 def share(graph: Graph) -> Sharing:
-    """Views lie in what they view, what a Merge chooses from in its output, a state in its place.
+    """Views share what they view, alternatives of a Merge its output, updates of a state its
+    buffer.
 
-    What a way of a branch results in is computed there at once if it is computed within that way:
-    then nothing else has a part in its memory. What a state becomes is computed there at once if
-    from then on nothing reads what it was.
+    A branch's result is computed in place if it is computed within that way and shares memory with
+    nothing else. A state's update is computed in place if nothing reads the old value afterwards.
     """
     finder = _Finder(graph)
     settled = frozenset(
@@ -57,7 +57,7 @@ def share(graph: Graph) -> Sharing:
 
 
 class _Finder:
-    """Chains of what lies in what."""
+    """Chains of tensors that share memory."""
 
     def __init__(self, graph: Graph) -> None:
         self._nodes = graph.nodes
@@ -84,7 +84,7 @@ class _Finder:
         return Storage(tensor, offset)
 
     def settle(self, index: int) -> bool:
-        """Lets the input of a Move or Store lie where it is copied to, if it can."""
+        """Computes the input of a Move or Store in place if possible."""
         node = self._nodes[index]
         source, target = self.find(node.inputs[-1]), self.find(node.outputs[0])
         producer = self._producer.get(source.owner)
@@ -101,12 +101,12 @@ class _Finder:
         return True
 
     def _may_grow_in(self, state: Tensor, producer: int, store: int) -> bool:
-        """Whether the one Store to a state may as well be done where its input is computed."""
+        """Whether the one Store to a state may happen already where its input is computed."""
         node = self._nodes[producer]
         between = (t for other in self._nodes[producer + 1 : store] for t in other.reads)
         return (
             self._stores[state] == 1
-            # The ways that a Merge chooses from have begun to compute before it.
+            # The alternatives of a Merge begin to compute before it.
             and not isinstance(node.op, Merge)
             and all(self.find(tensor).owner is not state for tensor in between)
             and all(

@@ -1,1 +1,1 @@
-"""From the bytes of a `.pte` file to a typed program, without torch or ExecuTorch."""
+"""Reads a `.pte` file into a typed program, without torch or ExecuTorch."""

@@ -1,4 +1,4 @@
-"""The file around a program: identifier, extended header, and the segments behind it."""
+"""The `.pte` container: identifier, extended header and segments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cmcompiler.pte.schema import (
 LARGEST = (1 << 31) - 1
 """Bytes of a file, a buffer or a tensor; the runtime's offsets have 31 bits."""
 
-# Behind the root offset and the identifier: magic, length, program size, base and size of segments.
+# After the root offset and the identifier: magic, length, program size, segment base and size.
 _HEADER = struct.Struct("<4sIQQ")
 _SEGMENT_DATA_SIZE = struct.Struct("<Q")
 _HEADER_START = 8
@@ -36,7 +36,7 @@ class Container:
 
     Attributes:
         program: the root table.
-        segments: the bytes behind the program, from the first segment on.
+        segments: the bytes from the first segment on.
     """
 
     program: TableReader
@@ -44,10 +44,10 @@ class Container:
 
 
 def open_container(data: bytes | memoryview) -> Container:
-    """Finds the program and its segments in a file.
+    """Locates the program and its segments.
 
     Raises:
-        InvalidProgram: the bytes are no `.pte` file, or not all of one.
+        InvalidProgram: not a `.pte` file, or a truncated one.
         Unsupported: a bundled program, another schema, or more than 2 GiB.
     """
     view = memoryview(data).toreadonly()
@@ -69,7 +69,7 @@ def open_container(data: bytes | memoryview) -> Container:
 
 
 def _extended_header(view: memoryview) -> tuple[int, int, int]:
-    """Program size, segment base and size of all segments, from the header at byte 8."""
+    """Program size, segment base and total segment size, from the header at byte 8."""
     if len(view) < _HEADER_START + EXTENDED_HEADER_LENGTH:
         raise InvalidProgram(f"the program is truncated after {len(view)} bytes, in its header")
     _, length, program_size, base = _HEADER.unpack_from(view, _HEADER_START)
@@ -94,7 +94,7 @@ def _extended_header(view: memoryview) -> tuple[int, int, int]:
 
 
 class Constants:
-    """The data of tensors: constants, and what mutable buffers begin with."""
+    """Tensor data: constants and the initial contents of mutable buffers."""
 
     def __init__(self, container: Container) -> None:
         program = container.program
@@ -104,7 +104,7 @@ class Constants:
             tables = program.tables(ProgramTable.CONSTANT_BUFFER)
             self._constants = tuple(table.bytes(BufferTable.STORAGE) for table in tables)
         self._initial: tuple[memoryview, ...] = ()
-        # ExecuTorch's runtime looks at the first segment only.
+        # ExecuTorch's runtime reads only the first segment.
         for subsegments in islice(program.tables(ProgramTable.MUTABLE_DATA_SEGMENTS), 1):
             self._initial = _pieces(container, subsegments)
 
@@ -112,12 +112,16 @@ class Constants:
         """The first bytes of constant `index`.
 
         Raises:
-            InvalidProgram: there is no such constant, or it is shorter.
+            InvalidProgram: no such constant, or it is shorter.
         """
         return _first(self._constants, index, nbytes, "constant")
 
     def read_initial(self, index: int, nbytes: int) -> memoryview:
-        """The first bytes of initial state `index`; raises as `read`."""
+        """The first bytes of initial state `index`.
+
+        Raises:
+            InvalidProgram: no such state, or it is shorter.
+        """
         return _first(self._initial, index, nbytes, "initial state")
 
 
@@ -134,7 +138,7 @@ def _first(pieces: Sequence[memoryview], index: int, nbytes: int, what: str) -> 
 
 
 def _pieces(container: Container, subsegments: TableReader) -> tuple[memoryview, ...]:
-    """From each offset to the end of the segment; it says nothing of sizes."""
+    """From each offset to the end of the segment; the file does not record sizes."""
     offsets = subsegments.uint64s(SubsegmentOffsetsTable.OFFSETS)
     if not offsets:
         return ()

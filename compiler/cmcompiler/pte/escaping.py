@@ -1,4 +1,4 @@
-"""How an instruction is spoken of in messages."""
+"""How error messages describe an instruction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_SHAPES = 8
 
 
 def shapes(call: KernelInstruction, values: Sequence[Value]) -> str:
-    """The tensors among a call's arguments, outputs last."""
+    """Shapes of a call's tensor arguments, outputs last."""
     indices: dict[int, None] = {}
     for argument in call.arguments:
         value = values[argument]
@@ -23,7 +23,7 @@ def shapes(call: KernelInstruction, values: Sequence[Value]) -> str:
 
 
 def home(operator: str) -> str:
-    """The file that an operator's reader has, or would have."""
+    """The file that contains, or would contain, an operator's reader."""
     name = operator.partition("::")[2].partition(".")[0].strip("_")
     stem = name.removeprefix("quantized_").removesuffix("_nhwc").removesuffix("_copy")
     return f"ops/{stem}.py"

@@ -1,4 +1,4 @@
-"""Tables, vectors and strings of a FlatBuffer, every one checked against the buffer's end."""
+"""Bounds-checked tables, vectors and strings of a FlatBuffer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Vectors may share bytes, so a small forged file could otherwise describe a huge 
 class FlatBuffer:
     """The bytes of a FlatBuffer; scalars are little-endian.
 
-    All methods raise InvalidProgram for what lies outside of the bytes.
+    All methods raise InvalidProgram for accesses out of bounds.
     """
 
     def __init__(self, data: memoryview) -> None:
@@ -59,7 +59,7 @@ class FlatBuffer:
         return TableReader(self, start, vtable, vtable_size)
 
     def vector_at(self, position: int, item_size: int) -> tuple[int, int]:
-        """First byte and number of the items of the vector that an offset points to."""
+        """Position of the first item and number of items of the vector that an offset points to."""
         start = self.follow(position)
         count = self.read(_UINT32, start)
         self.slice(start + 4, count * item_size)
@@ -115,7 +115,7 @@ class TableReader:
         return None if field is None else self.buffer.table_at(field)
 
     def tables(self, slot: int) -> Iterator[TableReader]:
-        """The items of a vector of tables; none if it is absent."""
+        """The items of a vector of tables; empty if absent."""
         start, count = self._vector(slot, 4)
         return (self.buffer.table_at(start + 4 * i) for i in range(count))
 
@@ -140,7 +140,7 @@ class TableReader:
         return self.buffer.slice(start, count)
 
     def string(self, slot: int) -> str:
-        """Text; empty if it is absent."""
+        """Text; empty if absent."""
         try:
             return str(self.bytes(slot), "utf-8")
         except UnicodeDecodeError as error:
@@ -159,11 +159,11 @@ class TableReader:
         return f"<{count}{code}", self.buffer.slice(start, count * item_size)
 
     def _field(self, slot: int) -> int | None:
-        """Where a field lies; None if it is absent."""
+        """Position of a field; None if absent."""
         entry = 4 + 2 * slot
         if entry >= self.vtable_size:
             return None
-        # The table's size in the vtable says nothing: Python's builder shares vtables between
+        # Do not check against the table size in the vtable: Python's builder shares vtables between
         # tables of different sizes.
         offset = self.buffer.read(_UINT16, self.vtable + entry)
         return self.start + offset if offset else None

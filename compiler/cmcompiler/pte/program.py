@@ -1,4 +1,4 @@
-"""The typed form of a program: methods, values and instructions, all checked and frozen."""
+"""A typed program: methods, values and instructions, checked and frozen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Allocation:
     """A place in planned memory.
 
     Attributes:
-        memory: which of the method's buffers, an index into `Method.buffer_sizes`.
+        memory: index into `Method.buffer_sizes`.
         offset: bytes from the buffer's start.
     """
 
@@ -31,9 +31,10 @@ class TensorValue:
     Attributes:
         sizes: logical shape, torch's `x.shape`.
         dim_order: the logical dimension that each physical one holds, outermost first.
-        data: bytes in physical order: of a constant, or of what a mutable buffer begins with; None
-            for the others.
-        allocation: where memory planning put it; None if constant or given at run time.
+        data: bytes in physical order, of a constant or a mutable buffer's initial contents; else
+            None.
+        allocation: assigned by memory planning; None for constants and tensors supplied at run
+            time.
     """
 
     dtype: np.dtype[Any]
@@ -60,7 +61,7 @@ class TensorValue:
 
 @dataclass(frozen=True, slots=True)
 class TensorList:
-    """Tensors by their index in `Method.values`; None where an optional one is absent."""
+    """Tensors as indices into `Method.values`; None for an absent optional one."""
 
     items: tuple[int | None, ...]
 
@@ -95,7 +96,7 @@ class KernelInstruction:
 
 @dataclass(frozen=True, slots=True)
 class MoveInstruction:
-    """Makes the value `target` the value `source`."""
+    """Assigns the value `source` to the value `target`."""
 
     source: int
     target: int
@@ -103,7 +104,7 @@ class MoveInstruction:
 
 @dataclass(frozen=True, slots=True)
 class JumpFalseInstruction:
-    """Goes on at instruction `destination` if the value `condition` is false."""
+    """Jumps to instruction `destination` if the value `condition` is false."""
 
     condition: int
     destination: int
@@ -114,10 +115,10 @@ Instruction = KernelInstruction | MoveInstruction | JumpFalseInstruction
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One entry point of a program.
+    """An entry point of a program.
 
     Attributes:
-        inputs: indices into `values`; scalars among them are baked into the program.
+        inputs: indices into `values`; scalar inputs are baked into the program.
         outputs: indices into `values`.
         buffer_sizes: bytes of each planned buffer; the first one is unused.
     """
@@ -135,7 +136,7 @@ class RefusedMethod:
     """A well-formed method that a static executor cannot run.
 
     Attributes:
-        reason: raised when it is chosen.
+        reason: raised when the method is selected.
     """
 
     name: str
@@ -144,10 +145,10 @@ class RefusedMethod:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A `.pte` file, read.
+    """A parsed `.pte` file.
 
     Attributes:
-        version: of the schema, as the file states it.
+        version: schema version stated in the file.
     """
 
     version: int

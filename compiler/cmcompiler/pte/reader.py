@@ -1,4 +1,4 @@
-"""A program from the bytes of a `.pte` file."""
+"""Parses the bytes of a `.pte` file into a program."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ LONGEST_NAME = 256
 
 
 def read_program(data: bytes | memoryview) -> Program:
-    """Reads and checks all of a program; constants stay where they are in `data`.
+    """Parses and checks a whole program; constants are views of `data`.
 
-    Every offset, length, index and product of sizes is checked, so the result can be trusted to
-    be consistent in itself. Time and memory are linear in the size of `data`.
+    Every offset, length, index and size product is checked, so the result is consistent. Time and
+    memory are linear in the size of `data`.
 
-    What a static executor cannot run refuses its own method only: delegates, dynamic shapes,
-    external tensors, FreeCall. Named data is for delegates and is not looked at.
+    Delegates, dynamic shapes, external tensors and FreeCall refuse only the method that uses them.
+    Named data, which only delegates use, is ignored.
 
     Raises:
-        InvalidProgram: the bytes are no well-formed program.
+        InvalidProgram: not a well-formed program.
         Unsupported: a bundled program, another schema, or more than 2 GiB.
     """
     container = open_container(data)
@@ -87,8 +87,11 @@ def _runnable(name: str, plan: TableReader, constants: Constants) -> Method:
 
 
 def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
-    """Raises Unsupported if a tensor has no static shape; where all inputs have, naming the
-    instruction whose data decides about it."""
+    """Refuses tensors without a static shape.
+
+    Raises:
+        Unsupported: if all inputs are static, names the instruction whose data decides the shape.
+    """
     for number in dynamic:
         if number in method.inputs:
             raise Unsupported(
@@ -158,7 +161,7 @@ def _operator(table: TableReader) -> str:
 
 
 def _name(table: TableReader, slot: int) -> str:
-    """A string that can be part of a one-line message."""
+    """A string that fits in a one-line message."""
     name = table.string(slot)
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidProgram("the program is corrupt: a name is too long or not printable")

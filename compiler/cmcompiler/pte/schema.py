@@ -1,7 +1,7 @@
 """Field numbers and codes of ExecuTorch's program.fbs and scalar_type.fbs (executorch 1.5.1).
 
-A class per table, named as in the schema plus `Table`; a member is a field, its value the field's
-slot in the table's vtable. A union takes two slots: its type's code, then its value.
+One class per table, named as in the schema plus `Table`; each member is a field with its vtable
+slot as the value. A union takes two slots: its type's code, then its value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 FILE_IDENTIFIER = b"ET12"
 BUNDLED_IDENTIFIER = b"BP08"
 EXTENDED_HEADER_MAGIC = b"eh00"
-# Magic, its own length, program size, segment base offset; from 32 bytes on, segment data size too.
+# Magic, own length, program size, segment base offset; from 32 bytes on also segment data size.
 EXTENDED_HEADER_MINIMUM_LENGTH = 24
 EXTENDED_HEADER_LENGTH = 32
 
@@ -55,8 +55,6 @@ InstructionTable = IntEnum("InstructionTable", "INSTR_ARGS_TYPE INSTR_ARGS", sta
 
 
 class InstructionArguments(IntEnum):
-    """Codes of the union."""
-
     KernelCall = 1
     DelegateCall = 2
     MoveCall = 3
@@ -77,8 +75,6 @@ EValueTable = IntEnum("EValueTable", "VAL_TYPE VAL", start=0)
 
 
 class KernelTypes(IntEnum):
-    """Codes of the union."""
-
     Null = 1
     Int = 2
     Bool = 3
@@ -130,23 +126,17 @@ class ExtraTensorInfoTable(IntEnum):
 
 
 class TensorShapeDynamism(IntEnum):
-    """Codes of the enum."""
-
     STATIC = 0
     DYNAMIC_BOUND = 1
     DYNAMIC_UNBOUND = 2
 
 
 class TensorDataLocation(IntEnum):
-    """Codes of the enum."""
-
     SEGMENT = 0
     EXTERNAL = 1
 
 
 class ScalarType(IntEnum):
-    """Codes of the enum."""
-
     BYTE = 0
     CHAR = 1
     SHORT = 2

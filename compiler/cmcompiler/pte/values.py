@@ -22,7 +22,7 @@ MOST_ELEMENTS = 1 << 25
 
 @dataclass(frozen=True, slots=True)
 class _IntegerList:
-    """Integers, as indices of values that may come later."""
+    """Integers, as indices of values, which may come later in the table."""
 
     items: tuple[int, ...]
 
@@ -51,11 +51,11 @@ def read_values(
     """Typed values from their EValue tables.
 
     Args:
-        buffer_sizes: of the method, that allocations must lie in.
+        buffer_sizes: of the method; allocations must lie within them.
 
     Raises:
-        InvalidProgram: naming the value that is malformed.
-        Unsupported: naming the value and what it is: external, sparse, of an unknown type, …
+        InvalidProgram: names the malformed value.
+        Unsupported: names the value and the reason: external, sparse, of an unknown type, …
     """
     values: list[Value | _IntegerList] = []
     for number, table in enumerate(tables):
@@ -92,7 +92,7 @@ def _is_dynamic(value: TableReader) -> bool:
 def _resolved(
     number: int, value: Value | _IntegerList, values: Sequence[Value | _IntegerList]
 ) -> Value:
-    """A value whose list members are there and of the right type."""
+    """A value whose list members exist and have the right type."""
     if isinstance(value, _IntegerList):
         items = [values[index] if 0 <= index < len(values) else None for index in value.items]
         integers = tuple(item for item in items if type(item) is int)
@@ -127,7 +127,7 @@ def _tensor(
         known = {item.value: item.name for item in schema.ScalarType}
         raise Unsupported(f"tensor {number} has scalar type {known.get(code, 'unknown')} ({code})")
     dtype = DTYPES[code]
-    # Numpy measures a shape without its zeros.
+    # NumPy ignores zeros when it checks a shape's size.
     if prod(max(size, 1) for size in sizes) > MOST_ELEMENTS:
         raise Unsupported(
             f"tensor {number} has more than {MOST_ELEMENTS:,} elements: {list(sizes)}"
@@ -168,7 +168,7 @@ def _allocation(
     low = table.uint32(schema.AllocationDetailsTable.MEMORY_OFFSET_LOW)
     high = table.uint32(schema.AllocationDetailsTable.MEMORY_OFFSET_HIGH)
     offset = low | high << 32
-    # Buffer 0 stands for the constants.
+    # Buffer 0 is reserved for constants.
     if not 0 < memory < len(buffer_sizes) or offset + nbytes > buffer_sizes[memory]:
         raise InvalidProgram(
             f"tensor {number} of the program has {nbytes:,} bytes at {offset:,} of buffer "

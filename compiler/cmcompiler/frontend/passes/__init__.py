@@ -1,1 +1,1 @@
-"""Passes over exported and edge programs, beside those of ExecuTorch's backend."""
+"""Passes over exported and edge programs, in addition to the backend's."""

@@ -1,4 +1,4 @@
-"""Fuses activations that leave part of their int8 range unused. Importing it imports torch."""
+"""Fuses activations that use only part of their int8 range. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _CLAMPED = {
 class FuseClamps(ExportPass):  # type: ignore[misc]
     """Makes an activation the output range of the operator before it.
 
-    The backend's own pass does so only where the activation's range is all of int8. Where its
-    scale is shared with values outside of it, as by the operands of a cat, that pass leaves the
-    operator before it without quantisation parameters, on int8 operands. Every operator here
-    clamps its output, so the fused pair computes the same. It comes after the pass that folds
-    quantize and dequantize into the nodes between them.
+    The backend's pass does so only if the activation's range is all of int8. If its scale is shared
+    with values outside of it, for example between the operands of a cat, that pass leaves the
+    operator
+    before it without quantisation parameters, on int8 operands. Every operator here clamps its
+    output,
+    so the fused pair computes the same. Runs after quantize and dequantize are folded.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -50,11 +51,11 @@ class FuseClamps(ExportPass):  # type: ignore[misc]
 
 
 def _clamped(node: Node) -> QuantArgs | None:
-    """The int8 quantisation of an activation with its bounds, if what gives its input can clamp."""
+    """An activation's int8 quantisation with its bounds, if its producer can clamp."""
     producer = node.args[0]
     if not isinstance(producer, Node) or producer.target not in _CLAMPED or len(producer.users) > 1:
         return None
-    # With parameters of its own the producer is rounded before the activation.
+    # With its own parameters the producer rounds before the activation.
     if not producer.meta.get("input_qparams") or producer.meta.get("output_qparams"):
         return None
     outputs: dict[int, QuantArgs] = node.meta.get("output_qparams", {})

@@ -1,4 +1,4 @@
-"""Takes writes to inputs out of an exported graph. Importing it imports torch."""
+"""Removes writes to inputs from an exported graph. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _CLONE = torch.ops.aten.clone.default
 
 
 def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
-    """The graph of a program, computing what is written to clones of inputs in place of writing it.
+    """The graph of a program with writes to input clones replaced by values.
 
-    torch.export's own way of that, which is taken where views are involved, decomposes operators
-    as well, of which the quantizer would know more undecomposed.
+    If views are involved, uses torch.export's own functionalisation, which also decomposes
+    operators
+    that the quantizer would rather see whole.
 
     Args:
         states: how many of the last inputs are cloned and written to.
@@ -38,23 +39,23 @@ class _ViewIsInvolved(Exception):
 
 
 class _Writes:
-    """What inputs hold at each node of a graph, while it is followed.
+    """The current value of inputs at each node of a graph.
 
     Args:
-        inputs: read by nothing but a clone each, which stands for them.
+        inputs: each read only by a clone, which replaces it.
     """
 
     def __init__(self, inputs: list[Node]) -> None:
-        self._input = {node: node for node in inputs}  # by the nodes that stand for it
+        self._input = {node: node for node in inputs}  # by the nodes that represent it
         self._value = dict(self._input)
         self._count: Counter[Node] = Counter()
         self._views: dict[Node, tuple[Node, int]] = {}  # of an input, after so many writes
 
     def remove_from(self, module: GraphModule) -> None:
-        """Replaces reads by what has been written last.
+        """Replaces reads by the last written value.
 
         Raises:
-            _ViewIsInvolved: something is written through a view, or read by one after a write.
+            _ViewIsInvolved: a write through a view, or a read through one after a write.
         """
         dead = []
         for node in module.graph.nodes:
@@ -82,7 +83,7 @@ class _Writes:
         return {_base(value) for value in self._value.values()}
 
     def _written(self, module: GraphModule, node: Node) -> Node:
-        """What a node leaves in its first argument."""
+        """The value a node leaves in its first argument."""
         arguments = map_arg(node.args, self._current)
         if node.target is _COPY and _form(arguments[0]) == _form(arguments[1]):
             source = arguments[1]
@@ -121,7 +122,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _base(node: Node | None) -> Node | None:
-    """What a view is taken of, or is the same as after a write."""
+    """The tensor that a view refers to, or that a write returns."""
     while node is not None and _is_view(node) and isinstance(node.args[0], Node):
         node = node.args[0]
     return node

@@ -1,4 +1,4 @@
-"""Makes a table of each hardswish that stands alone. Importing it imports torch."""
+"""Makes a table of each standalone hardswish. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from torch.fx import GraphModule
 
 
 class TabulateHardswish(ExportPass):  # type: ignore[misc]
-    """Replaces what the backend's own passes leave of quantised hardswish by a lookup.
+    """Replaces the quantised hardswish that the backend's passes leave by a table lookup.
 
-    They make a product of one that follows a convolution or linear layer. Any other stays
-    aten::hardswish on int8 numbers, without its scales, which computes something else.
+    The backend turns a hardswish after a convolution or linear layer into a product. Any other
+    stays
+    aten::hardswish on int8 numbers without its scales, which is wrong.
     """
 
     def __init__(self, exported_program: ExportedProgram) -> None:
@@ -30,7 +31,7 @@ class TabulateHardswish(ExportPass):  # type: ignore[misc]
             inputs, outputs = (node.meta.get(f"{side}_qparams") for side in ("input", "output"))
             if node.target != exir_ops.edge.aten.hardswish.default or not (inputs and outputs):
                 continue
-            # Constants come before the inputs of the program.
+            # Constants precede the program's inputs.
             with graph.inserting_before(next(n for n in graph.nodes if n.op == "placeholder")):
                 table = create_constant_placeholder(
                     self._program,
@@ -44,12 +45,12 @@ class TabulateHardswish(ExportPass):  # type: ignore[misc]
             changed = True
         if not changed:
             return PassResult(graph_module, False)
-        # Running the graph brings the types of its nodes up to date.
+        # Running the graph updates the types of its nodes.
         return PassResult(super().call(graph_module).graph_module, True)
 
 
 def hardswish_table(source: QuantArgs, result: QuantArgs) -> torch.Tensor:
-    """Results for -128 to 127, int8 [256]; halves are rounded away from zero, as in its others."""
+    """Results for -128 to 127, int8 [256]; rounds halves away from zero, like the backend's tables."""
     x = (np.arange(-128, 128) - int(source.zp)) * float(source.scale)
     steps = x * np.clip(x + 3, 0, 6) / 6 / float(result.scale) + int(result.zp)
     rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps)

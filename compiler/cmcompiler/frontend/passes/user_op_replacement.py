@@ -1,4 +1,4 @@
-"""Replaces quantised operators of the user's own in a program. Importing it imports torch."""
+"""Replaces quantised user operators in a program. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from cmcompiler.usercode import blaming
 
 
 class ReplaceQuantizedOps(ExportPass):  # type: ignore[misc]
-    """Puts what `quantized_op` says in the place of operators that it is said of.
+    """Replaces operators registered with `quantized_op` by their lowering.
 
-    It comes after the pass that folds quantize and dequantize into the nodes between them.
+    Runs after quantize and dequantize are folded.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
         for node in graph_module.graph.nodes:
-            # The operator of torch's behind one of the edge dialect.
+            # The torch operator behind the edge dialect's.
             operator = getattr(node.target, "_op", None)
             if operator in QUANTIZED:
                 _replace(node, operator)
                 changed = True
         if not changed:
             return PassResult(graph_module, False)
-        # Running the graph brings the types of its nodes up to date.
+        # Running the graph updates the types of its nodes.
         return PassResult(super().call(graph_module).graph_module, True)
 
 
