@@ -1,1 +1,1 @@
-"""One instruction of a program, as the reader of its operator sees it."""
+"""Decodes the instructions of a program for the readers of its operators."""

@@ -1,4 +1,4 @@
-"""One instruction of a program, as the reader of its operator sees it."""
+"""One instruction of a program, as its operator's reader sees it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ T = TypeVar("T")
 class Call:
     """Typed, checked access to the arguments of one instruction; collects the nodes it becomes.
 
-    Arguments are asked for by the names of the operator's declaration. What is never asked for, a
-    scratch tensor say, does not exist for the graph.
+    Arguments are requested by their names in the operator's declaration. Arguments never requested,
+    such as scratch tensors, do not appear in the graph.
 
     Attributes:
         operator: full name, `cortex_m::pad.out`.
         source: operator and instruction, for messages: `cortex_m::pad.out #12`.
-        nodes: what has been emitted.
+        nodes: emitted so far.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Call:
         """A tensor argument.
 
         Raises:
-            Unsupported: it has another dtype or rank than is asked for.
-            InvalidProgram: it is no tensor, or nothing has written its memory.
+            Unsupported: unexpected dtype or rank.
+            InvalidProgram: not a tensor, or its memory was never written.
         """
         operand = self.optional(name, dtype=dtype, rank=rank)
         if operand is None:
@@ -102,7 +102,8 @@ class Call:
         """The array of a constant tensor, in its logical shape.
 
         Raises:
-            Unsupported: as tensor(), and if it is computed by the program.
+            Unsupported: unexpected dtype or rank, or computed by the program.
+            InvalidProgram: not a tensor, or its memory was never written.
         """
         data = self.tensor(name, dtype=dtype, rank=rank).data
         if data is None:
@@ -120,7 +121,7 @@ class Call:
     def nhwc(self, name: str, *, dtype: DTypeLike = None) -> Tensor:
         """An image of logical shape NCHW (NHWC for an `_nhwc` operator) as a tensor [N, H, W, C].
 
-        A transpose is emitted if memory does not lie like that already.
+        Emits a transpose if memory has another layout.
         """
         return self.arrange(self.tensor(name, dtype=dtype, rank=4), self.image_order)
 
@@ -140,7 +141,7 @@ class Call:
     def reshape(self, source: Operand, shape: tuple[int, ...]) -> Operand:
         """The operand under another logical shape, torch's `x.reshape(shape)`.
 
-        Memory stays as it is where only dimensions of size 1 come and go.
+        Memory does not move if only dimensions of size 1 are added or removed.
         """
         if source.shape == shape:
             return source
@@ -162,13 +163,13 @@ class Call:
     # Results
 
     def output(self, name: str = "out", *, dtype: DTypeLike = None) -> Operand:
-        """A tensor that the operator writes; some emitted node must have its tensor as output.
+        """A tensor that the operator writes; some emitted node must output it.
 
-        An operator without it writes its `self` in place.
+        An operator without this parameter writes its `self` in place.
 
         Raises:
-            Unsupported: it has another dtype than is asked for.
-            InvalidProgram: it is not a tensor, or a constant.
+            Unsupported: unexpected dtype.
+            InvalidProgram: not a tensor, or a constant.
         """
         name = name if name in self._arguments else "self"
         operand = self._write(name, self._arguments[name])
@@ -187,7 +188,7 @@ class Call:
         )
 
     def nhwc_output(self, name: str = "out") -> Tensor:
-        """A tensor [N, H, W, C] to write; a transpose follows if the program has another order."""
+        """A tensor [N, H, W, C] to write; a transpose follows if the program uses another order."""
         operand = self.output(name)
         if operand.rank != 4:
             self.unsupported(f"{name} has {operand.rank} dimensions, not 4")
@@ -205,7 +206,7 @@ class Call:
         return arranged
 
     def move(self, source: Operand, target: Operand) -> None:
-        """Writes an output with the elements of an operand of the same logical shape."""
+        """Copies an operand to an output of the same logical shape."""
         movement = self._movement(source, target.dim_order)
         self.emit(movement, [source.tensor], [target.tensor])
 
@@ -219,7 +220,7 @@ class Call:
         return Operand(tensor, tuple(shape), tuple(order))
 
     def literal(self, array: npt.NDArray[Any]) -> Operand:
-        """A constant of this logical shape that the program does not have."""
+        """A new constant of this logical shape."""
         tensor = self._scope.new("literal", array.dtype, array.shape, np.asarray(array, order="C"))
         return Operand(tensor, array.shape, tuple(range(array.ndim)))
 
@@ -227,7 +228,7 @@ class Call:
         """Appends a node.
 
         Raises:
-            Unsupported: an output has another element type than the op gives.
+            Unsupported: an output's element type differs from the op's.
         """
         for tensor in outputs:
             if op.element not in (None, tensor.dtype):
@@ -249,7 +250,7 @@ class Call:
         return float(self.scalar(name))
 
     def scalar(self, name: str) -> int | float | bool:
-        """A `Scalar`, of the type that the program gives it."""
+        """A `Scalar`, with the type it has in the program."""
         value = self._value(name)
         if not isinstance(value, (bool, int, float)):
             self.invalid(f"{name} is not a number")
@@ -259,7 +260,7 @@ class Call:
         return self._typed(name, bool, "boolean")
 
     def string(self, name: str) -> str:
-        """A `str` that may stand in a message."""
+        """A `str` that fits in a message."""
         value = self._typed(name, str, "string")
         if not value.isprintable():
             self.invalid(f"{name} is not printable")
@@ -281,11 +282,11 @@ class Call:
         return items
 
     def dimension(self, name: str, rank: int) -> int:
-        """An `int` that names one of `rank` dimensions, counted from the first."""
+        """An `int` that names one of `rank` dimensions; a negative one is made positive."""
         return self.integer(name, -rank, rank - 1) % rank
 
     def dimensions(self, name: str, rank: int) -> tuple[int, ...]:
-        """An `int[]` that names different ones of `rank` dimensions, counted from the first."""
+        """An `int[]` of distinct dimensions out of `rank`; negative ones are made positive."""
         dims = tuple(dim % rank for dim in self.integers(name, None, -rank, rank - 1))
         if len(set(dims)) != len(dims):
             self.invalid(f"{name} has a dimension twice")
@@ -318,7 +319,7 @@ class Call:
     # For the builder
 
     def finish(self) -> list[Node]:
-        """The nodes in order; the results become what their places in memory hold.
+        """The nodes in order; stores the results at their places in memory.
 
         Raises:
             ValueError: the reader did not write a result exactly once.
@@ -353,7 +354,7 @@ class Call:
 
     def _items(self, name: str, expected: type[T], noun: str) -> tuple[T, ...]:
         value = self._value(name)
-        if type(value) is expected:  # one stands for a list of one
+        if type(value) is expected:  # a single value may stand for a list of one
             return (value,)
         if not isinstance(value, tuple):
             self.invalid(f"{name} is not a list")
@@ -389,7 +390,7 @@ class Call:
         return Operand(views[key], value.sizes, value.dim_order)
 
     def _view(self, held: Operand, value: TensorValue) -> Tensor:
-        """Emits a view that the program has no instruction for."""
+        """Emits a view that the program elided."""
         first = len(self.nodes)
         view = self.arrange(self.reshape(held, value.sizes), value.dim_order)
         source = f"view of {held.tensor.name}"
@@ -405,7 +406,7 @@ class Call:
         return Operand(self._results[index], value.sizes, value.dim_order)
 
     def _store(self, index: int, tensor: Tensor, state: MutableBuffer) -> Node:
-        """Puts a result into the mutable buffer that its place is."""
+        """Stores a result in the mutable buffer at its place."""
         if (tensor.dtype, tensor.shape) != (state.tensor.dtype, state.tensor.shape):
             self.unsupported(
                 f"{state.tensor.name}, a mutable buffer, is written with another shape or layout"
@@ -415,7 +416,7 @@ class Call:
         return Node(Store(), (state.final, tensor), (held,), self.source)
 
     def _movement(self, operand: Operand, order: tuple[int, ...]) -> Op:
-        """The op that takes the operand's memory to another physical order."""
+        """The op that moves the operand's memory to another physical order."""
         if operand.lies_as(order):
             return View(tuple(operand.shape[dim] for dim in order))
         return Transpose(tuple(operand.dim_order.index(dim) for dim in order))

@@ -1,4 +1,4 @@
-"""What the values of a method stand for at one point of it."""
+"""What each value of a method holds at one point of execution."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Place = Allocation | int
 
 @dataclass
 class Contents:
-    """Places and what they hold.
+    """Places and their contents.
 
     Attributes:
-        views: tensors of elided views, by what they view, shape and dim order.
+        views: tensors of elided views, by viewed tensor, shape and dim order.
     """
 
     memory: PlannedBuffers = field(default_factory=PlannedBuffers)
@@ -29,31 +29,30 @@ class Contents:
     )
 
     def copy(self) -> Contents:
-        """The same, to go on from in another way."""
+        """An independent copy, to follow another branch."""
         return Contents(self.memory.copy(), dict(self.unplanned), dict(self.views))
 
     def read(self, index: int, value: TensorValue) -> Operand | None:
-        """What holds exactly the bytes of a value."""
+        """The operand that holds exactly the bytes of a value."""
         if value.allocation is not None and value.nbytes:
             return self.memory.read(value.allocation, value.nbytes)
         return self.unplanned.get(index)
 
     def write(self, index: int, value: TensorValue, operand: Operand) -> tuple[Operand, ...]:
-        """Makes a value stand for an operand; returns what that overwrote."""
+        """Assigns an operand to a value; returns what it overwrote."""
         if value.allocation is not None and value.nbytes:
             return self.memory.write(value.allocation, operand)
         self.unplanned[index] = operand
         return ()
 
     def put(self, place: Place, operand: Operand) -> None:
-        """Makes a place hold an operand."""
         if isinstance(place, Allocation):
             self.memory.write(place, operand)
         else:
             self.unplanned[place] = operand
 
     def common(self, other: Contents) -> Iterator[tuple[Place, Operand, Operand]]:
-        """Places that hold something here and there, and what."""
+        """Places with contents in both, and the contents of each."""
         yield from self.memory.common(other.memory)
         for index, operand in self.unplanned.items():
             if index in other.unplanned:

@@ -1,4 +1,4 @@
-"""What the places of planned memory hold while the instructions of a method are read."""
+"""Contents of planned memory while the instructions of a method are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmcompiler.pte.program import Allocation
 
 @dataclass(frozen=True, slots=True)
 class LastWrite:
-    """What was last written to the bytes [start, end) of a buffer."""
+    """The last write to the bytes [start, end) of a buffer."""
 
     start: int
     end: int
@@ -20,23 +20,23 @@ class LastWrite:
 
 
 class PlannedBuffers:
-    """The buffers of a method: disjoint places, and what each one holds now.
+    """The buffers of a method: disjoint places and their current contents.
 
-    A write ends whatever it overlaps. Views share the place of what they view, and programs have
-    no instruction for them: what a place holds is what a view is of.
+    A write removes everything it overlaps. Views share the place of what they view and have no
+    instruction of their own: reading a place finds what a view refers to.
     """
 
     def __init__(self) -> None:
         self._buffers: dict[int, list[LastWrite]] = {}
 
     def copy(self) -> PlannedBuffers:
-        """The same content, to go on from in another way."""
+        """An independent copy, to follow another branch."""
         memory = PlannedBuffers()
         memory._buffers = {number: list(buffer) for number, buffer in self._buffers.items()}
         return memory
 
     def common(self, other: PlannedBuffers) -> list[tuple[Allocation, Operand, Operand]]:
-        """Places that are held whole in both memories, and by what."""
+        """Places with contents in both memories, and the contents of each."""
         return [
             (Allocation(number, held.start), held.operand, match.operand)
             for number, buffer in self._buffers.items()
@@ -56,7 +56,7 @@ class PlannedBuffers:
         return overwritten
 
     def read(self, place: Allocation, nbytes: int) -> Operand | None:
-        """What holds exactly these bytes, or None."""
+        """The contents of exactly these bytes, or None."""
         buffer = self._buffers.get(place.memory, [])
         index = self._after(buffer, place.offset)
         if index == len(buffer):
@@ -74,7 +74,7 @@ class PlannedBuffers:
 def _matches(
     buffer: list[LastWrite], other: list[LastWrite]
 ) -> Iterator[tuple[LastWrite, LastWrite]]:
-    """Pairs of the same bytes."""
+    """Pairs of writes to the same bytes."""
     places = {(held.start, held.end): held for held in other}
     for held in buffer:
         match = places.get((held.start, held.end))

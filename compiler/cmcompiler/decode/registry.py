@@ -1,4 +1,4 @@
-"""The operators of programs, each with its declaration and what reads it into nodes."""
+"""Registry of operators: declarations and their readers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Reader = Callable[[Call], None]
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Name and parameters of a program's operator, from its declaration.
+    """Name and parameters of an operator, from its declaration.
 
     Attributes:
         name: `cortex_m::pad.out`.
         parameters: (type, name) in order, keyword-only ones and outputs included.
         results: names of those that are only written.
-        in_place: of one that is read and written, `self` of `aten::copy_`; None if there is none.
+        in_place: of one that is read and written, `self` of `aten::copy_`; else None.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Schema:
     def parse(cls, declaration: str) -> Schema:
         """From `ns::op.overload(Tensor x, int[] pad, *, Tensor(a!) out) -> …`.
 
-        Tensor types lose their alias marks, defaults are dropped.
+        Drops defaults and the alias marks of tensor types.
         """
         name, _, rest = declaration.partition("(")
         depth, current, parts = 0, "", []
@@ -66,7 +66,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """How one operator of a program is read into nodes."""
+    """How one operator is read into nodes."""
 
     schema: Schema
     read: Reader
@@ -77,8 +77,8 @@ _REGISTRY: dict[str, ProgramOp] = {}
 
 def operators() -> dict[str, ProgramOp]:
     """All operators by full name, `cortex_m::pad.out`."""
-    # Importing the package fills the registry. Where another thread is at it, this one waits: to
-    # have imported the module at hand is no sign that the others are there.
+    # Importing the package fills the registry. import_module waits if another thread is importing
+    # it; a module already in sys.modules does not mean that the others are.
     import_module("cmcompiler.ops")
     return _REGISTRY
 

@@ -1,4 +1,4 @@
-"""The values of a method as tensors, while its instructions become nodes."""
+"""Maps the values of a method to tensors while its instructions become nodes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from cmcompiler.pte.program import Method, TensorValue, Value
 
 
 class Scope:
-    """Which tensor each value stands for at this point of the method.
+    """The tensor of each value at the current point of the method.
 
     Attributes:
         values: of the method.
-        contents: what they stand for now.
-        states: mutable buffers, each with what it holds now as `final`.
+        contents: current contents of the values.
+        states: mutable buffers, each with its current contents as `final`.
     """
 
     def __init__(self, method: Method) -> None:
@@ -40,7 +40,7 @@ class Scope:
         shape: Sequence[int],
         data: npt.NDArray[Any] | None = None,
     ) -> Tensor:
-        """A tensor whose name is made unique."""
+        """A tensor with a unique name based on `name`."""
         stem = name.partition(".")[0]
         count = self._names.get(stem, 0)
         self._names[stem] = count + 1
@@ -65,7 +65,7 @@ class Scope:
         return tensor
 
     def declare(self, index: int) -> None:
-        """Makes a value a mutable buffer, unless another value of the same memory is one."""
+        """Makes a value a mutable buffer, unless another value in the same memory is one."""
         value = self.tensor_value(index, "method", "mutable buffer")
         if value.is_constant or self.state(index) is not None:
             return
@@ -78,13 +78,13 @@ class Scope:
         self.write(index, tensor)
 
     def state(self, index: int) -> MutableBuffer | None:
-        """The mutable buffer whose memory is that of a value."""
+        """The mutable buffer that shares a value's memory."""
         held = self.contents.read(index, self.tensor_value(index, "method", "mutable buffer"))
         found = (state for state in self.states if held and held.tensor is state.final)
         return next(found, None)
 
     def store(self, index: int, state: MutableBuffer) -> None:
-        """Makes a value stand for what its mutable buffer holds from now on.
+        """Makes a value refer to the new contents of its mutable buffer.
 
         Args:
             state: with another `final`.
@@ -94,15 +94,15 @@ class Scope:
         self.write(index, state.final)
 
     def read(self, index: int, reader: str, argument: str) -> Operand:
-        """What a value's memory holds: the value itself, or what it is an elided view of.
+        """The operand in a value's memory: the value itself, or what it is an elided view of.
 
         Args:
-            reader: who reads it, for messages.
-            argument: what it is to the reader.
+            reader: for messages.
+            argument: its role for the reader.
 
         Raises:
-            InvalidProgram: the value is no tensor.
-            Unsupported: nothing has written all of its memory.
+            InvalidProgram: the value is not a tensor.
+            Unsupported: some of its memory was never written.
         """
         value = self.tensor_value(index, reader, argument)
         if value.data is not None and value.is_constant:
@@ -121,25 +121,33 @@ class Scope:
         """A new tensor for an instruction to write.
 
         Raises:
-            InvalidProgram: the value is no tensor, or a constant.
+            InvalidProgram: the value is not a tensor, or a constant.
         """
         value = self.check_written(index, writer, argument)
         return self.new(f"value_{index}", value.dtype, value.physical_shape)
 
     def check_written(self, index: int, writer: str, argument: str) -> TensorValue:
-        """A value that an instruction may write; else raises as `result` does."""
+        """A value that an instruction may write.
+
+        Raises:
+            InvalidProgram: the value is not a tensor, or a constant.
+        """
         value = self.tensor_value(index, writer, argument)
         if value.is_constant:
             raise InvalidProgram(f"{writer}: {argument} is a constant")
         return value
 
     def write(self, index: int, tensor: Tensor) -> tuple[Operand, ...]:
-        """Makes a value stand for a tensor; returns what it overwrote."""
+        """Assigns a tensor to a value; returns what it overwrote."""
         value = self.tensor_value(index, tensor.name, "value")
         return self.contents.write(index, value, Operand(tensor, value.sizes, value.dim_order))
 
     def tensor_value(self, index: int, user: str, argument: str) -> TensorValue:
-        """A value that is a tensor, or InvalidProgram."""
+        """A value that must be a tensor.
+
+        Raises:
+            InvalidProgram: it is not.
+        """
         value = self.values[index]
         if not isinstance(value, TensorValue):
             raise InvalidProgram(f"{user}: {argument} is not a tensor")
@@ -156,6 +164,6 @@ class Scope:
 def _array(value: TensorValue, data: memoryview) -> npt.NDArray[Any]:
     """A value's bytes in its physical shape."""
     array = np.frombuffer(data, np.uint8 if value.dtype == np.bool_ else value.dtype)
-    # Any byte but 0 is true, and numpy relies on true being 1.
+    # Any byte except 0 is true, and NumPy relies on true being 1.
     array = array != 0 if value.dtype == np.bool_ else array
     return array.reshape(value.physical_shape)

@@ -43,8 +43,7 @@ def read_calibration(
 
     A `.npy` contains a model's only input, a `.npz` one array per input in order, a `.pt` a tensor,
     a tuple of tensors (one per input), or a list of such. An array is one sample of its input's
-    shape,
-    or several: stacked, or side by side in a batch of more than one.
+    shape, or several: stacked, or side by side in a batch of more than one.
 
     Raises:
         InvalidRequest: unreadable, or the shape or kind of number does not match the inputs.

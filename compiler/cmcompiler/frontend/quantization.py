@@ -30,10 +30,8 @@ def quantize(
     """Exports a module, observes its activations on the calibration inputs, quantises it.
 
     Buffers that the module changes are its state, which carries over from one calibration input to
-    the
-    next. If convolutions stay in float because of their input's layout, and inserting transposes
-    leaves
-    fewer in float, it inserts them.
+    the next. If convolutions stay in float because of their input's layout, and inserting
+    transposes leaves fewer in float, it inserts them.
 
     Args:
         module: used in eval mode and not modified.

@@ -54,11 +54,9 @@ class PythonFile:
     """A callable in a Python file that makes a model.
 
     The callable takes no arguments and returns a tuple (module, example_inputs[, calibration]) or
-    an
-    object with attributes of these names; a module with an attribute example_inputs also works.
+    an object with attributes of these names; a module with an attribute example_inputs also works.
     Instead of a callable, the name may refer to such a tuple or object. example_inputs is a tensor
-    or
-    a tuple of tensors, calibration an iterable of such. An object may also have `samples`, like
+    or a tuple of tensors, calibration an iterable of such. An object may also have `samples`, like
     calibration, and `labels`, the class of each sample.
 
     Attributes:

@@ -98,10 +98,8 @@ def randomize(module: torch.nn.Module, batch: torch.Tensor) -> None:
     """Gives an untrained module activations like a trained one's, from the current seed.
 
     Batch normalisations get random scales and offsets and the statistics of a batch, as after
-    training:
-    untouched ones let ranges explode or vanish. The output layer is centred, so that different
-    inputs
-    have different answers.
+    training: untouched ones let ranges explode or vanish. The output layer is centred, so that
+    different inputs have different answers.
 
     Args:
         batch: inputs, (samples, …).

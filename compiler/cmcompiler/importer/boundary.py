@@ -1,4 +1,4 @@
-"""Quantisation at the ports of a graph: what it is, and ports without the floats around it."""
+"""Quantisation at the ports of a graph, and int8 ports in place of float ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cmcompiler.ops.quantize import Quantize
 
 
 def describe_ports(graph: Graph) -> Graph:
-    """Adds the quantisation of the quantize or dequantize next to a float port."""
+    """Adds to each float port the quantisation of the quantize or dequantize next to it."""
     quantizers, dequantizers = _quantizers(graph), _dequantizers(graph)
     inputs = []
     for port in graph.inputs:
@@ -33,11 +33,11 @@ def describe_ports(graph: Graph) -> Graph:
 
 
 def expose_quantized(graph: Graph) -> Graph:
-    """Makes quantised tensors the ports, where quantize or dequantize is all that meets a port.
+    """Makes quantised tensors the ports if only quantize or dequantize touches a port.
 
-    An input is exposed if all that reads it quantizes it with the same parameters; an output, if
-    it is dequantized. Movements of memory in between go on in the quantised type. Ports that stay
-    floats say why in their note. Nodes that nothing needs any more are left in the graph.
+    An input is exposed if all its readers quantize it with the same parameters; an output, if it is
+    dequantized. Movements of memory in between use the quantised type. Ports that stay float state
+    why in their note. Nodes no longer needed stay in the graph.
     """
     return _expose_outputs(_expose_inputs(graph))
 
@@ -95,7 +95,7 @@ def _expose_outputs(graph: Graph) -> Graph:
 
 
 def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
-    """What all readers of a tensor, movements aside, quantize it with; or why there is no such."""
+    """The quantize that all readers of a tensor share, ignoring movements; or why there is none."""
     found: dict[Tensor, Quantize | str] = {
         guard.condition: f"{guard.source} reads it" for node in graph.nodes for guard in node.guards
     }
@@ -113,7 +113,7 @@ def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
 
 
 def _dequantizers(graph: Graph) -> dict[Tensor, Node]:
-    """The dequantize that a tensor comes from, movements aside."""
+    """The dequantize that produces a tensor, ignoring movements."""
     found: dict[Tensor, Node] = {}
     for node in graph.nodes:
         if isinstance(node.op, Dequantize):
@@ -124,12 +124,12 @@ def _dequantizers(graph: Graph) -> dict[Tensor, Node]:
 
 
 def _is_movement(op: Op) -> bool:
-    """Whether quantize and dequantize may as well happen on the other side of an op."""
+    """Whether an op can be swapped with a quantize or dequantize."""
     return isinstance(op, (View, Transpose))
 
 
 def _moved(node: Node, source: Tensor) -> Node:
-    """A movement of another tensor of the same shape."""
+    """The movement applied to another tensor of the same shape."""
     before = node.outputs[0]
     after = Tensor(f"{before.name}.{source.dtype.name}", source.dtype, before.shape)
     return replace(node, inputs=(source,), outputs=(after,))

@@ -25,15 +25,15 @@ IO_CHOICES = ("program", "int8")
 
 
 def build_graph(program: Program, method: str = "forward", io: str = "program") -> Graph:
-    """The graph of a method: dim orders are resolved, elided views are nodes, dead nodes are gone.
+    """The graph of a method, with dim orders resolved, elided views as nodes and no dead nodes.
 
-    Scalar inputs of the method are baked into its program and are no ports. With io="int8", ports
-    that cannot be exposed as quantised tensors stay as they are and say why in `Port.note`.
+    Scalar inputs are baked into the program and are not ports. With io="int8", ports that cannot be
+    exposed as quantised tensors stay float and state why in `Port.note`.
 
     Raises:
-        InvalidRequest: no such method, or `io` is none of IO_CHOICES.
+        InvalidRequest: no such method, or `io` is not one of IO_CHOICES.
         InvalidProgram: an instruction contradicts its operator's declaration or its tensors.
-        Unsupported: naming what the static executor cannot run.
+        Unsupported: names what the static executor cannot run.
     """
     if io not in IO_CHOICES:
         raise InvalidRequest(f"unknown io: {io!r}", f"it is one of: {', '.join(IO_CHOICES)}")
@@ -54,10 +54,11 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
 
 
 def find_method(program: Program, name: str) -> Method:
-    """
+    """The method of a program with this name.
+
     Raises:
-        InvalidRequest: no such method; lists those there are.
-        Unsupported: naming what is in it that a static executor cannot run.
+        InvalidRequest: no such method; lists the existing ones.
+        Unsupported: names what a static executor cannot run.
     """
     for method in program.methods:
         if method.name == name:
@@ -71,7 +72,7 @@ def find_method(program: Program, name: str) -> Method:
 
 
 def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """A view of a view of all of a tensor views that tensor itself."""
+    """Makes each view of a view of a whole tensor view that tensor."""
     behind: dict[Tensor, Tensor] = {}
     direct = []
     for node in nodes:
@@ -86,7 +87,7 @@ def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def _without_dead_nodes(graph: Graph) -> Graph:
-    """What outputs depend on, in this run and, through mutable buffers, in later ones."""
+    """Keeps what outputs depend on, in this run and, through mutable buffers, in later ones."""
     wanted = {port.tensor for port in graph.outputs}
     while True:
         needed, live = set(wanted), []
@@ -114,7 +115,7 @@ def _inputs(method: Method, scope: Scope) -> tuple[Port, ...]:
 def _outputs(method: Method, scope: Scope, nodes: list[Node]) -> tuple[Port, ...]:
     indices = [index for index in method.outputs if method.values[index] is not None]
     names = [f"output_{number}" for number in range(len(indices))]
-    # To read the outputs takes what it takes to read arguments: elided views, say.
+    # Outputs are read like arguments, since they may be elided views.
     call = Call("return", names, f"method {method.name}", indices, scope)
     ports = []
     for name, index in zip(names, indices, strict=True):

@@ -1,4 +1,4 @@
-"""The branches of a method, from its jumps."""
+"""Recovers the branches of a method from its jumps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEEPEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """An instruction and its place in the method."""
+    """An instruction and its index in the method."""
 
     number: int
     instruction: KernelInstruction | MoveInstruction
@@ -22,7 +22,7 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What happens where a value is true, and where it is false.
+    """A block for each value of a condition.
 
     Attributes:
         number: of the jump.
@@ -39,14 +39,14 @@ Block = Sequence[Numbered | Branch]
 
 
 def structured(method: Method) -> Block:
-    """The instructions of a method as torch.cond has them.
+    """The instructions of a method, nested as in torch.cond.
 
-    ExecuTorch emits a jump to the second branch if the condition is false, the first branch, a
-    jump to the end (if False is false), and the second branch. The first branch may also end where
-    it falls into what follows, with no second one.
+    ExecuTorch emits a jump to the second branch if the condition is false, the first branch, a jump
+    to the end (if False is false), and the second branch. The first branch may also fall through,
+    with no second one.
 
     Raises:
-        Unsupported: jumps are arranged in any other way: loops, for one.
+        Unsupported: any other arrangement of jumps, such as a loop.
     """
     for number, instruction in enumerate(method.instructions):
         if isinstance(instruction, JumpFalseInstruction) and instruction.destination <= number:
@@ -73,7 +73,7 @@ def _block(method: Method, start: int, end: int, depth: int) -> Block:
 
 
 def _branch(method: Method, number: int, end: int, depth: int) -> tuple[Branch, int]:
-    """The branch that begins with a jump, and the instruction after it."""
+    """The branch that begins with a jump, and the index of the instruction after it."""
     jump = method.instructions[number]
     assert isinstance(jump, JumpFalseInstruction)
     if depth > DEEPEST:
@@ -98,5 +98,5 @@ def _branch(method: Method, number: int, end: int, depth: int) -> tuple[Branch, 
 
 
 def _is_false(method: Method, jump: JumpFalseInstruction) -> bool:
-    """Whether a jump is taken always."""
+    """Whether a jump is always taken."""
     return method.values[jump.condition] is False

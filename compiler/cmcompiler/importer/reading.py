@@ -1,4 +1,4 @@
-"""The instructions of a method become nodes."""
+"""Reads the instructions of a method into nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_block(block: Block, scope: Scope, guards: Guards = ()) -> list[Node]:
     """The nodes of instructions that run if all of `guards` hold.
 
     Raises:
-        InvalidProgram, Unsupported: naming the instruction.
+        InvalidProgram, Unsupported: names the instruction.
     """
     nodes: list[Node] = []
     for item in block:
@@ -48,7 +48,7 @@ def _kernel_call(number: int, instruction: KernelInstruction, scope: Scope) -> C
     names = [name for _, name in operator.schema.parameters]
     source = f"{instruction.operator} #{number}"
     call = Call(instruction.operator, names, source, instruction.arguments, scope)
-    # Operators that return their outputs name them once more at the end.
+    # Operators that return their outputs repeat them at the end.
     if len(instruction.arguments) not in (len(names), len(names) + 1):
         call.invalid(f"has {len(instruction.arguments)} arguments, not {len(names)}")
     operator.read(call)
@@ -56,7 +56,7 @@ def _kernel_call(number: int, instruction: KernelInstruction, scope: Scope) -> C
 
 
 def _move(number: int, instruction: MoveInstruction, scope: Scope) -> Call:
-    """What the target holds is what the source held; nothing is copied yet."""
+    """Makes the target refer to the source's contents, without a copy."""
     source, target = scope.values[instruction.source], scope.values[instruction.target]
     call = Call("MoveCall", ["source"], f"MoveCall #{number}", [instruction.source], scope)
     if not isinstance(source, TensorValue) or not isinstance(target, TensorValue):
@@ -72,7 +72,7 @@ def _move(number: int, instruction: MoveInstruction, scope: Scope) -> Call:
 
 
 def _read_branch(branch: Branch, scope: Scope, guards: Guards) -> list[Node]:
-    """The nodes of both ways, and what they result in."""
+    """The nodes of both ways, and their merged results."""
     source = f"JumpFalseCall #{branch.number}"
     call = Call("JumpFalseCall", ["condition"], source, [branch.condition], scope)
     if not isinstance(scope.values[branch.condition], TensorValue):
@@ -97,7 +97,7 @@ class _Way:
 
     Attributes:
         guards: the branch's own last.
-        contents: what places hold at its end.
+        contents: of all places at its end.
     """
 
     guards: Guards
@@ -111,7 +111,7 @@ def _way(block: Block, scope: Scope, before: Contents, guards: Guards) -> _Way:
 
 
 def _join(when_true: _Way, when_false: _Way, scope: Scope) -> list[Node]:
-    """Merges what the ways have left in the same places, whether it is read later or not."""
+    """Merges what both ways left in the same places, whether it is read later or not."""
     merges = []
     *outside, guard = when_true.guards
     for place, first, second in when_true.contents.common(when_false.contents):
@@ -127,7 +127,7 @@ def _join(when_true: _Way, when_false: _Way, scope: Scope) -> list[Node]:
 
 
 def _moved(operand: Operand, way: _Way, scope: Scope) -> Tensor:
-    """Brings an operand to the end of a way."""
+    """Makes an operand available at the end of a way."""
     tensor = scope.new("moved", operand.dtype, operand.tensor.shape)
     source = way.guards[-1].source
     way.nodes.append(Node(Move(), (operand.tensor,), (tensor,), source, way.guards))

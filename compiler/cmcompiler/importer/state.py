@@ -1,4 +1,4 @@
-"""Mutable buffers of a method: which they are, and what is still read of them after a write."""
+"""Finds a method's mutable buffers and preserves values that are read after a write."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from cmcompiler.pte.program import (
 
 
 def mutable_buffers(method: Method) -> list[int]:
-    """Indices of the values that keep their content from one run to the next.
+    """Indices of the values that keep their contents between runs.
 
-    That is a planned tensor that begins with a content of its own; or one that an operator reads
-    and writes in place with nothing written to it before. ExecuTorch leaves open what the latter
-    begins with, we take zeros.
+    Such a value is a planned tensor with initial contents, or one that an operator reads and writes
+    in place before anything else writes it. ExecuTorch leaves the initial contents of the latter
+    undefined; they are zeros here.
     """
     found = [
         index
@@ -46,7 +46,7 @@ def mutable_buffers(method: Method) -> list[int]:
 
 
 def _members(method: Method, indices: Iterable[int]) -> Iterator[int]:
-    """Tensors, those in lists included."""
+    """Tensors, including those in lists."""
     for index in indices:
         value = method.values[index]
         if isinstance(value, TensorList):
@@ -56,7 +56,7 @@ def _members(method: Method, indices: Iterable[int]) -> Iterator[int]:
 
 
 def detached(graph: Graph) -> Graph:
-    """Copies what is read of a mutable buffer, or of a view of it, after a Store has changed it."""
+    """Copies parts of a mutable buffer that are read after a Store changes it."""
     within = {state.tensor: state.tensor for state in graph.states}
     if not within:
         return graph
@@ -81,7 +81,7 @@ def detached(graph: Graph) -> Graph:
 
 
 def _last_uses(graph: Graph) -> dict[Tensor, int]:
-    """The last node that reads each tensor; what a Store overwrites is not read by it."""
+    """Index of the last node that reads each tensor; a Store does not read what it overwrites."""
     last: dict[Tensor, int] = {}
     for index, node in enumerate(graph.nodes):
         reads = node.reads[1:] if isinstance(node.op, Store) else node.reads
@@ -91,7 +91,7 @@ def _last_uses(graph: Graph) -> dict[Tensor, int]:
 
 
 def _renamed(node: Node, names: dict[Tensor, Tensor]) -> Node:
-    """A node that reads other tensors; a Store overwrites the same one."""
+    """A node with other inputs; a Store still overwrites the same tensor."""
     inputs = tuple(names.get(tensor, tensor) for tensor in node.inputs)
     if isinstance(node.op, Store):
         inputs = (node.inputs[0], *inputs[1:])

@@ -1,4 +1,4 @@
-"""Operators that no reader is registered for, all in one message."""
+"""Reports all operators without a reader in one message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from cmcompiler.pte.program import KernelInstruction, Method
 
 
 def refuse_unknown(method: Method, known: Container[str]) -> None:
-    """Raises Unsupported if there are instructions whose operator is not among the known ones.
+    """Refuses a method with operators that are not known.
 
-    It names each operator, how often it is there, its first instruction with the shapes, and the
-    file that would add it.
+    Raises:
+        Unsupported: names each such operator, its count, its first instruction with shapes, and the
+            file that would add it.
     """
     first: dict[str, tuple[int, KernelInstruction]] = {}
     counts: dict[str, int] = {}

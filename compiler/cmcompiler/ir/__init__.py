@@ -1,1 +1,1 @@
-"""The typed graph: tensors, nodes, and the contract of an op."""
+"""The typed graph: tensors, nodes, and the interface of an op."""

@@ -1,4 +1,4 @@
-"""The graph a program becomes: nodes that each write tensors once, in physical shapes."""
+"""The graph of a program: nodes that each write tensors once, in physical shapes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Port:
         shape: logical shape, torch's `x.shape`.
         dim_order: the logical dimension that each physical one holds, outermost first.
         quantization: of the tensor, or of the quantize/dequantize next to a float one.
-        note: why it stayed float though quantised ports were asked for; else empty.
+        note: why it stayed float although quantised ports were requested; else empty.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Port:
         return "dim order " + ",".join(map(str, self.dim_order))
 
     def to_physical(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """A logical array (torch's shape) as the contiguous physical one."""
+        """Converts a logical array (torch's shape) to the contiguous physical one."""
         return array.transpose(self.dim_order).reshape(self.tensor.shape).copy()
 
     def to_logical(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -56,11 +56,11 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """One of the two ways that a branch can go.
+    """One of the two ways of a branch.
 
     Attributes:
         condition: a bool of one element.
-        expected: what it must be.
+        expected: its value if this way is taken.
         source: the program's instruction, for messages: `JumpFalseCall #5`.
     """
 
@@ -75,10 +75,10 @@ class Node:
 
     Attributes:
         op: what is computed, with all parameters.
-        inputs: activations, in the op's order. Weights belong to the op itself.
+        inputs: activations, in the op's order; weights belong to the op.
         outputs: the tensors it writes.
         source: the program's operator and instruction, for messages: `cortex_m::pad.out #12`.
-        guards: what must hold for it to run, those of outer branches first.
+        guards: what must hold for it to run, outer branches first.
     """
 
     op: Op
@@ -89,7 +89,7 @@ class Node:
 
     @property
     def is_empty(self) -> bool:
-        """It writes not a single element, so that there is nothing to compute."""
+        """It writes no elements, so there is nothing to compute."""
         return not any(tensor.numel for tensor in self.outputs)
 
     @property
@@ -100,12 +100,12 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class MutableBuffer:
-    """A mutable buffer: memory that keeps its content from one run to the next.
+    """Memory that keeps its contents between runs.
 
     Attributes:
-        tensor: what a run finds in it.
-        final: what it leaves there, the output of a Store; `tensor` itself if it changes nothing.
-        initial: what the first run finds, and the next one after a reset; in the tensor's shape.
+        tensor: its value at the start of a run.
+        final: its value at the end, the output of a Store; `tensor` itself if unchanged.
+        initial: its value in the first run and after a reset; in the tensor's shape.
     """
 
     tensor: Tensor
@@ -117,10 +117,10 @@ class MutableBuffer:
 class Graph:
     """Nodes in execution order. A tensor that no node writes is an input, constant or state.
 
-    The nodes of a branch lie together. What they write is read within the branch only; the value
-    that a branch results in is what a Merge makes of both ways.
+    The nodes of a branch are contiguous. What they write is read only within the branch; a Merge of
+    both ways makes the branch's result.
 
-    After a Store to a state, nothing that lies in the same memory is read but what it has written.
+    After a Store to a state, only what it has written is read from that memory.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What an op is: parameters, a numpy reference, and the kernel calls that compute it."""
+"""The interface of an op: parameters, a NumPy reference, and the kernel calls that compute it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALIGN = 16
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A place in the memory of a tensor of the node.
+    """A place in the memory of a node's tensor.
 
     Attributes:
         offset: bytes from the tensor's first element.
@@ -34,7 +34,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Constant bytes, laid out for the kernel; equal ones are stored once.
+    """Constant bytes in the kernel's layout; equal ones are stored once.
 
     Attributes:
         align: of the first byte, a power of two up to 16.
@@ -46,21 +46,21 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Bytes that live during the one call; the plan gives them a place in the arena."""
+    """Bytes in the arena that live during one call."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class GrowableScratch:
-    """Scratch that may be larger than it needs to be: whole units, one at least.
+    """Scratch that may be larger than necessary: at least one whole unit.
 
-    It gets as many as fit beside what else lives during the call, but never makes the arena larger.
-    A call has one at most.
+    It takes as many units as fit beside what else lives during the call, without enlarging the
+    arena. A call has at most one.
 
     Attributes:
         unit: bytes, a multiple of ALIGN.
-        most: units of which there is any use.
+        most: the largest useful number of units.
     """
 
     unit: int
@@ -69,10 +69,10 @@ class GrowableScratch:
 
 @dataclass(frozen=True, slots=True)
 class ScratchCount:
-    """How many of something the GrowableScratch of the call holds.
+    """How many items the GrowableScratch of the call holds.
 
     Attributes:
-        each: in a unit.
+        each: items per unit.
     """
 
     each: int
@@ -93,7 +93,7 @@ class KernelCall:
         kernel: name without the prefix `cm_`; defined in runtime/kernels/.
         arguments: the fields of the kernel's argument struct, in its order and by its names.
         rows: output rows [y0, y1) to compute; (0, 0) for kernels that take whole tensors.
-        microkernel: the inner loop it spends its time in, or None.
+        microkernel: the inner loop that dominates its time, or None.
     """
 
     kernel: str
@@ -103,7 +103,7 @@ class KernelCall:
 
 
 class Op(ABC):
-    """All that the host knows of one op. Subclasses are frozen dataclasses of its parameters."""
+    """The host's description of an op. Subclasses are frozen dataclasses of its parameters."""
 
     label: ClassVar[str]
     """Short name for people: `conv2d`, `add`. A subclass may refine it with a property `title`."""
@@ -131,7 +131,7 @@ class Op(ABC):
 
     @property
     def view_of(self) -> int | None:
-        """The input whose memory the output is, unmoved; such an op has no kernel call."""
+        """The input that the output is a view of; such an op has no kernel call."""
         return None
 
     @property
@@ -141,7 +141,7 @@ class Op(ABC):
 
     @abstractmethod
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        """Outputs for inputs, all in physical shapes: the one truth that every kernel equals."""
+        """Outputs for inputs, all in physical shapes; every kernel must match it."""
 
     @abstractmethod
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:

@@ -1,4 +1,4 @@
-"""A tensor as a program sees it: logical dimensions, and how memory orders them."""
+"""A tensor as a program sees it: logical dimensions and their order in memory."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ class Operand:
 
     @property
     def data(self) -> npt.NDArray[Any] | None:
-        """The array of a constant in its logical shape; None for the others."""
+        """The array of a constant in its logical shape; else None."""
         if self.tensor.data is None:
             return None
         return self.tensor.data.transpose(np.argsort(self.dim_order))
 
     def physical_axis(self, dim: int) -> int:
-        """Where a logical dimension lies in the physical shape. It may count from the end.
+        """The physical position of a logical dimension, which may be negative.
 
         Raises:
-            IndexError: there is no such dimension.
+            IndexError: no such dimension.
         """
         if not -self.rank <= dim < self.rank:
             raise IndexError(dim)
         return self.dim_order.index(dim % self.rank)
 
     def is_like(self, other: Operand) -> bool:
-        """Whether both have the same form."""
+        """Whether both have the same shape and dim order."""
         form = (self.dtype, self.shape, self.dim_order)
         return form == (other.dtype, other.shape, other.dim_order)
 
     def lies_as(self, order: Sequence[int]) -> bool:
-        """Whether memory holds the elements in `order` too: dimensions of size 1 do not matter."""
+        """Whether memory also holds the elements in `order`, ignoring dimensions of size 1."""
         return same_order(self.shape, self.dim_order, order)

@@ -1,4 +1,4 @@
-"""How integers stand for real numbers."""
+"""How integers represent real numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference interpreter: what a graph computes, by the references of its ops."""
+"""The reference interpreter: runs a graph with the references of its ops."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a graph computed.
+    """Results of a run.
 
     Attributes:
-        outputs: one a port, in logical shapes.
-        states: what each mutable buffer holds afterwards, in physical shapes.
-        tensors: the arrays that were asked to be kept, in physical shapes; none for what a branch
-            that was not taken would have computed.
+        outputs: one per port, in logical shapes.
+        states: of each mutable buffer after the run, in physical shapes.
+        tensors: those requested by `keep`, in physical shapes; not those of branches not taken.
     """
 
     outputs: tuple[Array, ...]
@@ -39,7 +38,7 @@ def evaluate_all(
     """Runs a graph on one sample after the other.
 
     Args:
-        reset: mutable buffers begin anew with each sample, not with the first only.
+        reset: resets mutable buffers before every sample, not only the first.
     """
     states = None
     for inputs in samples:
@@ -57,9 +56,9 @@ def evaluate(
     """Runs a graph on one sample.
 
     Args:
-        inputs: one a port, in logical shapes (torch's `x.shape`).
-        keep: tensors whose arrays to return too; the others are freed once nothing needs them.
-        states: what the run before has left in the mutable buffers; None after a reset.
+        inputs: one per port, in logical shapes (torch's `x.shape`).
+        keep: tensors to return as well; others are freed after their last use.
+        states: of the mutable buffers after the previous run; None after a reset.
 
     Raises:
         InvalidRequest: the inputs do not fit the ports.

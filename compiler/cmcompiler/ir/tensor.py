@@ -21,7 +21,7 @@ class Tensor:
         name: unique in its graph, for people.
         dtype: element type.
         shape: outermost dimension first; NHWC for an image.
-        data: the array of a constant, of this shape; None for the others.
+        data: the array of a constant, of this shape; else None.
     """
 
     name: str
@@ -39,6 +39,6 @@ class Tensor:
 
 
 def same_order(shape: Sequence[int], first: Sequence[int], second: Sequence[int]) -> bool:
-    """Whether two dim orders put the elements of a shape alike: dimensions of 1 do not matter."""
+    """Whether two dim orders give a shape the same layout: dimensions of size 1 do not matter."""
     kept = [[dim for dim in order if shape[dim] != 1] for order in (first, second)]
     return 0 in shape or kept[0] == kept[1]

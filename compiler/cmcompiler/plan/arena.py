@@ -67,8 +67,7 @@ def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
 
     Greedy placement by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural
     net inference" (2020), in several orders, keeping the smallest result. While it is above the
-    lower
-    bound, the block that ends last is moved to the front and all are placed again.
+    lower bound, the block that ends last is moved to the front and all are placed again.
     """
     problem = _Problem(blocks)
     bound = lower_bound(blocks)

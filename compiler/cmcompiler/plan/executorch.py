@@ -111,8 +111,7 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
 
     Raises:
         Unsupported: an output is not a tensor; a mutable buffer, which could not be reset; a
-            program
-            made for another instruction set.
+            program made for another instruction set.
     """
     check_isa(method, isa)
     if graph.states:

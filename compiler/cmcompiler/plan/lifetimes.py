@@ -49,8 +49,7 @@ def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]
 
     Inputs are alive from before the first step to their last use, outputs from their producer to
     after the last step, states always; constants are left out. Both ways of a branch count as if
-    they
-    ran one after the other, so a tensor alive in either is alive in both.
+    they ran one after the other, so a tensor alive in either is alive in both.
     """
     lifetimes = _lifetimes(graph, storage, spans)
     pieces: list[list[BlockUse]] = []

@@ -1,6 +1,6 @@
-"""Models that come with the compiler: every module of this folder defines one as `MODEL`.
+"""Built-in models: every module of this folder defines one as `MODEL`.
 
-Modules whose names begin with an underscore hold what several models share.
+Modules whose names begin with an underscore are shared by several models.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Data:
     """Inputs for a model, float32.
 
     Attributes:
-        detail: what they are, for people.
-        calibration: shape (samples, *x.shape[1:]); training inputs where the model is trained.
-        samples: held out of the above; shape as above.
+        detail: describes them for people.
+        calibration: shape (samples, *x.shape[1:]); training inputs if the model is trained.
+        samples: held out of the above, in the same form.
         labels: classes of the samples, shape (samples,), or None.
     """
 
@@ -45,17 +45,17 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZooModel:
-    """A model of the zoo; none of its functions is called, nor torch imported, to describe it.
+    """A model of the zoo; describing it calls none of its functions and does not import torch.
 
     Attributes:
         name: that of its module.
         summary: one line.
         input_shape: of its only input, float32, batch included.
-        dataset: that its inputs are of, or are like.
-        module: makes the module with fresh random weights.
+        dataset: that its inputs come from or resemble.
+        module: makes the module with random weights.
         data: inputs for a seed.
         classes: names of its outputs.
-        train: trains a module in place for a seed and says how, for a model without a checkpoint.
+        train: trains a module without a checkpoint in place for a seed and returns how.
         checkpoint: published weights.
     """
 
@@ -84,7 +84,6 @@ class ZooModel:
         return self.checkpoint.path if self.checkpoint else None
 
     def load(self, seed: int, weights: Path | None = None) -> Model:
-        """See ModelSource."""
         import torch
 
         from cmcompiler.frontend.vectors import Samples

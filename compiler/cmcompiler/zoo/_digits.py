@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits: how models are trained on them, and evaluated."""
+"""Training and evaluation on scikit-learn's handwritten digits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BATCH = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Digits:
-    """Images, shape (samples, 1, height, width), and the digit that each shows."""
+    """Images, shape (samples, 1, height, width), and their digits."""
 
     images: npt.NDArray[Any]
     labels: npt.NDArray[Any]
@@ -34,13 +34,13 @@ class _Digits:
 
 @lru_cache
 def _split(image: ImageInput, seed: int) -> tuple[_Digits, _Digits]:
-    """Those to train on and those held out, in a seeded order."""
+    """Training and held-out digits, in a seeded order."""
     from PIL import Image
     from sklearn.datasets import load_digits
 
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.images))
-    # The set's pixels count up to 16.
+    # The data set's pixels range from 0 to 16.
     pictures = [Image.fromarray(np.uint8(digits.images[index] * (255 / 16))) for index in order]
     images = np.concatenate([image.cut(picture, (0, 0, 8, 8)) for picture in pictures])
     labels = digits.target[order].astype(np.int64)
@@ -49,14 +49,14 @@ def _split(image: ImageInput, seed: int) -> tuple[_Digits, _Digits]:
 
 
 def digits(image: ImageInput, seed: int) -> Data:
-    """All 360 held out digits as samples, the first 128 of the others for calibration."""
+    """All 360 held-out digits as samples, the first 128 of the others for calibration."""
     training, held_out = _split(image, seed)
     calibration = training.images[:_CALIBRATION]
     return Data("scikit-learn's digits", calibration, held_out.images, held_out.labels)
 
 
 def train(module: torch.nn.Module, image: ImageInput, seed: int, epochs: int, rate: float) -> str:
-    """Trains a classifier in place and says how. Equal seeds give equal weights.
+    """Trains a classifier in place and returns how. Equal seeds give equal weights.
 
     Args:
         rate: peak of the learning rate, which rises and falls once.
@@ -83,7 +83,7 @@ def train(module: torch.nn.Module, image: ImageInput, seed: int, epochs: int, ra
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The order of sums depends on the number of threads, and trained weights on that order."""
+    """Makes training deterministic: the order of sums depends on the number of threads."""
     import torch
 
     before = torch.get_num_threads()

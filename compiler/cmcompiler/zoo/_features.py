@@ -1,4 +1,4 @@
-"""Random inputs for models of sound features, which have no data set at hand."""
+"""Random inputs for audio models without a data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CALIBRATION, _SAMPLES = 32, 8
 
 
 def features(shape: tuple[int, ...], seed: int) -> Data:
-    """Standardised features: seeded normal numbers, shape (samples, *shape)."""
+    """Seeded normally distributed features, shape (samples, *shape)."""
     random = np.random.default_rng(seed)
     stacked = random.standard_normal((_CALIBRATION + _SAMPLES, *shape), np.float32)
     return Data("seeded normal numbers", stacked[:_CALIBRATION], stacked[_CALIBRATION:])

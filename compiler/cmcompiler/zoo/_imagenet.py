@@ -1,10 +1,10 @@
-"""What the models that torchvision trained on ImageNet share."""
+"""Shared by torchvision's models trained on ImageNet."""
 
 from __future__ import annotations
 
 from cmcompiler.frontend.images import ImageInput
 
-# The statistics of ImageNet that torchvision's own presets use.
+# ImageNet's statistics, as in torchvision's presets.
 IMAGE = ImageInput(
     height=224,
     width=224,

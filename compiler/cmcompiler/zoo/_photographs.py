@@ -1,4 +1,4 @@
-"""Pieces of scikit-learn's two photographs, for models of images without a data set at hand."""
+"""Crops of scikit-learn's two photographs, for image models without a data set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CALIBRATION, _SAMPLES = 16, 8
 
 
 def photographs(image: ImageInput, seed: int) -> Data:
-    """Seeded square pieces of half a photograph's height or more, every other one mirrored."""
+    """Seeded square crops at least half a photograph high, every other one mirrored."""
     from PIL import Image
     from PIL.ImageOps import mirror
     from sklearn.datasets import load_sample_images

@@ -12,7 +12,7 @@ from cmcompiler.zoo._features import features
 if TYPE_CHECKING:
     import torch
 
-# Five frames of 128 mel bands in and out, eight numbers in the middle.
+# Five frames of 128 mel bands in and out, eight features in the middle.
 _WIDTHS = (640, 128, 128, 128, 128, 8, 128, 128, 128, 128)
 
 

@@ -1,6 +1,6 @@
 """The multi-layer perceptron of ExecuTorch's Pico 2 example, trained on real digits when exported.
 
-ExecuTorch's own weights for it are hand-crafted and know four of the digits.
+ExecuTorch's hand-crafted weights recognise only four digits.
 """
 
 from __future__ import annotations

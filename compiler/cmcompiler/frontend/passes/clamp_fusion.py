@@ -27,10 +27,8 @@ class FuseClamps(ExportPass):  # type: ignore[misc]
 
     The backend's pass does so only if the activation's range is all of int8. If its scale is shared
     with values outside of it, for example between the operands of a cat, that pass leaves the
-    operator
-    before it without quantisation parameters, on int8 operands. Every operator here clamps its
-    output,
-    so the fused pair computes the same. Runs after quantize and dequantize are folded.
+    operator before it without quantisation parameters, on int8 operands. Every operator here clamps
+    its output, so the fused pair computes the same. Runs after quantize and dequantize are folded.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:

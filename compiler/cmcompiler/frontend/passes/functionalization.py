@@ -19,8 +19,7 @@ def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
     """The graph of a program with writes to input clones replaced by values.
 
     If views are involved, uses torch.export's own functionalisation, which also decomposes
-    operators
-    that the quantizer would rather see whole.
+    operators that the quantizer would rather see whole.
 
     Args:
         states: how many of the last inputs are cloned and written to.

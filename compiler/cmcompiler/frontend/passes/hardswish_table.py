@@ -17,8 +17,7 @@ class TabulateHardswish(ExportPass):  # type: ignore[misc]
     """Replaces the quantised hardswish that the backend's passes leave by a table lookup.
 
     The backend turns a hardswish after a convolution or linear layer into a product. Any other
-    stays
-    aten::hardswish on int8 numbers without its scales, which is wrong.
+    stays aten::hardswish on int8 numbers without its scales, which is wrong.
     """
 
     def __init__(self, exported_program: ExportedProgram) -> None:
@@ -50,7 +49,7 @@ class TabulateHardswish(ExportPass):  # type: ignore[misc]
 
 
 def hardswish_table(source: QuantArgs, result: QuantArgs) -> torch.Tensor:
-    """Results for -128 to 127, int8 [256]; rounds halves away from zero, like the backend's tables."""
+    """Results for -128 to 127, int8 [256]; rounds halves away from zero, as the backend does."""
     x = (np.arange(-128, 128) - int(source.zp)) * float(source.scale)
     steps = x * np.clip(x + 3, 0, 6) / 6 / float(result.scale) + int(result.zp)
     rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps)

@@ -1,4 +1,4 @@
-"""Data movement: strided pieces of tensors copied to their places in another."""
+"""Copies strided windows of tensors into another tensor."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Copy(Op):
-    """Copies pieces in order; slice, concatenation and padding are all this.
+    """Copies pieces in order; implements slice, concatenation and padding.
 
     Attributes:
-        name: what people call it.
+        name: for people.
         dtype, shape: of the output, physical.
-        pieces: what goes where.
+        pieces: in the order of copying.
         fill: value of the elements that no piece writes; None if there are none.
     """
 
@@ -57,7 +57,7 @@ class Copy(Op):
 
     @property
     def in_place(self) -> frozenset[int]:
-        """An input that is all of the output before other pieces are."""
+        """The input that fills the output before other pieces are written."""
         first = self.pieces[0] if self.pieces else None
         if first is None or self.fill is not None or first.writes.numel != prod(self.shape):
             return frozenset()
@@ -127,7 +127,7 @@ def fill_call(output: Tensor, value: int | float | bool) -> list[KernelCall]:
 
 
 def is_unmoved(reads: Strided, writes: Strided) -> bool:
-    """Whether windows on all of two tensors go through both in memory order."""
+    """Whether windows on all of two tensors traverse both in memory order."""
     if reads.numel == 0:
         return True
     loops = Loops.over(reads, writes)

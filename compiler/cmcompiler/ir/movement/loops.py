@@ -23,7 +23,7 @@ OPERANDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Strided:
-    """Elements of a dense tensor in some order, as numpy's views are.
+    """Elements of a dense tensor in some order, like a NumPy view.
 
     Attributes:
         shape: of the window.
@@ -52,7 +52,7 @@ class Strided:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and highest element that is touched; of a window that is not empty."""
+        """The lowest and highest element touched by a window, which must not be empty."""
         spans = [(n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True)]
         return (
             self.offset + sum(span for span in spans if span < 0),
@@ -65,7 +65,7 @@ class Strided:
         return replace(self, shape=shape, strides=tuple(self.strides[dim] for dim in order))
 
     def inverse(self, order: Sequence[int]) -> Strided:
-        """The window that `permute(order)` makes into this one."""
+        """The inverse of `permute(order)`."""
         return self.permute(sorted(range(len(order)), key=list(order).__getitem__))
 
     def slice(self, dim: int, start: int, count: int, step: int = 1) -> Strided:
@@ -76,18 +76,18 @@ class Strided:
         )
 
     def select(self, dim: int, index: int) -> Strided:
-        """One index of a dimension, which vanishes."""
+        """Fixes one index of a dimension and removes the dimension."""
         shape, strides = list(self.shape), list(self.strides)
         offset = self.offset + index * strides[dim]
         del shape[dim], strides[dim]
         return Strided(tuple(shape), tuple(strides), offset)
 
     def flip(self, dim: int) -> Strided:
-        """A dimension backwards."""
+        """Reverses a dimension."""
         return self.slice(dim, self.shape[dim] - 1, self.shape[dim], -1)
 
     def insert(self, dim: int, count: int = 1, stride: int = 0) -> Strided:
-        """A new dimension; by default one that repeats."""
+        """Inserts a dimension; by default one that repeats."""
         return replace(
             self,
             shape=(*self.shape[:dim], count, *self.shape[dim:]),
@@ -95,12 +95,12 @@ class Strided:
         )
 
     def split(self, dim: int, inner: int) -> Strided:
-        """A dimension as two: which group of `inner` indices, and the index in the group."""
+        """Splits a dimension in two: groups of `inner` indices, and the index in the group."""
         count, stride = self.shape[dim] // inner, self.strides[dim]
         return self.resize(dim, inner, stride).insert(dim, count, inner * stride)
 
     def resize(self, dim: int, count: int, stride: int) -> Strided:
-        """A dimension with another length and stride."""
+        """Changes the length and stride of a dimension."""
         return replace(
             self,
             shape=(*self.shape[:dim], count, *self.shape[dim + 1 :]),
@@ -108,7 +108,7 @@ class Strided:
         )
 
     def broadcast(self, shape: Sequence[int]) -> Strided:
-        """Repeated to `shape` by numpy's rules.
+        """Repeats it to `shape` by NumPy's rules.
 
         Raises:
             ValueError: the shapes do not broadcast.
@@ -143,8 +143,8 @@ class Loops:
     """The fewest nested loops that walk windows of one shape together, the last one in its order.
 
     Attributes:
-        counts: turns of each loop, outermost first; at least one loop.
-        steps: per operand, the elements it moves on in each loop.
+        counts: iterations of each loop, outermost first; at least one loop.
+        steps: per operand, its step in elements in each loop.
     """
 
     counts: tuple[int, ...]
@@ -195,17 +195,17 @@ class Loops:
         )
 
     def read(self, operand: int, array: Array) -> Array:
-        """What the loops read of a dense array, as a view of shape `counts`."""
+        """The elements of a dense array that the loops read, as a view of shape `counts`."""
         return Strided(self.counts, self.steps[operand]).read(array)
 
     def longest_inside(self) -> Loops:
-        """The same turns in another order: the loop with the most of them innermost."""
+        """The same loops with the longest one innermost."""
         order = sorted(range(len(self.counts)), key=self.counts.__getitem__)
         counts = tuple(self.counts[i] for i in order)
         return Loops(counts, tuple(tuple(steps[i] for i in order) for steps in self.steps))
 
     def arguments(self, **tensors: Tensor) -> Words:
-        """What a kernel takes first: the address of each operand by its name, and the loops."""
+        """The first arguments of a kernel: each operand's address by name, then the loops."""
         addresses = [(name, Address(tensor)) for name, tensor in tensors.items()]
         return [*addresses, *self.fields([x.dtype.itemsize for x in tensors.values()])]
 
@@ -213,7 +213,7 @@ class Loops:
         """The loops as a kernel's arguments: `levels`, `depth` and `count`, see cmrt/nest.h.
 
         Args:
-            sizes: bytes of an element of each operand.
+            sizes: bytes per element of each operand.
         """
         return [*self.levels(sizes, len(self.counts) - 1), ("count", self.counts[-1])]
 

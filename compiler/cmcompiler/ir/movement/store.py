@@ -13,10 +13,9 @@ from cmcompiler.isa import Isa
 
 @dataclass(frozen=True)
 class Store(Op):
-    """Writes the second input over the first, what a mutable buffer holds.
+    """Overwrites the first input, a mutable buffer's contents, with the second.
 
-    The output is what it holds then: the same memory as the first input, which no one may read any
-    more.
+    The output has the same memory as the first input, which must not be read afterwards.
     """
 
     label = "store"

@@ -1,4 +1,4 @@
-"""The same bytes under another shape, or a part of them that lies together."""
+"""The same bytes under another shape, or a contiguous part of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmcompiler.isa import Isa
 
 @dataclass(frozen=True)
 class View(Op):
-    """The input's memory, unmoved, read as an array of another physical shape.
+    """The input's memory as an array of another physical shape.
 
     Attributes:
         shape: physical shape of the output, with as many elements as the input's.
@@ -32,7 +32,7 @@ class View(Op):
 
 @dataclass(frozen=True)
 class Part(Op):
-    """Elements that lie together in the input's memory, unmoved, as an array.
+    """A contiguous part of the input's memory as an array.
 
     Attributes:
         shape: physical shape of the output.
