@@ -12,6 +12,7 @@ import pytest
 from harness.checkout import FLATBUFFERS, environment, make_checkout
 from harness.upstream import ROOT
 
+from cmbuild.cache.folders import CacheFolder
 from cmbuild.errors import ProcessFailed
 from cmbuild.executorch.building import OtherCmsisNn, Parts, build, built, variables
 from cmbuild.executorch.checkout import Checkout
@@ -155,7 +156,9 @@ def compile_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compile:
         monkeypatch.setenv(name, value)
     processes = Processes()
     toolchain = find_toolchain(HOST, processes, tmp_path / "toolchain.log")
-    tree = Tree(tmp_path / "tree", Builder(processes, toolchain, Target("cortex-m55", Isa.SCALAR)))
+    monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
+    builder = Builder(processes, toolchain, Target("cortex-m55", Isa.SCALAR))
+    tree = Tree(CacheFolder.EXECUTORCH.path / "tree", builder)
 
     def get(checkout: Checkout, *names: str) -> set[str]:
         parts = Parts.of(assign(checkout.root, names), primitives=False)
