@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa, Microkernel
@@ -68,11 +67,7 @@ def read(call: Call) -> None:
 
 
 def tabulate(
-    call: Call,
-    name: str,
-    source: Operand,
-    output: Operand,
-    function: Callable[[Array], Array],
+    call: Call, name: str, source: Operand, output: Operand, function: Callable[[Array], Array]
 ) -> None:
     """Emits a function of elements of one byte; it takes and gives arrays of the tensors' types."""
     every = EVERY.view(np.uint8) != 0 if source.dtype == np.bool_ else EVERY.view(source.dtype)

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
@@ -56,17 +55,8 @@ class Add(Pair):
         affine = _affine(self.lhs, self.rhs, self.output, self.range)
         if affine is None:
             microkernel = ADD
-            arguments += [
-                ("lhs_zero_point", self.lhs.zero_point),
-                ("lhs_multiplier", self.lhs.multiplier),
-                ("lhs_shift", self.lhs.shift),
-                ("rhs_zero_point", self.rhs.zero_point),
-                ("rhs_multiplier", self.rhs.multiplier),
-                ("rhs_shift", self.rhs.shift),
-                ("zero_point", self.output.zero_point),
-                ("multiplier", self.output.multiplier),
-                ("shift", self.output.shift),
-            ]
+            arguments += self.lhs.arguments("lhs_") + self.rhs.arguments("rhs_")
+            arguments += self.output.arguments()
         else:
             microkernel = ADD_AFFINE
             arguments += [
@@ -113,12 +103,6 @@ def read(call: Call) -> None:
     operands = [call.tensor(name, dtype=np.int8) for name in ("self", "other")]
     scales = [read_rescale(call, name, read_operand_zero_point) for name in ("self", "other")]
     loops, tensors, (lhs, rhs) = align_pair(call, operands, output)
-    op = Add(
-        loops,
-        output.tensor.shape,
-        scales[lhs],
-        scales[rhs],
-        read_rescale(call, "output"),
-        read_range(call, "activation_min", "activation_max"),
-    )
+    scale, limits = read_rescale(call, "output"), read_range(call)
+    op = Add(loops, output.tensor.shape, scales[lhs], scales[rhs], scale, limits)
     call.emit(op, tensors, [output.tensor])

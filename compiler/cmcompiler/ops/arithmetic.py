@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import FLOAT, Scalar

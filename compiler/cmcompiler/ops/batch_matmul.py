@@ -8,8 +8,7 @@ from math import prod
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.convolution import check_output

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import DOUBLE, check_element, code, converted
-from cmcompiler.ops.support.movement import move
+from cmcompiler.ops.support.movement import broadcast, move
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,5 @@ def read_copy(call: Call) -> None:
 def _convert(call: Call, source: Operand) -> None:
     output = call.output("out")
     given = cast(call, source, output.dtype)
-    try:
-        reads = Strided.of(given).broadcast(output.shape)
-    except ValueError as error:
-        call.invalid(str(error))
+    reads = broadcast(call, given, output.shape)
     move(call, "copy", output, [(given, reads, Strided.of(output))])

@@ -7,8 +7,7 @@ from math import inf
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Array
 from cmcompiler.ops.activation import tabulate

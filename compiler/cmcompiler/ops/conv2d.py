@@ -22,9 +22,7 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
-from cmcompiler.ops.support.convolution import (
-    Convolution,
-)
+from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.packing import GEMM, Filters
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
@@ -75,8 +73,7 @@ class Conv2d(Convolution):
             pairs = -(-self.output_shape[1] * self.output_shape[2] // 2)
             patches = GrowableScratch(2 * stride, min(pairs, max(1, PATCH_BYTES // (2 * stride))))
         arguments: Words = [
-            *rows_arguments("input", inputs[0]),
-            *rows_arguments("output", outputs[0]),
+            *rows_arguments(input=inputs[0], output=outputs[0]),
             ("output_pixel", self.output_shape[3]),
             ("weights", Packed(b"".join(weights))),
             ("patches", patches),

@@ -11,9 +11,7 @@ import numpy.typing as npt
 from cmcompiler.ir.op import KernelCall, Packed, Scratch, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
-from cmcompiler.ops.support.convolution import (
-    Convolution,
-)
+from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.depthwise_schemes import choose
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
@@ -48,8 +46,7 @@ class DepthwiseConv2d(Convolution):
             return self._in_groups().kernel_calls(inputs, outputs, isa)
         rows = (scheme.band - 1) * self.window.stride[0] + self.window.reach[0] + scheme.band
         arguments: Words = [
-            *rows_arguments("input", inputs[0]),
-            *rows_arguments("output", outputs[0]),
+            *rows_arguments(input=inputs[0], output=outputs[0]),
             ("weights", Packed(scheme.weights)),
             ("workspace", Scratch(scheme.workspace)),
             ("row_table", Scratch(4 * rows)),

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.quantize import DTYPES
@@ -57,7 +56,6 @@ def read(call: Call) -> None:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     limits = np.iinfo(source.dtype)
     op = Dequantize(
-        float(read_scale(call, "scale")),
-        call.integer("zero_point", limits.min, limits.max),
+        float(read_scale(call, "scale")), call.integer("zero_point", limits.min, limits.max)
     )
     call.emit(op, [call.arrange(source, output.dim_order)], [output.tensor])

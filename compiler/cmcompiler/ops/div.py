@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.elementwise import Elementwise, align
@@ -75,18 +74,9 @@ def read(call: Call) -> None:
     if output.dtype not in DTYPES:
         call.unsupported(f"output is {output.dtype.name}")
     limits = np.iinfo(output.dtype)
-    zero_points = [
-        call.integer("self_zero_point", -FARTHEST, FARTHEST),
-        call.integer("other_zero_point", -FARTHEST, FARTHEST),
-        call.integer("output_zero_point", int(limits.min), int(limits.max)),
-    ]
+    lhs, rhs = (call.integer(f"{x}_zero_point", -FARTHEST, FARTHEST) for x in ("self", "other"))
+    zero_point = call.integer("output_zero_point", int(limits.min), int(limits.max))
     loops, tensors = align(call, operands, output)
-    op = Div(
-        loops,
-        output.tensor.shape,
-        zero_points[0],
-        zero_points[1],
-        zero_points[2],
-        float(read_scale(call, "output_scale")),
-    )
+    scale = float(read_scale(call, "output_scale"))
+    op = Div(loops, output.tensor.shape, lhs, rhs, zero_point, scale)
     call.emit(op, tensors, [output.tensor])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ops.support.movement import move
+from cmcompiler.ops.support.movement import broadcast, move
 
 
 @program_op(
@@ -13,10 +12,7 @@ from cmcompiler.ops.support.movement import move
 )
 def read_expand(call: Call) -> None:
     source, output = call.tensor("self"), call.output("out")
-    try:
-        reads = Strided.of(source).broadcast(output.shape)
-    except ValueError as error:
-        call.invalid(str(error))
+    reads = broadcast(call, source, output.shape)
     move(call, "expand", output, [(source, reads, Strided.of(output))])
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.movement.view import View
@@ -64,14 +63,10 @@ def read_scalar(call: Call) -> None:
     "aten::zeros.out(int[] size, *, Tensor(a!) out)",
     "aten::empty.out(int[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out)",
     "dim_order_ops::_empty_dim_order.out(int[] size, *, int[]? dim_order=None, Tensor(a!) out)",
+    "aten::ones.out(int[] size, *, Tensor(a!) out)",
 )
 def read_zeros(call: Call) -> None:
-    _fill(call, 0)
-
-
-@program_op("aten::ones.out(int[] size, *, Tensor(a!) out)")
-def read_ones(call: Call) -> None:
-    _fill(call, 1)
+    _fill(call, int(call.operator == "aten::ones.out"))
 
 
 @program_op("aten::fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out)")

@@ -10,8 +10,7 @@ from math import gcd, prod
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
@@ -161,13 +160,8 @@ def read(call: Call) -> None:
     filters = _grouped(filters, 0, groups)
     if transposed:
         filters = filters.permute((0, 2, 1, 3, 4, 5))
-    op = FloatConvolution(
-        axes,
-        _grouped(images, 1, groups),
-        filters,
-        _grouped(results, 1, groups),
-        output.tensor.shape,
-    )
+    grouped, written = _grouped(images, 1, groups), _grouped(results, 1, groups)
+    op = FloatConvolution(axes, grouped, filters, written, output.tensor.shape)
     tensors = [source.tensor, weight.tensor]
     if bias is not None:
         if bias.shape != counts[:1]:

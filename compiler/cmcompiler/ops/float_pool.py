@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.ir.operand import Operand

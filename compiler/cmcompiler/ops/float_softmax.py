@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import arrange_rows
@@ -55,19 +54,14 @@ class FloatSoftmax(Op):
         return [KernelCall("log_softmax_f32" if self.is_log else "softmax_f32", arguments)]
 
 
-@program_op("aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)")
-def read_softmax(call: Call) -> None:
-    _read(call, FloatSoftmax())
-
-
-@program_op("aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)")
-def read_log_softmax(call: Call) -> None:
-    _read(call, FloatSoftmax(is_log=True))
-
-
-def _read(call: Call, op: FloatSoftmax) -> None:
+@program_op(
+    "aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)",
+    "aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)",
+)
+def read(call: Call) -> None:
     source, output = call.tensor("self", dtype=np.float32), call.output("out")
     if source.shape != output.shape or output.dtype != np.float32:
         call.invalid(f"{list(source.shape)} to {output.dtype.name}{list(output.shape)}")
     rows, result = arrange_rows(call, source, output)
+    op = FloatSoftmax(is_log=call.operator == "aten::_log_softmax.out")
     call.emit(op, [rows], [result])

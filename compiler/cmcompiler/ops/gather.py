@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand

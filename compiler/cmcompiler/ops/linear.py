@@ -8,8 +8,7 @@ from math import prod
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
@@ -55,8 +54,9 @@ class Linear(Op):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = Filters.of(self.weights, self.bias, self.requantize)
         columns, depth = self.weights.shape
-        is_vector = self.rows == 1
-        pack = packing.gemv_weights if is_vector else packing.gemm_weights
+        kernel, microkernel, pack = "linear", GEMM, packing.gemm_weights
+        if self.rows == 1:
+            kernel, microkernel, pack = "linear_vector", GEMV, packing.gemv_weights
         arguments: Words = [
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
@@ -67,13 +67,7 @@ class Linear(Op):
             ("columns", columns),
             *filters.output_arguments(),
         ]
-        return [
-            KernelCall(
-                "linear_vector" if is_vector else "linear",
-                arguments,
-                microkernel=GEMV if is_vector else GEMM,
-            )
-        ]
+        return [KernelCall(kernel, arguments, microkernel=microkernel)]
 
 
 @program_op(

@@ -8,14 +8,14 @@ from math import prod
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.functions import Floats
+from cmcompiler.ops.support.movement import broadcast
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
@@ -142,9 +142,6 @@ def _emit(
     tensors, added = [lhs[1], rhs[1]], None
     if addend is not None:
         tensors.append(addend.tensor)
-        try:
-            added = Strided.of(addend).broadcast(shape)
-        except ValueError as error:
-            call.invalid(str(error))
+        added = broadcast(call, addend, shape)
     result = call.arranged_output(output, range(output.rank))
     call.emit(Matmul(first, second, added, result.shape, *factors), tensors, [result])

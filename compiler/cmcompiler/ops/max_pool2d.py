@@ -48,5 +48,5 @@ def read(call: Call) -> None:
     if call.integer("input_zero_point") != call.integer("output_zero_point"):
         call.unsupported("input and output have different zero points")
     window = read_window(call, images, output, read_pair(call, "dilation", at_least=1))
-    limits = read_range(call, "activation_min", "activation_max")
+    limits = read_range(call)
     call.emit(MaxPool2d(window, output.shape, limits), [images], [output])

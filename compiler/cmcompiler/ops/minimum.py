@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
@@ -44,22 +43,19 @@ class Maximum(Minimum):
     choose = np.maximum
 
 
-@program_op("cortex_m::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out)")
-def read_minimum(call: Call) -> None:
-    _read(call, Minimum, BinaryFunction.MINIMUM)
-
-
-@program_op("cortex_m::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out)")
-def read_maximum(call: Call) -> None:
-    _read(call, Maximum, BinaryFunction.MAXIMUM)
-
-
-def _read(call: Call, op: type[Minimum], portable: BinaryFunction) -> None:
+@program_op(
+    "cortex_m::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out)",
+    "cortex_m::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out)",
+)
+def read(call: Call) -> None:
     """ExecuTorch puts these operators in place of aten's whatever the type."""
+    is_minimum = call.operator == "cortex_m::minimum.out"
     output = call.output("out")
     operands = [call.tensor("self"), call.tensor("other")]
     if any(operand.dtype != np.int8 for operand in (*operands, output)):
+        portable = BinaryFunction.MINIMUM if is_minimum else BinaryFunction.MAXIMUM
         emit_binary(call, portable, operands[0], operands[1], output)
         return
     loops, tensors, _ = align_pair(call, operands, output)
+    op = Minimum if is_minimum else Maximum
     call.emit(op(loops, output.tensor.shape), tensors, [output.tensor])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, align_pair
@@ -45,9 +44,7 @@ class Mul(Pair):
             *self.words(inputs, outputs),
             ("lhs_zero_point", self.lhs_zero_point),
             ("rhs_zero_point", self.rhs_zero_point),
-            ("zero_point", self.output.zero_point),
-            ("multiplier", self.output.multiplier),
-            ("shift", self.output.shift),
+            *self.output.arguments(),
         ]
         return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
 
@@ -64,11 +61,6 @@ def read(call: Call) -> None:
         read_operand_zero_point(call, f"{name}_zero_point") for name in ("self", "other")
     ]
     loops, tensors, (lhs, rhs) = align_pair(call, operands, output)
-    op = Mul(
-        loops,
-        output.tensor.shape,
-        zero_points[lhs],
-        zero_points[rhs],
-        read_rescale(call, "output"),
-    )
+    scale = read_rescale(call, "output")
+    op = Mul(loops, output.tensor.shape, zero_points[lhs], zero_points[rhs], scale)
     call.emit(op, tensors, [output.tensor])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import prod
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
@@ -111,7 +110,8 @@ def read_layer_norm(call: Call) -> None:
     shape = call.integers("normalized_shape", None, 1)
     if not shape or source.shape[-len(shape) :] != shape:
         call.invalid(f"normalized_shape {list(shape)} of {list(source.shape)}")
-    _emit(call, Groups(source, range(source.rank), prod(shape), run=1, cycle=1))
+    op = Normalization((), prod(shape), run=1, cycle=1, eps=call.number("eps"))
+    _emit(call, source, op, range(source.rank))
 
 
 @program_op(
@@ -124,54 +124,46 @@ def read_group_norm(call: Call) -> None:
     sizes = tuple(call.integer(name, 1) for name in ("N", "C", "HxW"))
     if source.rank < 2 or sizes != (*source.shape[:2], prod(source.shape[2:])) or sizes[1] % groups:
         call.invalid(f"{groups} groups of {list(source.shape)}")
-    _emit(call, Groups(source, range(source.rank), sizes[1] // groups, sizes[2], groups))
+    op = Normalization((), sizes[1] // groups, sizes[2], groups, call.number("eps"))
+    _emit(call, source, op, range(source.rank))
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """How a tensor is normalised.
+def _emit(
+    call: Call,
+    source: Operand,
+    op: Normalization,
+    order: Sequence[int],
+    results: Sequence[str] = ("out0", "out1", "out2"),
+) -> None:
+    """Emits the numbers, and the two statistics of the groups, which are seldom needed.
 
-    Attributes:
-        order: of its logical dimensions in memory, so that groups lie together.
-        channels, run, cycle: as in Normalization.
+    Args:
+        op: without its shape, parameters and result.
+        order: of the source's dimensions in memory, so that groups lie together.
     """
-
-    source: Operand
-    order: Sequence[int]
-    channels: int
-    run: int
-    cycle: int
-
-
-def _emit(call: Call, groups: Groups, results: Sequence[str] = ("out0", "out1", "out2")) -> None:
-    """Emits the numbers, and the two statistics of the groups, which are seldom needed."""
-    source, channels, run, cycle = groups.source, groups.channels, groups.run, groups.cycle
-    inputs = [call.arrange(source, groups.order)]
+    inputs = [call.arrange(source, order)]
     given = {name: call.optional(name, dtype=np.float32) for name in ("weight", "bias")}
     for name, operand in given.items():
         if operand is not None:
-            if operand.numel != cycle * channels:
+            if operand.numel != op.cycle * op.channels:
                 call.invalid(f"{name} is {list(operand.shape)}")
             inputs.append(call.arrange(operand, range(operand.rank)))
     for result, name in zip(NormalizationResult, results, strict=True):
         output, is_whole = call.output(name), result is NormalizationResult.NORMALIZED
         if is_whole and output.rank != source.rank:
             call.invalid(f"{name} is {list(output.shape)}")
-        tensor = call.arranged_output(output, groups.order if is_whole else range(output.rank))
-        op = Normalization(
-            tensor.shape,
-            channels,
-            run,
-            cycle,
-            call.number("eps"),
+        tensor = call.arranged_output(output, order if is_whole else range(output.rank))
+        count = source.numel if is_whole else source.numel // (op.channels * op.run)
+        if output.dtype != np.float32 or output.numel != count:
+            call.invalid(f"{name} is {output.dtype.name}{list(output.shape)}")
+        emitted = replace(
+            op,
+            shape=tensor.shape,
             has_weight=is_whole and given["weight"] is not None,
             has_bias=is_whole and given["bias"] is not None,
             result=result,
         )
-        count = source.numel if is_whole else source.numel // (channels * run)
-        if output.dtype != np.float32 or output.numel != count:
-            call.invalid(f"{name} is {output.dtype.name}{list(output.shape)}")
-        call.emit(op, inputs if is_whole else inputs[:1], [tensor])
+        call.emit(emitted, inputs if is_whole else inputs[:1], [tensor])
 
 
 @program_op(
@@ -187,8 +179,8 @@ def read_instance_norm(call: Call) -> None:
     order = (1, 0, *range(2, source.rank))
     channels = source.shape[1]
     run = prod(source.shape) // channels
-    groups = Groups(source, order, 1, run, channels)
-    _emit(call, groups, ("out", "save_mean", "save_invstd"))
+    op = Normalization((), 1, run, channels, call.number("eps"))
+    _emit(call, source, op, order, ("out", "save_mean", "save_invstd"))
 
 
 @program_op(

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.support.movement import move

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ops.support.movement import move
 

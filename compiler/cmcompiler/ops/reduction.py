@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Word, Words
@@ -218,23 +217,6 @@ def _extreme(function: ReductionFunction, dims: Dims) -> Callable[[Call], None]:
     return read
 
 
-def _extreme_and_place(
-    function: ReductionFunction, name: str, place: str
-) -> Callable[[Call], None]:
-    """Reads max.dim and its kin: two reductions, of which one may turn out not to be needed."""
-
-    def read(call: Call) -> None:
-        source, output, places = call.tensor("self"), call.output(name), call.output(place)
-        check_element(call, source.dtype)
-        if output.dtype != source.dtype or places.dtype != np.int64:
-            call.unsupported(f"{source.dtype.name} to {output.dtype.name}, {places.dtype.name}")
-        dims = _one(call, source.rank)
-        emit_reduction(call, function, source, dims, output)
-        emit_reduction(call, ReductionFunction(function + 2), source, dims, places)
-
-    return read
-
-
 def _truth(function: ReductionFunction, dims: Dims) -> Callable[[Call], None]:
     """Reads any and all: an extreme of truth values."""
 
@@ -288,11 +270,21 @@ for _function, _name in ((ReductionFunction.MAXIMUM, "any"), (ReductionFunction.
     _register(f"{_name}.all_out(Tensor self, *", _truth(_function, every_dim))
 
 
-program_op(
+@program_op(
     "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
-    "Tensor(b!) max_values)"
-)(_extreme_and_place(ReductionFunction.MAXIMUM, "max", "max_values"))
-program_op(
+    "Tensor(b!) max_values)",
     "aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, "
-    "Tensor(b!) min_indices)"
-)(_extreme_and_place(ReductionFunction.MINIMUM, "min", "min_indices"))
+    "Tensor(b!) min_indices)",
+)
+def read_extreme_and_place(call: Call) -> None:
+    """Two reductions, of which one may turn out not to be needed."""
+    function, name, place = ReductionFunction.MAXIMUM, "max", "max_values"
+    if call.operator == "aten::min.dim_min":
+        function, name, place = ReductionFunction.MINIMUM, "min", "min_indices"
+    source, output, places = call.tensor("self"), call.output(name), call.output(place)
+    check_element(call, source.dtype)
+    if output.dtype != source.dtype or places.dtype != np.int64:
+        call.unsupported(f"{source.dtype.name} to {output.dtype.name}, {places.dtype.name}")
+    dims = _one(call, source.rank)
+    emit_reduction(call, function, source, dims, output)
+    emit_reduction(call, ReductionFunction(function + 2), source, dims, places)

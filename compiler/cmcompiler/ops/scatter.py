@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.copy import copy_call
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
@@ -18,7 +17,7 @@ from cmcompiler.ops.cast import cast
 from cmcompiler.ops.gather import Indexed, Places, indexed, places_along
 from cmcompiler.ops.slice import selected, sliced
 from cmcompiler.ops.support.element import check_element, code, converted
-from cmcompiler.ops.support.movement import move
+from cmcompiler.ops.support.movement import broadcast, move
 from cmcompiler.ops.where import choose
 
 
@@ -87,10 +86,7 @@ def read_index_put(call: Call) -> None:
         _put_where(call, source, values, indices.index(given[0]), given[0])
         return
     chosen = indexed(call, source, indices)
-    try:
-        reads = Strided.of(values).broadcast(chosen.window.shape)
-    except ValueError as error:
-        call.invalid(str(error))
+    reads = broadcast(call, values, chosen.window.shape)
     _emit(call, source, chosen, (values, reads), call.boolean("accumulate"))
 
 
@@ -144,11 +140,7 @@ def _scatter(call: Call, values: Operand, reads: Strided, adds: bool) -> None:
 
 
 def _emit(
-    call: Call,
-    source: Operand,
-    chosen: Indexed,
-    given: tuple[Operand, Strided],
-    adds: bool,
+    call: Call, source: Operand, chosen: Indexed, given: tuple[Operand, Strided], adds: bool
 ) -> None:
     """Writes a window on the values."""
     output, (values, reads) = call.output("out"), given

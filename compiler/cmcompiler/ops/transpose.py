@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.copy import is_unmoved
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.movement.transpose import Transpose

@@ -20,11 +20,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Address, KernelCall, Tensors, Word
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
-from cmcompiler.ops.support.convolution import (
-    Convolution,
-    read_operands,
-    read_pair,
-)
+from cmcompiler.ops.support.convolution import Convolution, read_operands, read_pair
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window, image_op
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.reduction import (
     ReductionFunction,

@@ -5,8 +5,7 @@ Parts of a tensor that lie together are views as well.
 
 from __future__ import annotations
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 
 
 @program_op(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from cmcompiler.decode.call import Call
-from cmcompiler.decode.registry import program_op
+from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
@@ -61,17 +59,12 @@ def read_masked_fill(call: Call) -> None:
     choose(call, call.tensor("mask"), value, source)
 
 
-@program_op("aten::tril.out(Tensor self, int diagonal=0, *, Tensor(a!) out)")
-def read_tril(call: Call) -> None:
-    _keep(call, np.tril)
-
-
-@program_op("aten::triu.out(Tensor self, int diagonal=0, *, Tensor(a!) out)")
-def read_triu(call: Call) -> None:
-    _keep(call, np.triu)
-
-
-def _keep(call: Call, part: Any) -> None:
+@program_op(
+    "aten::tril.out(Tensor self, int diagonal=0, *, Tensor(a!) out)",
+    "aten::triu.out(Tensor self, int diagonal=0, *, Tensor(a!) out)",
+)
+def read_triangle(call: Call) -> None:
+    part = np.tril if call.operator == "aten::tril.out" else np.triu
     source = call.tensor("self")
     if source.rank < 2:
         call.invalid(f"self has {source.rank} dimensions")

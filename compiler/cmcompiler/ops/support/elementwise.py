@@ -12,6 +12,7 @@ from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Array, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.support.movement import broadcast
 
 
 def align(call: Call, operands: Sequence[Operand], output: Operand) -> tuple[Loops, list[Tensor]]:
@@ -22,11 +23,7 @@ def align(call: Call, operands: Sequence[Operand], output: Operand) -> tuple[Loo
     target = Strided.of(output)
     windows, tensors = [], []
     for operand in operands:
-        window, tensor = Strided.of(operand), operand.tensor
-        try:
-            wide = window.broadcast(target.shape)
-        except ValueError as error:
-            call.invalid(str(error))
+        wide, tensor = broadcast(call, operand, target.shape), operand.tensor
         if Loops.over(wide, target).inner[0] not in (0, 1):
             missing = output.rank - operand.rank
             order = [dim - missing for dim in output.dim_order if dim >= missing]

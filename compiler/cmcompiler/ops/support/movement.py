@@ -12,6 +12,14 @@ from cmcompiler.ir.op import ALIGN, Op
 from cmcompiler.ir.operand import Operand
 
 
+def broadcast(call: Call, operand: Operand, shape: Sequence[int]) -> Strided:
+    """All of an operand, repeated to a logical shape; refuses what does not broadcast."""
+    try:
+        return Strided.of(operand).broadcast(shape)
+    except ValueError as error:
+        call.invalid(str(error))
+
+
 def move(
     call: Call,
     name: str,

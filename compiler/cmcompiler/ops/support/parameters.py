@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.op import Words
 from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Range, requantize, wrap32
 
 INT8 = Range(-128, 127)
@@ -44,6 +45,11 @@ class Rescale:
     def factor(self) -> float:
         return math.ldexp(self.multiplier, self.shift - 31)
 
+    def arguments(self, prefix: str = "") -> Words:
+        """As fields of a kernel's argument struct."""
+        fields = ("zero_point", "multiplier", "shift")
+        return [(f"{prefix}{field}", getattr(self, field)) for field in fields]
+
     def scale(self, x: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """x times the factor, as CMSIS-NN rounds it."""
         return requantize(x, self.multiplier, self.shift)
@@ -66,9 +72,9 @@ def read_rescale(
     return Rescale(zero_point, *((multiplier, shift) if shift >= -LONGEST_SHIFT else (0, 0)))
 
 
-def read_range(call: Call, minimum: str, maximum: str) -> Range:
-    low = call.integer(minimum, INT8.minimum, INT8.maximum)
-    return Range(low, call.integer(maximum, low, INT8.maximum))
+def read_range(call: Call) -> Range:
+    low = call.integer("activation_min", INT8.minimum, INT8.maximum)
+    return Range(low, call.integer("activation_max", low, INT8.maximum))
 
 
 def read_scale(call: Call, name: str) -> np.float32:

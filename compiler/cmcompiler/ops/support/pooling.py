@@ -80,8 +80,7 @@ class Pool2d(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments: Words = [
-            *rows_arguments("input", inputs[0]),
-            *rows_arguments("output", outputs[0]),
+            *rows_arguments(input=inputs[0], output=outputs[0]),
             ("row_table", Scratch(4 * self.window.kernel[0])),
             *self.window.arguments(),
             *self.parameters(),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.registry import Reader, program_op
-from cmcompiler.ir.op import Address, Array, Word, Words
+from cmcompiler.ir.op import Address, Array, Words
 from cmcompiler.ir.tensor import Tensor
 
 Pair = tuple[int, int]
@@ -123,18 +123,20 @@ class Window:
         ]
 
 
-def rows_arguments(name: str, tensor: Tensor) -> Words:
-    """A whole NHWC tensor of bytes as the fields of a `struct cm_rows` called `name`."""
-    batch, height, width, channels = tensor.shape
-    row = width * channels
-    fields: Sequence[tuple[str, Word]] = (
-        ("data", Address(tensor)),
-        ("batch", batch),
-        ("height", height),
-        ("width", width),
-        ("channels", channels),
-        ("batch_stride", height * row),
-        ("row_stride", row),
-        ("ring", height),
-    )
-    return [(f"{name}.{field}", value) for field, value in fields]
+def rows_arguments(**tensors: Tensor) -> Words:
+    """Whole NHWC tensors of bytes as the fields of a `struct cm_rows` of each name."""
+    words: Words = []
+    for name, tensor in tensors.items():
+        batch, height, width, channels = tensor.shape
+        row = width * channels
+        words += [
+            (f"{name}.data", Address(tensor)),
+            (f"{name}.batch", batch),
+            (f"{name}.height", height),
+            (f"{name}.width", width),
+            (f"{name}.channels", channels),
+            (f"{name}.batch_stride", height * row),
+            (f"{name}.row_stride", row),
+            (f"{name}.ring", height),
+        ]
+    return words
