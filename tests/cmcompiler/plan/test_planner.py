@@ -181,7 +181,7 @@ def test_placement_names_the_instruction_set() -> None:
     for isa, provider, fallback in [
         (Isa.SCALAR, Isa.SCALAR, None),
         (Isa.DSP, Isa.DSP, None),
-        (Isa.MVE, Isa.DSP, "toy has no mve version, dsp runs"),
+        (Isa.MVE, Isa.DSP, "toy has no mve version; dsp is used"),
     ]:
         plan = make_plan(toy, isa)
         assert plan.steps[0].provider is provider
