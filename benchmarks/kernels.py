@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Instructions of single layers on each instruction set, beside CMSIS-NN's where they are known.
+"""Instruction counts of single layers on each instruction set, next to CMSIS-NN's if known.
 
     python benchmarks/kernels.py [--isa mve] [--isa dsp] [--isa scalar] [PATTERN]
 
-Counted by QEMU's Corstone-300, so DSP and plain C code runs on a Cortex-M55 too. Every layer is
-compared with the reference to the bit before its figure is shown.
+Counted by QEMU's Corstone-300, so DSP and plain C code also runs on a Cortex-M55. Every layer is
+checked bit by bit against the reference before its figure is shown.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Layer:
 
 
 def requantize(channels: int, depth: int, relu: bool) -> Requantize:
-    """Random scales that bring sums of `depth` random products to int8."""
+    """Random scales that map sums of `depth` random products to int8."""
     shift = -7 - int(np.log2(depth) / 2)
     return Requantize.checked(
         NUMBERS.integers(1 << 30, 1 << 31, channels).tolist(),
@@ -140,7 +140,7 @@ def layers() -> Iterator[Layer]:
 
 
 def instructions(isa: str, measured: list[Layer], folder: Path) -> list[int]:
-    """Of each layer's kernels."""
+    """Instructions of each layer's kernels."""
     harness = kernel_harness("corstone300", isa, folder)
     runtime = Runtime(harness, Isa.named(isa), folder)
     runtime.check(*(layer.example for layer in measured))

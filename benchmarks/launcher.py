@@ -1,8 +1,8 @@
-"""What cmbuild's launcher adds to QEMU itself: `python benchmarks/launcher.py PROGRAM.pte`.
+"""Overhead of cmbuild's launcher over QEMU itself: `python benchmarks/launcher.py PROGRAM.pte`.
 
-The same image executes the same sample by QEMU's bare command line and by cmbuild's launcher, in
-turn. The launcher's part has all that a run does beside: the checks before the launch, the files of
-the samples, the watchdog, the log, the records read back. The goal is at most 150 ms a run.
+Runs the same sample on the same image with QEMU's bare command line and with cmbuild's launcher,
+alternating. The launcher's time includes everything else a run does: checks before the launch,
+sample files, watchdog, log, reading the records. The goal is at most 150 ms per run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GOAL = 0.150
 
 @dataclass(frozen=True)
 class Pair:
-    """Seconds of one run by QEMU alone, and by the launcher."""
+    """Seconds of one run with QEMU alone, and with the launcher."""
 
     bare: float
     launched: float
@@ -56,7 +56,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def measure(runner: RunnerStage, launcher: ProgramLauncher, folder: Path) -> Pair:
-    """One run each way, in folders of their own."""
+    """One run each way, in separate folders."""
     plan = runner.plan.record
     interface = Interface.of(plan)
     request = Request(samples=[[bytes(size) for size in interface.inputs]])

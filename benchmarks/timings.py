@@ -1,8 +1,8 @@
 """How long cmbuild takes on this machine: `python benchmarks/timings.py --help`.
 
-Every figure is the wall time of whole commands, each in a process of its own, several times over:
-the median, and the fastest. What the simulator takes is told apart, as the project cannot help it.
-Caches and builds go to a temporary folder, so that cold is cold.
+Every figure is the wall time of whole commands, each in its own process, repeated: the median and
+the fastest. Simulator time, which the project cannot improve, is shown separately. Caches and
+builds go to a temporary folder, so cold runs are really cold.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Timing:
-    """Something that was done several times.
+    """Something measured repeatedly.
 
     Attributes:
-        seconds: of each time.
-        goal: that the median should not exceed; None where there is none.
+        seconds: of each run.
+        goal: upper limit for the median, or None.
     """
 
     what: str
@@ -46,7 +46,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that came to its end.
+    """A finished command.
 
     Attributes:
         seconds: wall time.
@@ -62,7 +62,7 @@ class Ended:
 
 
 class Bench:
-    """Runs commands with a cache of its own.
+    """Runs commands with its own cache.
 
     Args:
         folder: temporary.
@@ -102,7 +102,7 @@ def repeated(times: int, measure: Callable[[], float]) -> tuple[float, ...]:
 
 
 def wrapper_adds(bench: Bench, times: int) -> Timing | None:
-    """What `./cmbuildw` costs over the program that it starts, if this checkout is set up."""
+    """Overhead of `./cmbuildw` over the program it starts, if this checkout is set up."""
     program = ROOT / ".venv" / "bin" / "cmbuild"
     if not program.exists():
         return None
@@ -119,7 +119,7 @@ def wrapper_adds(bench: Bench, times: int) -> Timing | None:
 
 
 def timings(bench: Bench, model: str, boards: Sequence[str], times: int) -> list[Timing]:
-    """All that is measured, in the order of the table."""
+    """All measurements, in the order of the table."""
     exported = bench.run("export", model, "--output-dir", "programs", "--json").seconds
     program = f"programs/{model}.pte"
 

@@ -1,1 +1,1 @@
-"""Helpers shared by the tests: toy graphs, and running graphs on native code and simulators."""
+"""Test helpers: toy graphs, and running graphs natively and on simulators."""

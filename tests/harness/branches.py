@@ -11,7 +11,7 @@ from harness.programs import program_graph
 def branched(first: bool, second: bool, sign: int = 1) -> Example:
     """
     Args:
-        sign: of the numbers, on which the third condition depends.
+        sign: of the numbers; decides the third condition.
     """
     x = sign * np.random.default_rng(0).uniform(1, 2, (2, 4)).astype(np.float32)
     inputs = (np.array(first), np.array(second), x.astype(np.float32))
@@ -19,7 +19,7 @@ def branched(first: bool, second: bool, sign: int = 1) -> Example:
 
 
 def expected(first: Array, second: Array, x: Array) -> tuple[Array, ...]:
-    """What the model means."""
+    """The model's outputs, computed from its definition."""
     y = x * np.float32(3)
     a, b = y * 5, y + y
     if first:

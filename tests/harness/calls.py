@@ -1,4 +1,4 @@
-"""Programs of one operator call, to test how it is read as well as what it computes."""
+"""Programs with one operator call, to test how it is read and what it computes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from harness.examples import Array, Example
 
 @dataclass(frozen=True, eq=False)
 class In:
-    """A tensor that is given, in its logical shape.
+    """An input tensor, in its logical shape.
 
     Attributes:
         order: physical order of its dimensions; None for contiguous.
-        constant: part of the program, or an input of it.
-        written: the call changes it, so that it is an output as well.
+        constant: part of the program instead of an input.
+        written: the call changes it, so it is also an output.
     """
 
     array: Array
@@ -76,7 +76,7 @@ def program_calling(operator: str, *arguments: Given) -> Program:
 
 
 class _Builder:
-    """Values of a method; each tensor has memory of its own."""
+    """Values of a method; each tensor has its own memory."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []

@@ -1,5 +1,6 @@
-"""A stand-in for a checkout of ExecuTorch: what the wheel has of it, and tests/fakes/executorch for
-the rest. For this computer its core is the real runtime."""
+"""A stand-in for an ExecuTorch checkout: files from the wheel, and tests/fakes/executorch for the
+rest. Its core for this computer is the real runtime.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _FROM_WHEEL = (
 
 
 def make_checkout(parent: Path, version: str = "1.5.1") -> Path:
-    """A new folder `executorch`."""
+    """Makes a folder `executorch`."""
     root = parent / "executorch"
     shutil.copytree(INCLUDE / "executorch", root)
     shutil.copytree(ROOT / "codegen", root / "codegen", ignore=lambda *_: ["__pycache__"])
@@ -48,6 +49,6 @@ def make_checkout(parent: Path, version: str = "1.5.1") -> Path:
 
 
 def environment() -> dict[str, str]:
-    """That the stand-in's core for this computer is found in."""
+    """Environment in which the stand-in's core for this computer is found."""
     library = ROOT / "lib" / "libexecutorch.so"
     return {"STAND_IN_RUNTIME": str(library), "LD_LIBRARY_PATH": str(library.parent)}

@@ -1,4 +1,4 @@
-"""cmbuild as a user calls it: in a process of its own."""
+"""Runs cmbuild as a user does, in a separate process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NETWORK = PROGRAMS / "network.pte"
 
 
 def shared_cache(factory: pytest.TempPathFactory) -> Path:
-    """What all commands of a run share."""
+    """The cache that all commands of a test run share."""
     root = factory.getbasetemp()
-    # The workers of pytest-xdist have folders of their own in the one of the whole run.
+    # Each worker of pytest-xdist has its own folder inside the folder of the whole run.
     return (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "cache"
 
 
@@ -41,7 +41,7 @@ class Result:
 
     @property
     def states(self) -> dict[str, str]:
-        """What each step of the document came to: cached, done or failed."""
+        """The outcome of each step of the document: cached, done or failed."""
         return {step["name"]: step["state"] for step in self.document["steps"]}
 
     @property
@@ -54,7 +54,7 @@ class Commands:
     """Runs commands in a folder, with a cache that tests share.
 
     Attributes:
-        environment: on top of this process's own.
+        environment: added to this process's own.
     """
 
     folder: Path
@@ -63,7 +63,7 @@ class Commands:
 
     @classmethod
     def in_folder_of(cls, test: Path, factory: pytest.TempPathFactory) -> Commands:
-        """In a folder of a test's own, with libraries built once for all."""
+        """In a test's own folder, with libraries built once for all tests."""
         folder = test / "a folder"
         folder.mkdir()
         return cls(folder, shared_cache(factory))
@@ -80,7 +80,7 @@ class Commands:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        """A command that goes on while the test does."""
+        """Starts a command without waiting for it."""
         return subprocess.Popen(
             self.argv(*words),
             cwd=self.folder,

@@ -1,4 +1,4 @@
-"""What samples must print, by their own sample.yaml."""
+"""Checks samples' console output against their sample.yaml."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.zephyr import SAMPLES
 
 
 def assert_console(sample: str, printed: str) -> None:
-    """That twister would find its regular expressions on the console, in their order."""
+    """Asserts that twister would find its regular expressions on the console, in order."""
     described = yaml.safe_load((SAMPLES / sample / "sample.yaml").read_text())
     config = described["common"]["harness_config"]
     assert config["ordered"]

@@ -19,7 +19,7 @@ class Numbers:
     """Seeded arrays.
 
     Attributes:
-        extreme: int8 data is only the lowest and the highest number.
+        extreme: int8 data takes only the lowest and the highest value.
     """
 
     seed: int
@@ -42,7 +42,7 @@ zero_points = st.integers(-128, 127)
 
 @st.composite
 def requantizes(draw: st.DrawFn, channels: int, depth: int) -> Requantize:
-    """Scales that bring sums of `depth` products to int8, and sometimes any others."""
+    """Scales that map sums of `depth` products to int8, and sometimes arbitrary ones."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     usual = -7 - int(np.log2(depth + 1) / 2)
     low, high = draw(

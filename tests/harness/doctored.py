@@ -1,4 +1,4 @@
-"""Images with a mistake in them: 32-bit ELF files, changed in place."""
+"""Corrupts images: 32-bit ELF files, changed in place."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-# ELF specification: positions of words in the file's, a segment's and a section's header.
+# ELF specification: offsets of fields in the file, segment and section headers.
 _PHOFF, _SHOFF, _PHENTSIZE, _SHENTSIZE = 28, 32, 42, 46
 _SEGMENT = {"offset": 4, "address": 8, "physical": 12, "loaded": 16, "size": 20}
 _SECTION = {"address": 12, "offset": 16, "size": 20}
 
 
 class Doctored:
-    """An ELF file that can be changed; `save` writes it."""
+    """An editable ELF file; `save` writes it."""
 
     def __init__(self, image: Path) -> None:
         self._data = bytearray(image.read_bytes())
@@ -23,7 +23,7 @@ class Doctored:
         return path
 
     def rename(self, symbol: str, other: str) -> Doctored:
-        """Gives a symbol or section another name of the same length."""
+        """Renames a symbol or section to a name of the same length."""
         old, new = (b"\0" + name.encode() + b"\0" for name in (symbol, other))
         assert old in self._data
         assert len(old) == len(new)

@@ -1,4 +1,4 @@
-"""Documents that tests follow to the letter: the files they show, the commands, what these say."""
+"""Follows documents to the letter: the files they show, the commands and their output."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class File:
-    """A file that the document tells to write."""
+    """A file that the document asks to write."""
 
     path: str
     text: str
 
     def write(self, folder: Path) -> Path:
-        """Raises FileExistsError: the document adds files, it replaces none."""
+        """Raises FileExistsError: documents add files, they never replace one."""
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x") as file:
@@ -31,7 +31,7 @@ class File:
 
 @dataclass(frozen=True)
 class Command:
-    """A command line, and how lines that it prints begin, in order."""
+    """A command line, and how lines of its output begin, in order."""
 
     words: tuple[str, ...]
     lines: tuple[str, ...]
@@ -47,7 +47,7 @@ class Command:
 
 
 def steps(text: str) -> Iterator[File | Command]:
-    """What a section of a document tells to do, in its order."""
+    """The files and commands of a section, in order."""
     for block in _BLOCK.finditer(text):
         if block["path"]:
             yield File(block["path"], block["text"])
@@ -58,6 +58,6 @@ def steps(text: str) -> Iterator[File | Command]:
 
 
 def sections(text: str) -> dict[str, str]:
-    """By heading."""
+    """Sections by heading."""
     parts = re.split(r"^## (.+)$", text, flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))

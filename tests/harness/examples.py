@@ -1,4 +1,4 @@
-"""Graphs with inputs, and what must come out of them."""
+"""Graphs with inputs and their expected outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Example:
     """A graph and one sample for it.
 
     Attributes:
-        inputs: one a port, in logical shapes.
+        inputs: one per port, in logical shapes.
         name: for messages; by default its ops.
     """
 
@@ -33,13 +33,13 @@ class Example:
 
     @cached_property
     def reference(self) -> Evaluation:
-        """What the reference gives, with every tensor that a node writes."""
+        """The reference's results, including every tensor that a node writes."""
         written = [tensor for node in self.graph.nodes for tensor in node.outputs]
         return evaluate(self.graph, self.inputs, keep=written)
 
     @property
     def keeping_inputs(self) -> Example:
-        """The same, but its inputs are outputs too, so that no op may work in place."""
+        """The same with its inputs as additional outputs, so that no op may work in place."""
         graph = self.graph
         ports = (*graph.outputs, *graph.inputs)
         return replace(self, graph=replace(graph, outputs=ports))

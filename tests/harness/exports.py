@@ -1,4 +1,4 @@
-"""Exported programs of the zoo, shared by all tests, kept while what makes them is the same."""
+"""Exported programs of the zoo, shared by all tests and cached until their sources change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
 
 
 def without_published_weights() -> dict[str, str]:
-    """An environment in which no published weights are found or can be kept."""
+    """An environment in which published weights can be neither found nor cached."""
     return {**os.environ, "TORCH_HOME": str(Path(__file__) / "no-such-folder")}
 
 
@@ -37,7 +37,7 @@ def export(
 
 
 def exported(*models: str, target: str = "cortex-m55") -> tuple[Path, ...]:
-    """The folders of exported models, made with seeded random weights; missing ones in one go."""
+    """The folders of exported models with seeded random weights; exports missing ones together."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with FileLock(FOLDER / "lock"):
         jobs = [_job(model, target) for model in models]

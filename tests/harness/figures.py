@@ -12,7 +12,7 @@ FILE = Path(__file__).parents[1] / "data" / "zoo.toml"
 
 
 class Figures(BaseModel):
-    """What the file says of a model."""
+    """A model's entry in the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,5 +31,5 @@ FIGURES = {
 
 
 def known(key: str) -> list[str]:
-    """Models whose figure of this name is in the file."""
+    """Models with a figure of this name in the file."""
     return [name for name, figures in FIGURES.items() if getattr(figures, key) is not None]

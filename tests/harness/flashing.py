@@ -1,4 +1,4 @@
-"""Stand-ins for boards that are to be flashed: a boot loader's volume, and programs of probes."""
+"""Stand-ins for flashing: a boot loader's volume, and debug probe programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def make_volume(folder: Path, info: str = INFO) -> Path:
 
 
 class BootRom(threading.Thread):
-    """Restarts, which empties its volume, as soon as it has got a whole UF2 file.
+    """Restarts and empties its volume once it has received a whole UF2 file.
 
     Attributes:
         flashed: bytes of the file, or None.
@@ -58,8 +58,8 @@ class BootRom(threading.Thread):
 
 @contextmanager
 def small_volume(folder: Path, size: int) -> Iterator[Path]:
-    """A volume with room for so many bytes: a tmpfs; where nobody may mount one, a folder in which
-    files named as the image lead to the device that is always full.
+    """A volume of this size: a tmpfs; without the right to mount one, a folder in which files named
+    like the image link to /dev/full.
     """
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)]
@@ -79,7 +79,7 @@ def small_volume(folder: Path, size: int) -> Iterator[Path]:
 
 
 def fake_tool(bin: Path, name: str, script: str = "") -> Path:
-    """A program that notes its arguments, a line each, in `<name>.txt` beside it."""
+    """A program that writes its arguments, one per line, to `<name>.txt` beside it."""
     bin.mkdir(exist_ok=True)
     program = bin / name
     program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "$0.txt"\n{script}\n')

@@ -1,4 +1,4 @@
-"""gdb's side of its remote serial protocol: as much as it takes to stop at a function."""
+"""A minimal gdb remote protocol client, enough to stop at a function."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ class Remote:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hangs up."""
         self._socket.close()
 
     def ask(self, packet: str) -> str:
-        """Sends a packet; the packet that answers it."""
+        """Sends a packet; returns the reply."""
         self.tell(packet)
         data = b""
         while b"#" not in data[:-2]:
@@ -39,22 +38,21 @@ class Remote:
         return data[data.index(b"$") + 1 : data.rindex(b"#")].decode()
 
     def tell(self, packet: str) -> None:
-        """Sends a packet that needs no answer."""
+        """Sends a packet without a reply."""
         checksum = sum(packet.encode()) % 256
         self._socket.sendall(f"${packet}#{checksum:02x}".encode())
 
     @property
     def pc(self) -> int:
-        """The program counter: register 15, all of 32 bits."""
+        """The program counter: register 15, 32 bits."""
         return int.from_bytes(bytes.fromhex(self.ask("g"))[60:64], "little")
 
     def run_to(self, address: int) -> str:
-        """Goes on until an instruction is about to be executed; the reason to stop."""
+        """Continues until just before an address executes; returns the stop reason."""
         assert self.ask(f"Z0,{address:x},2") == "OK"
         return self.ask("c")
 
     def kill(self) -> None:
-        """Ends the server."""
         self.tell("k")
 
     def _more(self) -> bytes:

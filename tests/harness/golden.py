@@ -1,4 +1,4 @@
-"""Programs with inputs and the outputs that ExecuTorch's own runtime gave: the golden set."""
+"""The golden set: programs with inputs and the outputs of ExecuTorch's own runtime."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ the result; or it has made the input of hardswish int8, and left it without scal
 
 @dataclass(frozen=True)
 class Sample:
-    """Inputs and right outputs, in logical shapes; no outputs where upstream computes none.
+    """Inputs and right outputs, in logical shapes; no outputs if upstream computes none.
 
     Attributes:
-        also: per output, elements that are as right as those of `outputs`: the other one of
-            ExecuTorch's runtime and Python dialect, where the set's own README sides with neither.
+        also: per output, alternative elements that are equally right: from the other of
+            ExecuTorch's runtime and Python dialect, where the set's README prefers neither.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Golden:
 
     Attributes:
         data: the `.pte`.
-        failed: ExecuTorch's runtime rejects it; the outputs are those of its Python dialect.
+        failed: ExecuTorch's runtime rejects it; the outputs come from its Python dialect.
     """
 
     name: str
@@ -63,15 +63,15 @@ class Golden:
 
     @property
     def is_known(self) -> bool:
-        """Every operator of it has a reader, and the program a meaning."""
+        """All its operators have readers, and the program has a meaning."""
         return self.operators <= operators().keys() and self.name not in SENSELESS
 
 
 def folder() -> Path:
-    """Where the set is: $CMBUILD_GOLDEN, or shared/golden beside the checkout; else skips.
+    """The set's folder: $CMBUILD_GOLDEN, or shared/golden beside the checkout; else skips.
 
     Raises:
-        AssertionError: it is not where the variable says.
+        AssertionError: not found where the variable points.
     """
     beside = Path(__file__).parents[3] / "shared" / "golden"
     place = Path(os.environ.get(VARIABLE, beside))
@@ -94,8 +94,8 @@ def _read(file: Path) -> Golden:
         case = json.loads(archive.read("case.json"))
         samples = []
         for number, sample in enumerate(case["sets"]):
-            # Blocks of 16 that fuse multiply and add make ties on the M55 what they are; the truth
-            # is that of the other cores.
+            # On the M55, blocks of 16 fuse multiply and add, which changes ties; the other cores
+            # are right.
             if sample["kind"] == "ties" and case["target"] == "cortex-m55" and not failed:
                 continue
             inputs = tuple(_inputs(archive, case, number))
@@ -107,7 +107,7 @@ def _read(file: Path) -> Golden:
                 np.where(_is_open(case, inputs, output), twin, output)
                 for output, twin in zip(outputs, other, strict=True)
             )
-            if outputs:  # nothing of ExecuTorch runs some of the failed programs
+            if outputs:  # some failed programs run nowhere in ExecuTorch
                 samples.append(Sample(sample["kind"], inputs, outputs, also))
         return Golden(
             case["name"],
@@ -119,10 +119,10 @@ def _read(file: Path) -> Golden:
 
 
 def _is_open(case: dict[str, Any], inputs: tuple[Array, ...], output: Array) -> Array:
-    """The elements of an output of which each of the runtime's and the dialect's may be right.
+    """The elements of an output for which the runtime's and the dialect's value may both be right.
 
     NaN quantises to the zero point, as in the runtime; the dialect casts it to 0. A float result
-    that is quantised again may lie on a tie, which the M55's fused blocks round their own way.
+    that is quantised again may lie on a tie, which the M55's fused blocks round differently.
     """
     open_ = np.full(output.shape, case.get("reason") == "requantize_after_float")
     for array in inputs:
@@ -140,7 +140,7 @@ def _inputs(archive: zipfile.ZipFile, case: dict[str, Any], number: int) -> Iter
 def _outputs(
     archive: zipfile.ZipFile, case: dict[str, Any], number: int, failed: bool, origin: str
 ) -> Iterator[Array]:
-    """Those of the runtime (`out`) or of the dialect (`py`), which is there where it differs."""
+    """Outputs of the runtime (`out`), or of the dialect (`py`), recorded only if different."""
     ports = case["sets"][number]["outputs"] if failed else case["outputs"]
     for index, port in enumerate(ports):
         order = range(len(port["shape"])) if failed else port["dim_order"]
@@ -151,6 +151,6 @@ def _outputs(
 
 
 def _logical(data: bytes, port: dict[str, Any], order: Any) -> Array:
-    """An array from its elements in the order that `order` gives, outermost dimension first."""
+    """An array from its elements in physical `order`, outermost dimension first."""
     physical = np.frombuffer(data, port["dtype"]).reshape([port["shape"][axis] for axis in order])
     return np.array(physical.transpose(np.argsort(list(order))), order="C")

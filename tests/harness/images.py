@@ -1,4 +1,4 @@
-"""Images of the runtime for tests, built once and again only where sources have changed."""
+"""Runtime images for tests, rebuilt only when sources change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def kernel_harness(board_name: str, isa: str, copy: Path) -> KernelHarness:
     """The kernel harness of a board with the library for an instruction set.
 
     Args:
-        copy: where to put the image, so that the next build does not change it.
+        copy: where to copy the image, so that the next build does not change it.
     """
     board = find_board(board_name)
     made_by = builder(board.toolchain, Target.parse(board.cpu, isa))

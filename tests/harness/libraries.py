@@ -1,4 +1,4 @@
-"""Runtime libraries for tests, built once and again only where sources have changed."""
+"""Runtime libraries for tests, rebuilt only when sources change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT = 600
 
 
 def builder(toolchain: str, target: Target) -> Builder:
-    """Builds for a target with a toolchain of this machine."""
+    """A builder for a target with one of this machine's toolchains."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     processes = Processes()
     found = find_toolchain(toolchain, processes, FOLDER / f"{toolchain}.log")
@@ -26,7 +26,7 @@ def builder(toolchain: str, target: Target) -> Builder:
 
 
 def library(builder: Builder) -> Path:
-    """The library that a builder makes, in CMake's folder; warnings are errors."""
+    """The library of a builder, in CMake's folder; warnings are errors."""
     chosen, run = builder.toolchain, builder.processes.run
     folder = FOLDER / f"{chosen.name}-{builder.target}"
     folder.mkdir(parents=True, exist_ok=True)

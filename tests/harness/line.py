@@ -1,4 +1,4 @@
-"""Pseudo-terminals as serial lines, good ones and bad ones, between a host and a board."""
+"""Pseudo-terminals as serial lines, good and faulty, between a host and a board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def intact(data: bytes) -> bytes:
 
 
 class Terminal:
-    """A pseudo-terminal without any processing.
+    """A raw pseudo-terminal.
 
     Attributes:
         board: descriptor of the board's end.
@@ -44,7 +44,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def joined(first: Terminal, second: Terminal, there: Fault, back: Fault) -> Iterator[None]:
-    """Joins two terminals by their board's ends, with faults in both directions."""
+    """Connects the board's ends of two terminals, with faults in both directions."""
     stop = threading.Event()
 
     def carry() -> None:
@@ -68,7 +68,7 @@ def joined(first: Terminal, second: Terminal, there: Fault, back: Fault) -> Iter
 
 
 class Board:
-    """A board that a test plays, on a thread of its own, by the messages of cmbuild.line."""
+    """A simulated board on its own thread that speaks cmbuild.line's protocol."""
 
     def __init__(self, script: Callable[[Board], None]) -> None:
         self._terminal = Terminal()
@@ -85,7 +85,7 @@ class Board:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join(0.3)  # it may still have to hear the last answer
+        self._thread.join(0.3)  # it may not have read the last answer yet
         self.unplug()
         self._thread.join()
 
@@ -104,16 +104,16 @@ class Board:
         self.write(frames.encode(Message(kind, number, body).pack()))
 
     def listen(self) -> Message:
-        """The next message of the host; raises OSError once the board is unplugged."""
+        """The next message from the host; raises OSError once the board is unplugged."""
         while True:
             message = self._hear(0.02)
-            # A greeting that was said again is answered again.
+            # Answers a repeated greeting again.
             if message is not None and message not in self.heard[:1]:
                 self.heard.append(message)
                 return message
 
     def repeat(self, data: bytes) -> Message:
-        """Says something until the host answers, which may open its port late; the answer."""
+        """Sends data until the host, which may open its port late, answers; returns the answer."""
         while True:
             self.write(data)
             message = self._hear(0.05)
@@ -127,7 +127,7 @@ class Board:
             raise OSError
 
     def greet(self, identity: str) -> None:
-        """Until the host wants it."""
+        """Greets until the host answers."""
         assert self.repeat(greeting(identity)).kind is MessageKind.DONE
 
     def _hear(self, seconds: float) -> Message | None:

@@ -1,6 +1,6 @@
-"""Lists in README.md and docs/ that are made from registries.
+"""Lists in README.md and docs/ that are generated from registries.
 
-A block `<!-- generated: NAME -->` … `<!-- end -->` holds what the generator of that name makes.
+A block `<!-- generated: NAME -->` … `<!-- end -->` contains the output of the generator NAME.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def blocks(document: Path) -> list[str]:
 
 
 def generated(document: Path) -> str:
-    """A document with all its blocks as they should be."""
+    """A document with all its blocks regenerated."""
     return _BLOCK.sub(
         lambda found: f"{found[1]}{GENERATORS[found[2]]()}{found[4]}", document.read_text()
     )

@@ -1,4 +1,4 @@
-"""A pretended machine for `cmbuildw`: a small checkout, and a PATH that holds what the test allows.
+"""A simulated machine for `cmbuildw`: a small checkout and a restricted PATH.
 
 bash, Python, its venv and pip are real. The project that pip installs is a stand-in without
 dependencies, so nothing here needs a network.
@@ -31,8 +31,8 @@ name = "cmbuild"
 version = "1"
 """
 
-# What pip asks of a project, in as few lines as it takes. `cmbuild` prints its arguments. The
-# files `hold` and `break` in the checkout make an installation wait or fail.
+# The minimal build backend that pip needs. `cmbuild` prints its arguments. Files `hold` and `break`
+# in the checkout make an installation wait or fail.
 BACKEND = '''\
 import os, pathlib, time, zipfile
 
@@ -78,7 +78,7 @@ def build_editable(folder, settings=None, metadata=None):
     return name
 '''
 
-# Answers as the real ones do to the questions of cmbuild.toolchain.lacking.
+# Answers the questions of cmbuild.toolchain.lacking like the real ones.
 TOOL = "#!/bin/sh\ncase $1 in -print-*) echo /its/part;; *) echo 'stand-in version 99.0';; esac\n"
 
 APT = """\
@@ -96,9 +96,9 @@ class Machine:
     """What a test can change, and the wrapper in it.
 
     Attributes:
-        checkout: the copy that is set up; its path has a space.
+        checkout: the copy that is set up; its path contains a space.
         bin: the only folder on PATH.
-        user: what runs the wrapper; empty for whoever runs the tests.
+        user: command prefix that switches user; empty for the user who runs the tests.
     """
 
     folder: Path
@@ -159,7 +159,7 @@ class Machine:
         (self.bin / name).symlink_to(found)
 
     def write(self, name: str, text: str) -> None:
-        """A program on PATH, in place of any that is there."""
+        """Puts a program on PATH, replacing any existing one."""
         path = self.bin / name
         path.unlink(missing_ok=True)
         path.write_text(text)
@@ -170,7 +170,7 @@ class Machine:
             (self.bin / name).unlink()
 
     def add_apt(self, *, works: bool = True) -> None:
-        """An apt-get that brings what it is asked for, or does not."""
+        """Adds an apt-get that installs what is requested, or fails to."""
         text = APT.format(
             log=self.folder / "apt.log",
             bin=self.bin,
@@ -184,7 +184,7 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        # No index: nothing that these tests install may come from a network.
+        # No index: these tests must not install anything from a network.
         return {"PATH": str(self.bin), "HOME": str(self.home), "PIP_NO_INDEX": "1"}
 
     def command(self, *arguments: str) -> list[str]:
@@ -202,7 +202,7 @@ class Machine:
         )
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """In a process group of its own, so that all of it can be killed."""
+        """Starts it in its own process group, so that all of it can be killed."""
         return subprocess.Popen(
             self.command(*arguments),
             env=self.environment,
@@ -216,7 +216,7 @@ class Machine:
 
 
 def unprivileged() -> tuple[str, ...]:
-    """What runs a command as a user who may write only where anybody may."""
+    """A command prefix that runs as a user without special write permission."""
     if os.geteuid() != 0:
         return ()
     setpriv = shutil.which("setpriv")
@@ -227,7 +227,7 @@ def unprivileged() -> tuple[str, ...]:
 def python_for(user: tuple[str, ...]) -> Path:
     """A Python with venv that the user may run: the tests' own, or the system's."""
     for python in (BASE, Path("/usr/bin/python3")):
-        # Through env, because what setpriv itself runs is still found with root's rights.
+        # Through env, because setpriv looks up the command itself with root's rights.
         command = [*user, "env", str(python), "-Ic", "import ensurepip"]
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             return python

@@ -25,7 +25,7 @@ SCALE = ("exp", "log", "sqrt")
 
 
 def floats(*shape: int) -> Array:
-    """Positive, and no two alike."""
+    """Positive and distinct."""
     return (np.arange(1, prod(shape) + 1, dtype=np.float32) / 8).reshape(shape)
 
 
@@ -160,7 +160,7 @@ def _quantized_images() -> dict[str, Arguments]:
     for suffix, order in (("", NHWC), ("_nhwc", (0, 1, 2, 3))):
 
         def shape(*nhwc: int, order: tuple[int, ...] = order) -> tuple[int, ...]:
-            """Logical: NCHW of NHWC, or that itself."""
+            """The logical shape: NCHW of NHWC, or unchanged."""
             batch, height, width, channels = nhwc
             return nhwc if order == (0, 1, 2, 3) else (batch, channels, height, width)
 

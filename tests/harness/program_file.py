@@ -1,4 +1,4 @@
-"""Typed programs as the bytes of a `.pte` file: what the reader reads, written."""
+"""Writes typed programs as `.pte` files, the inverse of the reader."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def tables(items: Sequence[Table]) -> Vector:
 
 
 def write_program(program: Program) -> bytes:
-    """The file of a program whose methods are all there."""
+    """The file of a program without refused methods."""
     constants, initial = [b""], [b""]
     plans = [
         _plan(method, constants, initial)
@@ -92,10 +92,10 @@ def write_program(program: Program) -> bytes:
 
 
 def _write(file: bytearray, node: Vector | Table) -> int:
-    """Appends a node and what it refers to; returns its place."""
+    """Appends a node and what it refers to; returns its position."""
     file += bytes(-len(file) % 8)
     if isinstance(node, Vector):
-        file += bytes(4)  # the numbers of a vector are aligned to 8, its length lies before them
+        file += bytes(4)  # items are aligned to 8, with the length before them
         start = len(file)
         file += struct.pack("<I", len(node.items))
         if isinstance(node.items, bytes):
@@ -157,7 +157,7 @@ def _plan(method: Method, constants: list[bytes], initial: list[bytes]) -> Table
 def _value(  # noqa: PLR0911 - a case for each kind
     value: Value, next_index: int, later: list[Table], constants: list[bytes], initial: list[bytes]
 ) -> Table:
-    """An entry; the integers of a list become entries of their own, after all others."""
+    """A value's entry; the integers of a list become entries of their own, after all others."""
 
     def entry(kind: KernelTypes, content: Scalar | Vector) -> Table:
         return Table({0: whole("B", kind), 1: Table({0: content})})

@@ -1,4 +1,4 @@
-"""The programs in tests/data/programs; their make.py says what each one shows."""
+"""The programs in tests/data/programs; their make.py describes each one."""
 
 from __future__ import annotations
 

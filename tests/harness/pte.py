@@ -1,4 +1,4 @@
-"""What ExecuTorch's own reader says of a program, to compare with."""
+"""Reads programs with ExecuTorch's own reader, for comparison."""
 
 from __future__ import annotations
 

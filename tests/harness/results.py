@@ -1,4 +1,4 @@
-"""A run's result with figures as on a real one, to show and to vary."""
+"""A realistic run result, to render and to vary."""
 
 from __future__ import annotations
 

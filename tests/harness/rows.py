@@ -1,4 +1,4 @@
-"""Spatial ops computed a few rows at a time, from and into ring buffers of rows."""
+"""Spatial ops computed a few rows at a time, between ring buffers of rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InRanges(Op):
 class InRings(Op):
     """Some rows of an op's output, from a ring of input rows into a ring of output rows.
 
-    The input is what the ring holds, [1, ring, W, C]; the output has as many rows as are computed.
+    The input is the ring's contents, [1, ring, W, C]; the output has the computed rows only.
 
     Attributes:
         op: takes images of `height` rows.
@@ -66,7 +66,7 @@ class InRings(Op):
 
     @property
     def ring(self) -> int:
-        """Input rows that have to be there at once."""
+        """Input rows needed at once."""
         return max(len(self._needed), 1)
 
     def fill(self, images: Images) -> Images:

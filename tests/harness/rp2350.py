@@ -1,9 +1,9 @@
-"""A model of the RP2350, to see firmware do on a computer what it does on hardware.
+"""A model of the RP2350 that runs firmware as the hardware does.
 
-It runs the instructions in Unicorn with the chip's exact map, boots from a UF2 file as the boot ROM
-does, and refuses accesses that the datasheet does not allow: to blocks in reset, to clocks that are
-not there yet. `python -m harness.rp2350 FILE.uf2 TERMINAL [HASTE]` runs it at a terminal until it
-is killed, and starts anew whenever its watchdog says so.
+It executes the instructions in Unicorn with the chip's exact map, boots from a UF2 file like the
+boot ROM, and refuses accesses that the datasheet forbids: to blocks in reset, or to clocks not
+running yet. `python -m harness.rp2350 FILE.uf2 TERMINAL [HASTE]` runs it on a terminal until
+killed, and restarts it whenever its watchdog fires.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ PERIPHERALS, PERIPHERALS_SIZE = 0x40000000, 0x200000
 PPB = 0xE0000000
 SET, CLEAR, XOR = 2, 3, 1
 
-# Blocks by their number, and the bit of RESETS that holds them (datasheet, "Subsystem resets").
+# Blocks by number, and the bit of RESETS that holds each (datasheet, "Subsystem resets").
 SYSINFO, CLOCKS, PSM, RESETS, IO, PADS = 0x0, 0x10, 0x18, 0x20, 0x28, 0x38
 XOSC, PLL, UART, WATCHDOG, TICKS = 0x48, 0x50, 0x70, 0xD8, 0x108
 RESET_BITS = {SYSINFO: 21, IO: 6, PADS: 9, PLL: 14, UART: 26}
-# By offset; all others are taken to be 0. Pads are isolated and pulled down.
+# By offset; all others are assumed 0. Pads are isolated and pulled down.
 RESET_VALUES = {
     RESETS << 12: 0x1FFFFFFF,
     (CLOCKS << 12) + 0x40: 0x10000,
@@ -78,17 +78,17 @@ SLICE_MICROSECONDS = 100_000
 
 
 class Wrong(Exception):
-    """Firmware did what hardware would not take."""
+    """Firmware did what hardware would not accept."""
 
 
 class Restart(Exception):
-    """The watchdog."""
+    """The watchdog fired."""
 
 
 class Chip:
     """
     Attributes:
-        terminal: descriptor of what UART0 is wired to.
+        terminal: descriptor of the terminal wired to UART0.
 
     Args:
         haste: how much faster the watchdog is than the chip's.
@@ -146,7 +146,7 @@ class Chip:
                 self._fault = None
 
     def _enter_fault(self, place: int, address: int) -> int:
-        """What the core does at a bus error: pushes a frame, takes the vector of HardFault."""
+        """A bus error as the core handles it: pushes a frame, takes the HardFault vector."""
         core, system = self._core, PPB + 0xE000
         registers = [core.reg_read(name) for name in FRAME]
         stack = core.reg_read(UC_ARM_REG_SP) - 32
@@ -227,7 +227,7 @@ class Chip:
         return self._incoming.pop(0)
 
     def _selected(self, control: int) -> int:
-        """One-hot, of a multiplexer without glitches."""
+        """The one-hot SELECTED value of a glitchless multiplexer."""
         return 1 << (self._registers.get(control, 0) & 3)
 
     def _has_crystal(self) -> bool:
@@ -241,14 +241,14 @@ class Chip:
         return 12 * self._registers.get((PLL << 12) + 8, 0)
 
     def _mhz(self) -> float:
-        """Of clk_sys and clk_peri."""
+        """Frequency of clk_sys and clk_peri."""
         if self._registers.get((CLOCKS << 12) + 0x3C, 0) != 1:
             return 12
         first, second = (self._registers[(PLL << 12) + 0xC] >> shift & 7 for shift in (16, 12))
         return self._vco() / first / second
 
     def _uart_flags(self, value: int) -> int:
-        # A moment's wait, or the computer would do nothing but look.
+        # A short wait, to avoid busy polling.
         self._flush()
         if not self._incoming and select.select([self.terminal], [], [], 0.001)[0]:
             self._incoming += os.read(self.terminal, 32)
@@ -309,7 +309,7 @@ class Chip:
 
 
 def flash(file: Path) -> bytes:
-    """The content of flash after a UF2 file, with what the boot ROM demands of it."""
+    """The contents of flash after a UF2 file, checked against the boot ROM's requirements."""
     memory = bytearray(b"\xff" * FLASH_SIZE)
     for block in uf2.decode(file.read_bytes(), file.name):
         if not block.is_ignored:

@@ -1,4 +1,4 @@
-"""Every kernel on native code and simulators, against the reference."""
+"""Checks every kernel, natively and on simulators, against the reference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Runtime:
     """The kernel harness on one board with one instruction set.
 
     Args:
-        folder: for the files of each run; those of a failed one stay.
+        folder: for the files of each run; those of a failed one are kept.
     """
 
     def __init__(self, harness: KernelHarness, isa: Isa, folder: Path) -> None:
@@ -41,10 +41,10 @@ class Runtime:
         self._folder = folder
 
     def execute(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """Runs planned programs, all in one start of the image.
+        """Runs planned programs in one start of the image.
 
         Raises:
-            AssertionError: the image ended in one of them; says in which and how.
+            AssertionError: the image stopped; names the case and the reason.
         """
         folder = Path(mkdtemp(dir=self._folder))
         try:
@@ -57,9 +57,9 @@ class Runtime:
         return found
 
     def check(self, *examples: Example) -> None:
-        """Asserts that every example gives what the reference gives and leaves alone what it must.
+        """Asserts that every example matches the reference and writes nothing else.
 
-        Ops that may work in place are run in place, and again with inputs that must stay.
+        Ops that may work in place run in place, and again with inputs that must be preserved.
         """
         everyone = [*examples, *(e.keeping_inputs for e in examples if e.works_in_place)]
         plans = [make_plan(example.graph, self.isa) for example in everyone]
@@ -75,11 +75,11 @@ class Runtime:
 
 
 def first_mistake(case: Case, example: Example, result: CaseResult) -> str | None:
-    """The first op or output that is not as the reference has it, in words."""
+    """Describes the first op or output that differs from the reference."""
     plan, (arena, *outputs) = case.plan, result.outputs
     arrays = example.reference.tensors
     for (index, tensor), checksum in zip(_traced(plan), result.checksums, strict=True):
-        # A branch that is not taken computes nothing.
+        # A branch not taken computes nothing.
         array = arrays.get(tensor)
         if array is not None and checksum != zlib.crc32(np.ascontiguousarray(array).tobytes()):
             step = plan.steps[index]
@@ -100,7 +100,7 @@ def _steps(plan: Plan) -> str:
 
 
 def case_of(plan: Plan, example: Example) -> Case:
-    """An example on a plan; the whole arena is an output too, before those of the plan."""
+    """An example on a plan; the whole arena is an additional output, before the plan's."""
     case = Case.of(plan, example.inputs)
     arena = Span(Ref(Base.ARENA, 0), plan.arena_bytes)
     checks = [(step, Span(plan.places[t], t.nbytes)) for step, t in _traced(plan)]
@@ -119,7 +119,7 @@ def _traced(plan: Plan) -> list[tuple[int, Tensor]]:
 
 
 def _stray_writes(case: Case, after: Array) -> str | None:
-    """Nothing but outputs and scratch may have been written."""
+    """Describes the first write outside outputs and scratch."""
     plan = case.plan
     before = np.full(plan.arena_bytes, POISON, np.uint8)
     free = np.zeros(plan.arena_bytes, np.bool_)

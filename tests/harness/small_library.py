@@ -1,4 +1,4 @@
-"""A runtime library without kernels, which takes a second to build: enough for a toy model."""
+"""A runtime library without kernels, which builds in a second: enough for a toy model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCES = ("checksum", "finish", "host", "runner", "semihosting", "state", "text
 
 
 def build_small_library(builder: Builder, folder: Path) -> Path:
-    """What of the library is in every image, for the target of a builder."""
+    """Builds the part of the library that every image contains, for a builder's target."""
     folder.mkdir(parents=True)
     runtime, compiler = paths.runtime(), builder.toolchain.compiler
     flags = cpu_flags(builder.toolchain.name, builder.target)

@@ -1,4 +1,4 @@
-"""The project's own sources: its modules, their imports, and the circles that imports make."""
+"""The project's own modules, their imports, and import cycles."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HEAVY = {"torch", "torchvision", "torchao", "executorch", "sklearn", "tosa"}
 
 @dataclass(frozen=True)
 class Import:
-    """One name that an import statement brings in.
+    """One name of an import statement.
 
     Attributes:
-        at_once: it runs as the importer is imported, not in a function.
+        at_once: runs when the importer is imported, not in a function.
         for_types: only type checkers follow it.
     """
 
@@ -34,7 +34,7 @@ class Import:
 
 
 def sources() -> dict[str, Path]:
-    """Every module of the project by name, tests aside."""
+    """Every module of the project except tests, by name."""
     found = {"dodo": ROOT / "dodo.py"}
     for package, base in PACKAGES.items():
         for path in sorted((base / package).rglob("*.py")):
@@ -80,17 +80,17 @@ def within(name: str, package: str) -> bool:
 
 
 def is_heavy(name: str) -> bool:
-    """Whether a module comes with the extra `export`."""
+    """Whether a module belongs to the extra `export`."""
     return name.partition(".")[0] in HEAVY
 
 
 def torch_users() -> set[str]:
-    """Modules that import torch, or what imports it, as they are imported."""
+    """Modules that import torch, directly or not, when imported."""
     return {each.importer for each in RUNNING if each.at_once and is_heavy(each.imported)}
 
 
 def circles(imports: Collection[Import]) -> list[frozenset[str]]:
-    """Groups of modules that import each other, however far around."""
+    """Groups of modules that import each other, directly or not."""
     edges: dict[str, set[str]] = {name: set() for name in MODULES}
     for each in imports:
         if each.imported in MODULES and each.imported != each.importer:
@@ -109,7 +109,7 @@ def circles(imports: Collection[Import]) -> list[frozenset[str]]:
 
 
 def _some_circle(edges: Mapping[str, set[str]]) -> str | None:
-    """A module in a circle."""
+    """A module in a cycle."""
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:
@@ -119,7 +119,7 @@ def _some_circle(edges: Mapping[str, set[str]]) -> str | None:
 
 
 def _reach(edges: Mapping[str, set[str]], start: str) -> set[str]:
-    """Modules that one leads to by at least one import."""
+    """Modules reachable from one through at least one import."""
     found: set[str] = set()
     ahead = [*edges[start]]
     while ahead:

@@ -1,4 +1,4 @@
-"""Stand-ins for what is slow: stages that count, a reporter that remembers."""
+"""Stand-ins for slow parts: counting stages and a recording reporter."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Memory:
 
 
 class CountingStage(Stage):
-    """Joins a source file and the results before it into its own; counts how often."""
+    """Joins a source file and the previous results into its own; counts its runs."""
 
     verb = "made"
 

@@ -1,4 +1,4 @@
-"""The programs with mutable buffers in tests/data/programs: samples, and what the models mean."""
+"""The programs with mutable buffers in tests/data/programs: samples and expected outputs."""
 
 from __future__ import annotations
 

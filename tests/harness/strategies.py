@@ -24,7 +24,7 @@ dtypes = st.sampled_from(["int8", "uint8", "bool", "int16", "int32", "float32", 
 
 @st.composite
 def ranges(draw: st.DrawFn) -> Range:
-    """The whole of int8, often, or some of it."""
+    """Often all of int8, otherwise part of it."""
     if draw(st.booleans()):
         return Range(-128, 127)
     low = draw(zero_points)
@@ -36,7 +36,7 @@ def rescales(shifts: st.SearchStrategy[int]) -> st.SearchStrategy[Rescale]:
 
 
 def int8_array(shape: tuple[int, ...], seed: int) -> Int8Array:
-    """Random numbers, of which some seeds make only the lowest and highest."""
+    """Random numbers; some seeds use only the lowest and highest."""
     rng = np.random.default_rng(seed)
     if seed % 5 == 0:
         return rng.choice(np.array([-128, 127], np.int8), shape)
@@ -44,7 +44,7 @@ def int8_array(shape: tuple[int, ...], seed: int) -> Int8Array:
 
 
 def array(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """Random bits, as far as the type allows any."""
+    """Random bits, where the type allows it."""
     rng = np.random.default_rng(seed)
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(np.bool_)

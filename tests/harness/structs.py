@@ -1,4 +1,4 @@
-"""The words of kernel calls, held to what the kernels' C files declare."""
+"""Checks the words of kernel calls against the structs in the kernels' C files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def kernels() -> dict[str, Kernel]:
 
 
 def check_words(plan: Plan) -> None:
-    """Asserts that each step gives the fields of its kernel's struct, in order."""
+    """Asserts that each step has the fields of its kernel's struct, in order."""
     try:
         check_calls(plan, kernels())
     except WrongCall as error:

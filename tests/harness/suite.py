@@ -1,4 +1,4 @@
-"""A small suite in place of ExecuTorch's own, with tests that end in every way."""
+"""A small replacement for ExecuTorch's test suite, with tests of every outcome."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ FOLDER = Path(__file__).parents[1] / "data" / "conformance"
 
 
 def with_small_suite(folder: Path = FOLDER) -> Mapping[str, str]:
-    """An environment in which it is part of executorch, and found before the real one."""
+    """An environment where it is part of executorch and found before the real one."""
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths)}

@@ -1,4 +1,4 @@
-"""Commands on a terminal."""
+"""Runs commands on a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.commands import Commands
 
 
 def in_terminal(commands: Commands, *words: str | Path) -> str:
-    """All that a command writes to the terminal that it runs on."""
+    """A command's output to its terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         commands.argv(*words),
@@ -26,7 +26,7 @@ def in_terminal(commands: Commands, *words: str | Path) -> str:
     try:
         while data := os.read(ours, 1 << 16):
             seen += data
-    except OSError:  # EIO: nobody has the other end open any more
+    except OSError:  # EIO: the other end is closed
         pass
     finally:
         os.close(ours)

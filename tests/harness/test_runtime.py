@@ -1,4 +1,4 @@
-"""Batches run on every kind of machine, and what compares their results misses nothing."""
+"""Batches run on every kind of machine, and every wrong result is detected."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def numbers(count: int, seed: int = 0) -> npt.NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class Forged(Op):
-    """NEGATE with some arguments replaced, as if its kernel did not do what the op says.
+    """NEGATE with some arguments replaced, as if its kernel were wrong.
 
     Attributes:
         changes: new values; `input` and `output` stand for the places of these tensors.
-        afterwards: the right call comes first.
+        afterwards: runs after the correct call.
     """
 
     changes: tuple[tuple[str, int | str], ...]
@@ -59,7 +59,7 @@ class Forged(Op):
 
 
 class Renamed(Activation):
-    """An op whose words are right but not called as in C."""
+    """An op whose words are right but named differently than in C."""
 
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa

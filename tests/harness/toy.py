@@ -1,4 +1,4 @@
-"""Ops without kernels and small graphs of them, to test what does not depend on real ops."""
+"""Ops without kernels and small graphs of them, for tests that need no real ops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cmcompiler.isa import Isa, Microkernel
 
 @dataclass(frozen=True)
 class Sum(Op):
-    """Adds its inputs; every choice a plan has to respect is a parameter."""
+    """Adds its inputs; every property a plan depends on is a parameter."""
 
     inplace: frozenset[int] = frozenset()
     scratch: tuple[int, ...] = ()

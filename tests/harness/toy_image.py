@@ -1,4 +1,4 @@
-"""A small model in C, planned by hand, to test what surrounds a model in an image."""
+"""A small model in C, planned by hand, to test the rest of an image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_toy_model(
     """Writes the model's sources into a new folder.
 
     Args:
-        body: C statements that the first step begins with; `context` is at hand.
+        body: C statements at the start of the first step; `context` is available.
         helpers: C declarations before that.
         weights: bytes of the constants.
     """
@@ -35,5 +35,5 @@ def write_toy_model(
 
 
 def expected(sample: bytes) -> tuple[bytes, bytes]:
-    """Its outputs for an input."""
+    """The model's outputs for an input."""
     return bytes((byte + 2) % 256 for byte in sample), WEIGHTS[1:5]

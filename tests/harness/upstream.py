@@ -1,4 +1,4 @@
-"""ExecuTorch's runtime as PyPI's wheel has it: headers, and libraries for this computer."""
+"""ExecuTorch's runtime from PyPI's wheel: headers, and libraries for this computer."""
 
 from __future__ import annotations
 

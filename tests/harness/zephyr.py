@@ -1,4 +1,4 @@
-"""Zephyr's build as our module sees it: Kconfig, devicetree, CMake package are stand-ins."""
+"""Zephyr's build as seen by our module: Kconfig, devicetree and CMake package are stand-ins."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def memory(label: str, origin: int, kilobytes: int, region: str = "") -> Memory:
 
 @dataclass(frozen=True)
 class Board:
-    """What Zephyr's own files say of a board, in boards/, soc/ and dts/ of v4.4.0.
+    """A board as described by Zephyr v4.4.0 in boards/, soc/ and dts/.
 
     Attributes:
         cpu: the suffix of its CPU_CORTEX_ symbol.
         symbols: others that its SoC selects.
         flash, sram: labels of the chosen zephyr,flash and zephyr,sram.
-        flags: gcc's, as CONFIG_FPU=y makes them; gcc 12 does not know the M85 by name.
+        flags: gcc's, as set by CONFIG_FPU=y; gcc 12 does not know the M85 by name.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Board:
 
     @property
     def file_stem(self) -> str:
-        """As the build system looks for boards/<stem>.conf and .overlay."""
+        """The stem of boards/<stem>.conf and .overlay that the build system looks for."""
         return self.name.replace("/", "_")
 
 
@@ -148,11 +148,11 @@ BOARDS = {
 
 @dataclass
 class Configuration:
-    """The outcome of Kconfig for a board.
+    """Kconfig's result for a board.
 
     Attributes:
         values: of all symbols, as strings.
-        warnings: kconfiglib's; Zephyr's build ends for most of them.
+        warnings: kconfiglib's; most of them abort Zephyr's build.
     """
 
     values: dict[str, str]
@@ -169,7 +169,7 @@ class Application:
     """A sample, configured for a board.
 
     Attributes:
-        extra: lines of configuration on top of those of the sample.
+        extra: configuration lines added to the sample's.
         overlay: devicetree in place of the sample's.
     """
 
@@ -189,7 +189,7 @@ class Application:
         return dict(_CHOSEN.findall(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
 
     def configuration(self, folder: Path) -> Configuration:
-        """Kconfig's, as Zephyr merges it: the SoC, prj.conf, the board's .conf."""
+        """Kconfig's result as Zephyr merges it: the SoC, prj.conf, the board's .conf."""
         files = [self.sample / "prj.conf"]
         board = self.sample / "boards" / f"{self.board.file_stem}.conf"
         files += [board] if board.exists() else []
@@ -291,7 +291,7 @@ def configure(
 
 @contextmanager
 def kconfig(chosen: set[str], folder: Path) -> Iterator[kconfiglib.Kconfig]:
-    """The stand-in's tree with our module in it, as scripts/zephyr_module.py of Zephyr adds it."""
+    """The stand-in's tree including our module, as added by Zephyr's scripts/zephyr_module.py."""
     modules = folder / "Kconfig.modules"
     modules.write_text(
         f'menu "cmbuild ({ROOT})"\nosource "{ROOT / "zephyr" / "Kconfig"}"\n'
@@ -315,7 +315,7 @@ def kconfig(chosen: set[str], folder: Path) -> Iterator[kconfiglib.Kconfig]:
 
 
 def _warn_about_lost(config: kconfiglib.Kconfig) -> None:
-    """Zephyr's build ends when a symbol does not get the value that was assigned to it."""
+    """Zephyr's build fails if a symbol does not get its assigned value."""
     for symbol in config.unique_defined_syms:
         if symbol.user_value is None or symbol.choice is not None:
             continue
@@ -342,7 +342,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def run_in_qemu(image: Path) -> str:
-    """What an image for mps3/corstone300/an547 prints, until it ends by itself."""
+    """The output of an image for mps3/corstone300/an547, which exits by itself."""
     qemu = shutil.which("qemu-system-arm")
     assert qemu is not None
     machine = [qemu, "-M", "mps3-an547", "-display", "none", "-monitor", "none", "-serial", "none"]

@@ -1,4 +1,4 @@
-"""Images of boards, whichever script links them: everything is where board.toml says."""
+"""Every board's image, with any link script, is laid out as in board.toml."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOARDS = {
 
 
 def check(image: Path, board: Board) -> None:
-    """Asserts that segments, sections and symbols are where the board has them."""
+    """Asserts that segments, sections and symbols are at the board's addresses."""
     layout, regions = board.layout, board.regions
     assert layout is not None
     with image.open("rb") as stream:
@@ -87,7 +87,7 @@ def test_the_template_has_all_of_the_boards_regions(tmp_path):
 
 
 def test_memory_at_address_0_is_known_to_the_image():
-    """Unless only the vectors are there, a guard would deny it."""
+    """Otherwise a guard would block it, unless it holds only the vectors."""
     board = find_board("nucleo-h743zi")
     assert "cm_null_in_use" not in render(board)
     itcm = Region("itcm", Memory.FLASH, 0, 64 << 10)

@@ -1,4 +1,4 @@
-"""Branches on every runtime: steps are left out where and only where the reference leaves them."""
+"""Branches on every runtime skip exactly the steps that the reference skips."""
 
 from __future__ import annotations
 

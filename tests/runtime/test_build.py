@@ -1,4 +1,4 @@
-"""The runtime library and images: every core compiles, sizes are right, misfits are told."""
+"""The runtime library and images: every core compiles, sizes are right, overflows are reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE = json.loads((RUNTIME / "cmake" / "cpus.json").read_text())
 
 
 def cmake(folder, *options, source=RUNTIME):
-    """Configures and builds with warnings as errors; the commands of the build."""
+    """Configures and builds with warnings as errors; returns the build's commands."""
     processes, log = Processes(), folder / "log"
     strict = "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"
     argv = [tools.find("cmake"), "-G", "Ninja", "-S", source, "-B", folder, strict, *options]

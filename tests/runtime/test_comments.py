@@ -1,4 +1,4 @@
-"""What comments in C cite exists."""
+"""Everything that C comments refer to exists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCES = [name for name in TREE if re.fullmatch(r"(runtime|boards|zephyr)/.*\.(
 
 @pytest.fixture(scope="module")
 def code() -> str:
-    """All C without its comments; symbols of link scripts too."""
+    """All C without its comments; includes symbols of link scripts."""
     files = [*SOURCES, *(name for name in TREE if name.endswith((".ld.j2", ".cmake")))]
     return "".join(COMMENT.sub("", (ROOT / name).read_text()) for name in files)
 

@@ -1,7 +1,7 @@
-"""What programs mean where ExecuTorch is silently wrong, on every runtime: docs/correctness.md.
+"""Correct results on every runtime where ExecuTorch is silently wrong: docs/correctness.md.
 
-Each test computes the meaning from the definition; most of them also do as ExecuTorch does, to see
-that the example is one where that is something else.
+Each test computes the result from the definition; most also compute what ExecuTorch does, to show
+that the example tells them apart.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHANNELS_LAST = (0, 2, 3, 1)
 
 
 def check(runtime: Runtime, example: Example, meaning: Array) -> None:
-    """Asserts that reference and device give what the program means."""
+    """Asserts that reference and device compute the program's meaning."""
     np.testing.assert_array_equal(example.reference.outputs[0], meaning)
     runtime.check(example)
 
@@ -180,7 +180,7 @@ def test_products_of_operands_with_different_layouts_match_their_elements(
 
 
 def softmax(x: In, dim: int, scale: float) -> Example:
-    """With the parameters that the exporter gives an input of a scale."""
+    """With the parameters that the exporter chooses for an input's scale."""
     mantissa, exponent = math.frexp(scale * 2**26)
     least = -math.floor(31 * 2.0 ** (26 - exponent))
     parameters = (dim, 0, -128, round(mantissa * 2**31), exponent, least)
@@ -189,14 +189,14 @@ def softmax(x: In, dim: int, scale: float) -> Example:
 
 
 def probabilities(x: Array, dim: int, scale: float) -> Array:
-    """In steps of 1/256 from -128; 1 is a step too much."""
+    """In steps of 1/256 from -128; 1 saturates."""
     powers = np.exp((x.astype(np.float64) - x.max(dim, keepdims=True)) * scale)
     return np.minimum(256 * powers / powers.sum(dim, keepdims=True) - 128, 127)
 
 
 @pytest.mark.parametrize("length", [511, 512, 600, 3000])
 def test_softmax_of_long_rows_has_no_floor(runtime: Runtime, length: int) -> None:
-    """From a sum of 512 on, CMSIS-NN gives 1/256 for what is less than half of that."""
+    """For sums of 512 and more, CMSIS-NN returns 1/256 for what is less than half of that."""
     x, scale = np.zeros((2, length), np.int8), 0.1
     x[1, length // 2] = 90
     meaning = np.rint(probabilities(x, 1, scale)).astype(np.int8)

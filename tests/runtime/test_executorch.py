@@ -1,5 +1,4 @@
-"""The executor that is ExecuTorch's runtime: with the real one on this computer, and compiled for
-every core."""
+"""ExecuTorch's runtime as executor: the real one on this computer, and compiled for every core."""
 
 from __future__ import annotations
 
@@ -138,7 +137,7 @@ def test_a_kernel_that_is_not_linked_is_named(load):
 
 
 def flags(cpu: str, isa: str) -> list[str]:
-    """As runtime/cmake/target.cmake says them."""
+    """As in runtime/cmake/target.cmake."""
     file = paths.runtime() / "cmake" / "target.cmake"
     definitions = [f"-DTARGET_CPU={cpu}", f"-DTARGET_ISA={isa}", "-DTARGET_DIALECT=gcc"]
     command = ["cmake", *definitions, "-P", file]

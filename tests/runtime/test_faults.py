@@ -1,4 +1,4 @@
-"""Every way for an image to go wrong ends with a clear error and a kept log."""
+"""Every failure of an image ends with a clear error and a kept log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of the runtime and of cmbuild, held against each other and against PyPI's `cobs`."""
+"""Frames of the runtime and of cmbuild, compared with each other and with PyPI's `cobs`."""
 
 from __future__ import annotations
 

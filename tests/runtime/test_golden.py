@@ -1,4 +1,4 @@
-"""The kernels equal the reference on every program of the golden set that has readers."""
+"""The kernels match the reference on every supported program of the golden set."""
 
 from __future__ import annotations
 

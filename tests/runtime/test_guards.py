@@ -1,4 +1,4 @@
-"""What each core catches: null pointers, stacks that are too small, with an MPU or without."""
+"""What each core catches, with and without an MPU: null pointers and stack overflows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ static int deep(volatile int n)
     local[0] = (char)n;
     return n == 0 ? local[0] : deep(n - 1) + local[0];
 }"""
-# The first byte of the input says what to do wrong.
+# The first byte of the input selects the mistake.
 BODY = """\
 switch (context->arena[0]) {
 case 1: (void)*(volatile int *)0; break;
@@ -85,7 +85,7 @@ def place(tmp_path_factory):
 @pytest.mark.parametrize("board", WITH_MPU)
 @pytest.mark.parametrize(("what", "address"), [(NULL, "0x00000000"), (FIELD, "0x0000007c")])
 def test_a_null_pointer_is_caught(board, what, address, place, tmp_path):
-    """Although vectors are at address 0 on most of them."""
+    """Although most of them have vectors at address 0."""
     with pytest.raises(Fault, match=f"HardFault: access denied at {address}, in first"):
         place(board).run(what, tmp_path)
 
@@ -105,7 +105,7 @@ def test_a_fault_is_told_with_its_place(board, place, tmp_path):
 
 @pytest.mark.parametrize("board", [*WITH_MPU, "microbit"])
 def test_guards_are_in_nobodys_way(board, place, tmp_path):
-    """Nor do they spoil the high-water mark of the stack."""
+    """They do not disturb the high-water mark of the stack either."""
     sample = bytes(100)
     shallow = place(board).run(NOTHING, tmp_path / "1")
     deep = place(board).run(HALF, tmp_path / "2")
@@ -116,7 +116,7 @@ def test_guards_are_in_nobodys_way(board, place, tmp_path):
 
 
 def test_what_is_at_address_0_may_be_read(tmp_path):
-    """Constants at 0, by the alias of a memory that holds nothing else; vectors elsewhere."""
+    """Constants at 0, through the alias of a memory that holds nothing else; vectors elsewhere."""
     board = find_board("corstone300")
     low = Region("low", Memory.FLASH, 0, 512 << 10)
     board = replace(

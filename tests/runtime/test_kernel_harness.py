@@ -1,4 +1,4 @@
-"""The kernel harness's image: batches run, and what it cannot run is refused before it starts."""
+"""The kernel harness's image runs batches and refuses those it cannot run before it starts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(place, folder: Path, batch: bytes) -> bytes:
 
 
 def case(data: bytes, *, arena: int | None = None) -> Case:
-    """No step; the outputs are the input with the poison behind it, and a constant."""
+    """No steps; the outputs are the input with the poison after it, and a constant."""
     tensor = toy.tensor("x", len(data))
     plan = make_plan(toy.graph([], [tensor], [tensor]), Isa.SCALAR)
     plan = replace(plan, constants=bytes(range(64)), arena_bytes=arena or plan.arena_bytes)
@@ -72,7 +72,7 @@ def test_what_is_no_batch_is_refused(place, tmp_path):
 
 
 def test_a_kernel_that_leaves_its_arena_is_a_sanitizers_report(bench, tmp_path):
-    """Conformance on this computer shows what kernels touch, not only what they compute."""
+    """Conformance on this computer checks what kernels touch, not only what they compute."""
     found = bench("native", "scalar")
     image = found.builder.kernel_harness(found.board, found.library, tmp_path / "image")
     example = single(Unary("neg"), np.ones(64, np.float32))

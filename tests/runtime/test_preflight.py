@@ -1,4 +1,4 @@
-"""Images with a mistake in them are refused in a line before any simulator starts."""
+"""Corrupt images are refused in one line before any simulator starts."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_memory_that_the_board_lacks(region, place, image):
 
 
 def test_memory_that_the_simulator_lacks(place, image):
-    """What the board has is not always in what stands in for it."""
+    """A simulator may lack memory that its board has."""
     other = next(x for x in launchers_of(find_board("rp2350")) if x.name == "qemu")
     with pytest.raises(OutsideMemory, match=r"0x31000000–.*, where QEMU musca-b1 has no memory"):
         check(image, place.board, other, KERNELS)

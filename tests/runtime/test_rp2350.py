@@ -1,4 +1,4 @@
-"""The rp2350's firmware on a model of its chip: clocks, pins and line, from the UF2 file on."""
+"""The rp2350's firmware on a model of its chip: clocks, pins and serial, from the UF2 file on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def build(bench, tmp_path_factory) -> Build:
 
 @contextmanager
 def board(image: Path, haste: float = 1.0) -> Iterator[SerialLine]:
-    """The chip with an image in its flash, at a serial port."""
+    """The chip with an image in its flash, on a serial port."""
     device, host = Terminal(), Terminal()
     words = [sys.executable, "-m", "harness.rp2350", image.with_suffix(".uf2"), device.port]
     path = f"{TESTS}{os.pathsep}{os.pathsep.join(sys.path)}"
@@ -79,7 +79,7 @@ def test_one_image_runs_on_the_chip_and_in_the_simulator(build, bench, tmp_path)
     with board(image) as line:
         line.hear(image, tmp_path / "greeting", Processes())
         first = run(line, image, tmp_path / "1")
-        again = run(line, image, tmp_path / "2")  # it started anew by itself
+        again = run(line, image, tmp_path / "2")  # it has restarted by itself
     simulated = run(bench("rp2350", "dsp").launcher, image, tmp_path / "3")
     for execution in (first, again, simulated):
         assert execution.outputs == tuple(map(expected, SAMPLES))

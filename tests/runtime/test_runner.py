@@ -1,4 +1,4 @@
-"""The runner on a simulated board and on this computer, with a model that is planned by hand."""
+"""The runner on a simulated board and on this computer, with a hand-planned model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_instructions_are_the_same_on_every_run(image, tmp_path):
 def test_watching_costs_nothing(image, tmp_path):
     plain = run(image, tmp_path / "1", Request(REQUEST.samples, profiled=0))
     watched = run(image, tmp_path / "2")
-    # The clock's unit is a little shorter than an instruction: rounding shows.
+    # The clock's unit is slightly shorter than an instruction, so rounding is visible.
     assert max(abs(a - b) for a, b in zip(plain.ticks, watched.ticks, strict=True)) <= 2
 
 

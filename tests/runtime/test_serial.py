@@ -1,4 +1,4 @@
-"""The runner over a serial line: a board that is this computer, at a pseudo-terminal."""
+"""The runner over a serial line: this computer plays the board, on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def image(bench, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def start(image: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]]]:
-    """Starts the image at a port."""
+    """Starts the image on a port."""
     started = []
 
     def run(port: str) -> subprocess.Popen[bytes]:
@@ -129,7 +129,7 @@ SPEECH = st.lists(st.one_of(ANSWERS, st.binary(max_size=30)), max_size=8).map(b"
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(speech=SPEECH)
 def test_whatever_the_host_says_the_device_lives(image, start, speech):
-    """Under sanitizers; what it does is to ask on, until it is told to start anew."""
+    """Under sanitizers; it keeps asking until it receives a restart."""
     terminal = Terminal()
     process = start(terminal.port)
     want = frames.encode(Message(MessageKind.DONE, 0).pack())

@@ -1,4 +1,4 @@
-"""Mutable buffers on every runtime: what runs leave to each other, and resets."""
+"""Mutable buffers on every runtime: values carried between runs, and resets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESET = 3
 
 
 def cases(runtime: Runtime, name: str) -> list[Case]:
-    """One run after the other, of which one begins anew."""
+    """Consecutive runs, one of which resets the states."""
     plan = make_plan(program_graph(name), runtime.isa)
     return [
         replace(Case.of(plan, sample), continues=number not in (0, RESET))

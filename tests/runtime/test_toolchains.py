@@ -1,4 +1,4 @@
-"""Every toolchain on every core: it compiles without a warning, and computes the same bits."""
+"""Every toolchain compiles for every core without a warning and computes the same bits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TYPICAL = ("cortex-m0plus", "cortex-m4", "cortex-m55")
 
 
 def every(name: str, target: Target, *values: object) -> ParameterSet:
-    """Values for a test; only typical cores have all toolchains and sets without --long."""
+    """Values for a test; without --long, only typical cores have all toolchains and sets."""
     is_short = target.cpu in TYPICAL or (name == DEFAULT and target in BEST)
     return pytest.param(*values, marks=[] if is_short else [pytest.mark.long])
 
@@ -69,7 +69,7 @@ def test_the_library_compiles_without_a_warning(name: str, target: Target):
     assert sorted(linked) == sorted((level, name) for name, level in best.items())
 
 
-# What the runtime and start-up ask the compiler about the core.
+# What the runtime and start-up code ask the compiler about the core.
 QUESTIONS = ("__ARM_ARCH", "__ARM_FEATURE_DSP", "__ARM_FEATURE_MVE", "__ARM_PCS_VFP", "__SOFTFP__")
 
 
@@ -102,11 +102,11 @@ def runtime(name: str, board_name: str, folder: Path) -> Runtime:
     [every(name, target_of(find_board(board)), name, board) for name in CROSS for board in BOARDS],
 )
 def test_every_core_computes_the_reference(name: str, board: str, tmp_path: Path):
-    """Op by op: so all toolchains give the same bits, and those of this computer."""
+    """Op by op, so all toolchains compute the same bits as this computer."""
     place = runtime(name, board, tmp_path)
     models = ["ds_cnn", "mlp"] + (["mv2", "resnet8"] if board == "corstone300" else [])
     if name == DEFAULT:
-        models = models[:1]  # the tests of the zoo have all of them
+        models = models[:1]  # the tests of the zoo cover all of them
     examples = [branched(True, True), branched(False, True, -1)]
     for folder in exported(*models):
         graph = build_graph(read_program((folder / PROGRAM).read_bytes()))

@@ -1,4 +1,4 @@
-"""The runner over a PL011 that others wrote: QEMU's, at a pseudo-terminal."""
+"""The runner over QEMU's PL011, an independent implementation, on a pseudo-terminal."""
 
 from __future__ import annotations
 

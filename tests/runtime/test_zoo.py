@@ -1,4 +1,4 @@
-"""Every model of the zoo on every runtime: op by op the reference, in little memory."""
+"""Every model of the zoo on every runtime matches the reference op by op, in little memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UPSTREAM_ARENA = {
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, Path]:
-    """Folder of each model's export."""
+    """Export folder of each model."""
     names = zoo.names()
     return dict(zip(names, exported(*names), strict=True))
 
