@@ -1,4 +1,4 @@
-"""Ops from a folder of the user's: known once registered, all of them or none."""
+"""Ops from a user's folder: all of them are registered, or none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(call):
 
 @pytest.fixture(autouse=True)
 def registry() -> Iterator[None]:
-    """As it was, after each test."""
+    """Restores the registry after each test."""
     registered = dict(operators())
     yield
     operators().clear()

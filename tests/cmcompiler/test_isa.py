@@ -1,4 +1,4 @@
-"""Ops declare the microkernels that the folders of the runtime hold."""
+"""The microkernels that ops declare match the runtime's folders."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[2] / "runtime" / "isa"
 
 
 def declared() -> set[Microkernel]:
-    """Those of all modules of the compiler, once every op is imported."""
+    """Microkernels of all modules of the compiler, once every op is imported."""
     assert operators()
     modules = [module for name, module in sys.modules.items() if name.startswith("cmcompiler.")]
     everything = [value for module in modules for value in vars(module).values()]

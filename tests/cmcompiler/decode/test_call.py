@@ -1,4 +1,4 @@
-"""What readers of operators are given: operands in the order they want, and checked arguments."""
+"""Readers of operators get operands in the order they want, and checked arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def image(order: tuple[int, ...], *sizes: int, offset: int = 0) -> TensorValue:
 
 
 def call(declaration: str, *values: Value, inputs: int = 1) -> Call:
-    """A call whose arguments are these values, the first ones inputs of the method."""
+    """A call with these values as arguments, the first ones inputs of the method."""
     method = Method("forward", values, (), (), (), (0, 1 << 20))
     scope = Scope(method)
     for index, value in enumerate(values[:inputs]):
@@ -72,7 +72,7 @@ def test_images_of_explicit_operators_are_nhwc_already() -> None:
 
 @pytest.mark.parametrize("order", [NHWC, NCHW, (0, 3, 2, 1)])
 def test_results_are_brought_to_the_order_of_the_program(order: tuple[int, ...]) -> None:
-    """An op that copies its NHWC image gives the same logical image in any dim order."""
+    """An op that copies its NHWC image returns the same logical image in any dim order."""
     given = image_call(image(NHWC, 2, 3, 4, 5), image(order, 2, 3, 4, 5, offset=4096))
     source, result = given.nhwc("input"), given.nhwc_output()
     given.emit(View(source.shape), [source], [result])

@@ -1,4 +1,4 @@
-"""What places in planned memory hold."""
+"""Contents of planned memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ writes = st.lists(
 
 @given(writes)
 def test_holds_what_was_written_last_and_whole(writes: list[tuple[int, int, int]]) -> None:
-    """Against a memory of single bytes, each naming its tensor."""
+    """Compared with a memory of single bytes, each naming its tensor."""
     memory = PlannedBuffers()
     cells: dict[tuple[int, int], Tensor] = {}
     for number, (buffer, offset, size) in enumerate(writes):

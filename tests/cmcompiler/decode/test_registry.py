@@ -1,4 +1,4 @@
-"""The operators that programs may contain."""
+"""The registry of operators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ build_graph(read_program(Path(sys.argv[1]).read_bytes()))
 
 
 def test_a_thread_waits_for_what_another_imports() -> None:
-    """Not even half of the operators are known when the second thread asks for them."""
+    """The second thread asks when fewer than half of the operators are registered."""
     done = subprocess.run(
         [sys.executable, "-c", TWO_THREADS, str(NETWORK)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The emitted folder: compiles without a warning, holds the plan's words, never differs."""
+"""The emitted folder: compiles without a warning, contains the plan's words, is reproducible."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ void cm_sum(const struct cm_context *context, const struct cm_call *call)
 
 def toy() -> Graph:
     """Every kind of word, two kernel calls in one node, a view, a constant as an output, states
-    with and without an initial content."""
+    with and without initial contents.
+    """
     x, y, view, table = tensor("x", 32), tensor("y", 32), tensor("view", 32), constant("t", b"abc")
     nodes = [node(Sum(), [x, table], [y])]
     a = y
@@ -60,7 +61,7 @@ def plan() -> Plan:
 
 
 def compile_library(folders: list[Path], target: Path) -> None:
-    """Models and a kernel that does nothing, as one shared library."""
+    """Compiles models and an empty kernel into one shared library."""
     kernel = target.with_name("kernel.c")
     kernel.write_text(KERNEL)
     objects = [kernel]

@@ -1,4 +1,4 @@
-"""Modules with state: which buffers they change, and what a program makes of them."""
+"""Modules with state: which buffers they change, and how programs represent them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cmcompiler.target import Target
 
 
 class Average(nn.Module):
-    """A running mean by assignment, in a part of a module."""
+    """A running mean by assignment, in a submodule."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Average(nn.Module):
 
 
 class Streaming(nn.Module):
-    """Windows of a stream, seen by a convolution over the rows of this one and the last."""
+    """Windows of a stream; a convolution sees the rows of this one and the last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ def test_buffers_that_are_only_read_are_none() -> None:
 def test_a_program_remembers_what_the_module_does(archived: bool) -> None:
     module = streaming()
     if archived:
-        # torch.export overlooks what a part of a module assigns.
+        # torch.export misses assignments in submodules.
         module.average = nn.Identity()
         module = torch.export.export(module, windows(1)[0]).module()
     graph = program(module)

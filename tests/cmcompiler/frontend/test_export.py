@@ -50,7 +50,7 @@ def events(result: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
 
 
 def folders(place: Path) -> list[str]:
-    """Names of the folders in a folder, without the one that Python keeps bytecode in."""
+    """Names of the folders in a folder, except Python's bytecode cache."""
     return sorted(p.name for p in place.iterdir() if p.is_dir() and p.name != "__pycache__")
 
 
@@ -68,7 +68,7 @@ def test_jobs_make_folders_and_a_failed_one_does_not_stop_the_others(write, tmp_
 
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
-    # The two good jobs differ in their target only: loaded and quantised once.
+    # The two good jobs differ only in their target: loaded and quantised once.
     assert result.stderr.count("loading net.py") == 2
     steps = [(e["job"], e["step"]) for e in seen if e["event"] == "step" and e["job"] != 3]
     alone = ("import", "load", "quantize", "lower", "write")

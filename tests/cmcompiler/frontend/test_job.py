@@ -38,7 +38,7 @@ def test_the_orchestrators_side_imports_no_torch():
 
 
 def imports(file: Path) -> set[Path]:
-    """Modules of the compiler that a file imports, anywhere in it."""
+    """Modules of the compiler that a file imports anywhere."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cmcompiler"):
@@ -58,7 +58,7 @@ def test_a_job_depends_on_all_that_it_runs_through():
     without_effect = {"__init__.py", "errors.py", "quiet.py", "suggest.py"}
     depended = names(dependencies(ExportJob(model="mv2", output="x")))
     missing = names(reached) - without_effect - depended
-    # All of the frontend counts, and of the zoo what its models share.
+    # All of the frontend counts, and the modules that the zoo's models share.
     whole = ("frontend/", "zoo/_")
     needless = {name for name in depended - names(reached) if not name.startswith(whole)}
     assert (missing, needless) == (set(), set())

@@ -1,4 +1,4 @@
-"""What a user's code that quantises operators is given."""
+"""Helpers for user code that quantises operators."""
 
 from fractions import Fraction
 

@@ -38,7 +38,7 @@ def test_what_does_not_fit_is_named(tmp_path):
 
 
 class Executed:
-    """Unpickling it as code would make a file."""
+    """Unpickling it as code would create a file."""
 
     def __init__(self, path):
         self.path = path

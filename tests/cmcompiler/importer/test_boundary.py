@@ -1,4 +1,4 @@
-"""Ports without the floats around the quantised graph."""
+"""Quantised ports in place of float ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FINE = Quantize(INT8, 0.25, 3, -128, 127)
 
 
 class Chain:
-    """A graph in the making: one float input of 2x3, nodes one by one."""
+    """Builds a graph node by node from one float input of 2x3."""
 
     def __init__(self) -> None:
         self.input = Tensor("input_0", FLOAT, (2, 3))

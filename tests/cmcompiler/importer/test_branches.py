@@ -1,4 +1,4 @@
-"""Jumps as branches: what is read out of them, what they compute, what is refused."""
+"""Jumps read as branches: their structure, what they compute, what is refused."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_only_what_is_read_later_is_merged() -> None:
 
 
 def test_a_branch_with_one_way() -> None:
-    """What a place held before is what it holds if the way is not taken."""
+    """A place keeps its contents if the way is not taken."""
     graph = built(
         turn(X, RESULT),
         JumpFalseInstruction(FLAG, 4),
@@ -104,7 +104,7 @@ def test_a_branch_with_one_way() -> None:
 
 
 def test_ways_that_write_without_a_move() -> None:
-    """Constants and results alike, of instructions that know nothing of the branch."""
+    """Constants and results of instructions that do not know about the branch."""
     graph = built(
         *(JumpFalseInstruction(FLAG, 3), turn(X, FIRST), JumpFalseInstruction(FALSE, 5)),
         *(MoveInstruction(TABLE, SECOND), flip(SECOND, FIRST), flip(FIRST, RESULT)),

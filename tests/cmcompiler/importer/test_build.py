@@ -74,8 +74,9 @@ def test_a_view_of_contiguous_memory_moves_nothing() -> None:
 
 
 def test_a_view_has_the_elements_in_their_logical_order() -> None:
-    """torch's view of a channels-last tensor: ExecuTorch gives its bytes, which is not what the
-    model means (pixel_shuffle, for one, comes out wrong)."""
+    """torch's view of a channels-last tensor: ExecuTorch reuses its bytes, which is not what the
+    model means (pixel_shuffle, for example, comes out wrong).
+    """
     values = [
         planned(0, 2, 6, 2, 2, order=(0, 2, 3, 1)),
         planned(0, 2, 3, 2, 4),

@@ -1,4 +1,4 @@
-"""Mutable buffers: which there are, what one run leaves to the next, what is refused."""
+"""Mutable buffers: how they are found, what they carry between runs, what is refused."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_a_store_overwrites_is_not_read_after_it(io: str) -> None:
             assert None not in [within.get(tensor, tensor) for tensor in reads]
             if isinstance(node.op, Store):
                 root = within[node.inputs[0]]
-                # None stands for what is there no longer.
+                # None marks memory that has been overwritten.
                 within = {t: None if r is root else r for t, r in within.items()}
                 within[node.outputs[0]] = root
             elif node.op.view_of is not None and node.inputs[0] in within:
@@ -115,7 +115,7 @@ def built(*instructions: Instruction, output: int = RESULT) -> Graph:
 
 
 def run(graph: Graph, *arrays: np.ndarray) -> list[np.ndarray]:
-    """The first output for each of the arrays as input."""
+    """The first output for each input array."""
     inputs = [(np.array(True), array) for array in arrays]
     return [evaluation.outputs[0] for evaluation in evaluate_all(graph, inputs)]
 
@@ -125,7 +125,7 @@ TWO = 10 * ONE
 
 
 def test_an_alias_of_a_buffer_is_that_buffer() -> None:
-    """Written under one name, read under another, of another shape."""
+    """Written under one name, read under another, with another shape."""
     graph = built(flip(ALIAS, FLAT), copy(X, BUFFER), output=FLAT)
     np.testing.assert_array_equal(run(graph, ONE, TWO), [np.zeros(6), ONE.reshape(6)[::-1]])
 
@@ -138,7 +138,7 @@ def test_several_writes_in_a_run() -> None:
 
 
 def test_what_an_instruction_has_written_is_no_buffer() -> None:
-    """index_put_ and its like also change in place what the same run has computed."""
+    """Operators such as index_put_ also change in place what the same run has computed."""
     graph = built(flip(X, RESULT), copy(X, RESULT))
     assert graph.states == ()
     np.testing.assert_array_equal(run(graph, ONE, TWO), [ONE, TWO])
@@ -151,7 +151,7 @@ def test_an_input_is_no_buffer() -> None:
 
 
 def test_a_buffer_may_decide_about_a_branch() -> None:
-    """The condition is what the buffer held before it was written."""
+    """The condition is the buffer's value before it was written."""
     graph = built(
         KernelInstruction("aten::clone.out", (LATCH, NONE, BEFORE, BEFORE)),
         copy(FLAG, LATCH),

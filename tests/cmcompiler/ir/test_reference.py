@@ -19,7 +19,7 @@ FLOAT = np.dtype(np.float32)
 
 
 def test_inputs_and_outputs_are_logical() -> None:
-    """The same pixels, however the graph orders them in memory."""
+    """The same pixels, in any memory order of the graph."""
     graph = program_graph("network")
     x = np.random.default_rng(0).standard_normal((1, 3, 6, 5)).astype(np.float32)
     before = x.copy()
@@ -43,7 +43,7 @@ def test_tensors_are_kept_on_request() -> None:
 
 
 def test_dead_arrays_are_freed() -> None:
-    """A chain of eight arrays of a megabyte never holds more than three of them."""
+    """A chain of eight arrays of a megabyte never keeps more than three of them."""
     tensors = [Tensor(f"t{i}", FLOAT, (512, 512)) for i in range(8)]
     nodes = [
         Node(Transpose((1, 0)), (before,), (after,), "transpose")

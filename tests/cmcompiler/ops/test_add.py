@@ -1,4 +1,4 @@
-"""Quantised addition: every runtime against the reference, the short cut against the arithmetic."""
+"""Quantised addition: every runtime against the reference, the shortcut against the arithmetic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cmcompiler.plan.planner import make_plan
 
 
 def rescale(scale: float, zero_point: int) -> Rescale:
-    """A factor as the exporter gives it: a mantissa in [2^30, 2^31) and a power of two."""
+    """A factor as exported: a mantissa in [2^30, 2^31) and a power of two."""
     mantissa, exponent = np.frexp(scale)
     return Rescale(zero_point, int(np.round(mantissa * 2**31)), int(exponent))
 

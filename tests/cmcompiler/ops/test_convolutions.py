@@ -49,7 +49,7 @@ def convolutions(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
 
 @st.composite
 def pixelwise(draw: st.DrawFn) -> Example:
-    """1x1 kernels, whose rows run together where nothing lies between them."""
+    """1x1 kernels, whose rows are merged if contiguous."""
     stride = draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (1, 2), (2, 1)]))
     size = st.integers(1, 12)
     window = Window((1, 1), stride)
@@ -75,7 +75,7 @@ def depthwise(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
 
 @st.composite
 def depthwise_of_size(draw: st.DrawFn, size: int) -> Example:
-    """Kernels that have a microkernel of their own: any width, also more than its workspace has."""
+    """Kernels with their own microkernel: any width, including more than its workspace holds."""
     stride = draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (1, 2)]))
     padding = draw(st.tuples(st.integers(0, 6), st.integers(0, 6)))
     height, width = draw(st.integers(size, 12)), draw(st.integers(size, 20) | st.integers(50, 70))

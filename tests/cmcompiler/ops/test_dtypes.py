@@ -27,7 +27,7 @@ def test_there_is_a_call_of_every_operator() -> None:
 
 
 def variants(arguments: Arguments, dtype: np.dtype[Any]) -> Iterator[Arguments]:
-    """The arguments with one of the tensors of another type."""
+    """The arguments with one tensor of another type."""
     for place, argument in enumerate(arguments):
         for changed in changes(argument, dtype):
             yield (*arguments[:place], changed, *arguments[place + 1 :])

@@ -1,4 +1,4 @@
-"""Choice, indexing and scattering in all memory orders: what numpy gives, on every runtime."""
+"""Selection, indexing and scattering in all memory orders match NumPy on every runtime."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def embedding(draw: st.DrawFn) -> Drawn:
 
 
 def some_indices(draw: st.DrawFn, x: Array) -> tuple[list[In | None], Array]:
-    """Indices for some dimensions, and what numpy takes for them."""
+    """Indices for some dimensions, and NumPy's equivalent."""
     shape = shape_of(draw)[:2]
     dims = draw(st.sets(st.integers(0, x.ndim - 1), min_size=1, max_size=3))
     given_indices: list[In | None] = [
@@ -132,7 +132,7 @@ def scatter(draw: st.DrawFn) -> Drawn:
     x = source.array
     dim = draw(st.integers(0, x.ndim - 1))
     rng = np.random.default_rng(draw(seeds))
-    # Different places, as the order of writes to one place is not defined.
+    # Distinct places, as the order of writes to one place is undefined.
     order = rng.random(x.shape).argsort(axis=dim)
     sizes = tuple(draw(st.integers(1, n)) for n in x.shape)
     chosen = In(order[tuple(slice(0, n) for n in sizes)])

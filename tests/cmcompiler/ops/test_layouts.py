@@ -1,4 +1,4 @@
-"""Quantised operators read in any memory order: what they give with contiguous tensors."""
+"""Quantised operators in any memory order match the same with contiguous tensors."""
 
 from __future__ import annotations
 

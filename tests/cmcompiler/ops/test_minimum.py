@@ -41,7 +41,7 @@ def test_broadcasts_are_numpys(op: type[Minimum], shape: tuple[int, ...]) -> Non
 @pytest.mark.parametrize("name", ["minimum", "maximum"])
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32"])
 def test_other_types_than_int8(runtime: Runtime, name: str, dtype: str) -> None:
-    """ExecuTorch's backend has its own operators for all types, and kernels for int8 only."""
+    """ExecuTorch's backend uses its own operators for all types, but has kernels for int8 only."""
     lhs, rhs = (int8_array(shape, 3).astype(dtype) for shape in [(2, 5, 3, 4), (5, 1, 4)])
     out = Out(lhs.dtype, lhs.shape, (0, 2, 3, 1))
     example = calling(f"cortex_m::{name}.out", In(lhs), In(rhs), out)

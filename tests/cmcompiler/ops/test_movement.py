@@ -1,4 +1,4 @@
-"""Data movement in all memory orders: what numpy gives, on every runtime."""
+"""Data movement in all memory orders matches NumPy on every runtime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 @dataclass(frozen=True)
 class Movement:
-    """A call and what it must give."""
+    """A call and its expected outputs."""
 
     example: Example
     expected: tuple[Array, ...]

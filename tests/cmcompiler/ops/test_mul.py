@@ -57,7 +57,7 @@ def test_all_pairs_on_every_runtime(
 
 @pytest.mark.parametrize("shift", SHORT_SHIFTS)
 def test_ties_of_short_shifts(runtime: Runtime, shift: int) -> None:
-    """A multiplier of a half makes every odd product a tie, the first time or the second."""
+    """A multiplier of a half makes every odd product a tie, in the first or second rounding."""
     numbers = [x.copy() for x in np.meshgrid(EVERY, EVERY, indexing="ij")]
     op = Mul(EVERY_PAIR, (256, 256), 0, 0, Rescale(0, 1 << 30, shift))
     runtime.check(single(op, *numbers))

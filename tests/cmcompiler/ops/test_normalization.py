@@ -100,7 +100,7 @@ def test_norm(runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.Dat
 
 
 def test_numbers_far_from_zero_keep_their_variance() -> None:
-    """The mean of the squares less the square of the mean would have no digit left."""
+    """Mean of squares minus square of mean would lose all digits."""
     x = (np.arange(8) + 10_000).astype(np.float32)
     whole = [Out(np.float32, (8,)), Out(np.float32, (1,)), Out(np.float32, (1,))]
     example = calling("aten::native_layer_norm.out", In(x), (8,), None, None, 0.0, *whole)

@@ -1,4 +1,4 @@
-"""Portable functions of one and two numbers, of all element types, on every runtime."""
+"""Portable unary and binary functions, of all element types, on every runtime."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPECIAL = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 0.5, 2.5, -3.5, 6, 
 
 
 def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """All of an integer type, or small ones; floats of all magnitudes, or special ones."""
+    """All values of an integer type, or small ones; floats of all magnitudes, or special ones."""
     rng = np.random.default_rng(seed)
     if dtype not in ("float32", "float64"):
         small = rng.integers(0 if dtype == "uint8" else -3, 4, shape).astype(dtype)
@@ -37,7 +37,7 @@ def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
 
 
 def result_type(*dtypes: npt.DTypeLike) -> np.dtype:
-    """As torch promotes tensors."""
+    """torch's type promotion for tensors."""
     if FLOAT in map(np.dtype, dtypes):
         return FLOAT
     return np.result_type(*dtypes)
@@ -156,7 +156,7 @@ def test_functions_that_keep_the_type(runtime: Runtime, operator: str, data: st.
 
 
 def result(operator: str, *arguments: object, dtype: npt.DTypeLike) -> list[float]:
-    """Of a call on rows of numbers, which stand for tensors."""
+    """Result of a call on rows of numbers, used as tensors."""
     given_arguments = [In(x) if isinstance(x, np.ndarray) else x for x in arguments]
     size = max(x.array.size for x in given_arguments if isinstance(x, In))
     example = calling(operator, *given_arguments, Out(dtype, (size,)))
@@ -247,6 +247,6 @@ def test_int8_functions_of_one_number_are_tables() -> None:
 
 @pytest.mark.parametrize("name", sorted(OF_FLOATS_ONLY))
 def test_functions_that_have_no_value_for_an_integer_are_refused(name: str) -> None:
-    """What is left of a quantised one has lost its scales."""
+    """Inside a quantised function they would have lost their scales."""
     with pytest.raises(Unsupported, match=f"aten::{name}.out #0: self is int8, not float32"):
         calling(f"aten::{name}.out", In(np.zeros(4, np.int8)), Out(np.int8, (4,)))

@@ -47,7 +47,7 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Exa
 
 
 def test_large_windows(runtime: Runtime) -> None:
-    """Areas on both sides of what 16-bit sums and 16-bit reciprocals hold, all of them extreme."""
+    """Areas around the limits of 16-bit sums and 16-bit reciprocals, with extreme values."""
     examples = []
     for height, width in ((7, 7), (16, 16), (1, 255), (1, 257), (20, 19), (70, 65)):
         image = int8_array((1, height, width, 21), 3)

@@ -24,7 +24,7 @@ SPECIAL = np.array(
 
 
 def numbers(scale: float, count: int, seed: int) -> npt.NDArray[np.float32]:
-    """Values within the range and beyond, half steps, and special ones."""
+    """Values inside and outside the range, half steps, and special ones."""
     rng = np.random.default_rng(seed)
     half_steps = rng.integers(-600, 600, count) / 2
     spread = rng.normal(0, 100, count) * 10.0 ** rng.integers(-3, 6, count)
@@ -86,7 +86,7 @@ def test_special_numbers(zero_point: int) -> None:
 
 
 def test_the_product_is_rounded_before_it_is_rounded_to_an_integer() -> None:
-    """A fused multiply-add, which keeps the exact product, gives 11."""
+    """A fused multiply-add, which keeps the exact product, returns 11."""
     op = Quantize(np.dtype(np.int8), float(np.float32(0.3)), 0, -128, 127)
     x = np.float32(3.15)
     assert float(x) * float(op.inverse_scale) > 10.5

@@ -26,7 +26,7 @@ def constant(array: Array) -> In:
 
 @dataclass(frozen=True)
 class Convolution:
-    """A call of an operator for convolutions; shapes are NCHW, weights as the program has them."""
+    """A call of an operator for convolutions; shapes are NCHW, weights as in the program."""
 
     operator: str = "quantized_conv2d"
     images: tuple[int, ...] = (1, 4, 5, 6)
@@ -120,7 +120,7 @@ def test_several_filters_per_channel_are_groups() -> None:
     op = op_of(call)
     assert isinstance(op, Conv2d)
     assert op.groups == 4
-    # The filters of a channel follow each other: output 7 is the second one of channel 2.
+    # The filters of a channel are adjacent: output 7 is the second of channel 2.
     weights, images = NUMBERS.int8(1, 2, 2, 12), NUMBERS.int8(*call.images).astype(np.int64) + 3
     total = (images[0, 2, 1:3, 1:3] * weights[0, :, :, 7]).sum()
     assert op.accumulate(NUMBERS.int8(*call.images).transpose(0, 2, 3, 1))[0, 1, 1, 7] == total

@@ -36,7 +36,7 @@ def tensors(draw: st.DrawFn, dtype: str | None = None) -> In:
 
 
 def dimensions(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
-    """Different ones, in any order, some from the end."""
+    """Distinct dimensions, in any order, some counted from the end."""
     if rank == 0:
         return ()
     dims = draw(st.lists(st.integers(0, rank - 1), unique=True, max_size=rank))
@@ -88,7 +88,7 @@ def places(draw: st.DrawFn, name: str) -> Drawn:
 
 
 def first(name: str, x: torch.Tensor, dim: int | None, keep: bool) -> torch.Tensor:
-    """The place of the first extreme, which torch does not promise."""
+    """The index of the first extreme, which torch does not guarantee."""
     find = np.argmax if "max" in name else np.argmin
     found = np.asarray(find(x.numpy(), axis=dim, keepdims=keep and dim is not None))
     return torch.from_numpy(found.astype(np.int64))

@@ -1,4 +1,4 @@
-"""Every operator with every size of its tensors changed, to nothing too: refused, or right."""
+"""Every operator with every size of its tensors changed, also to zero: refused, or right."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLS = operator_calls()
 
 
 def resized(argument: Given, old: int, new: int, *, numbers: bool) -> Given:
-    """With dimensions of another size; and so are the `numbers` of lists."""
+    """The argument with dimensions of another size; with `numbers`, also those of lists."""
 
     def change(sizes: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(new if type(n) is int and n == old else n for n in sizes)

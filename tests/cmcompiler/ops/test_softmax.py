@@ -1,4 +1,4 @@
-"""Softmax on every runtime, and against the real function."""
+"""Softmax on every runtime, and compared with the real function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cmcompiler.ops.support.exponential import INT32_MAX, exp_of_negative, recip
 
 
 def softmax(scale: float) -> Softmax:
-    """For inputs of a scale, with the parameters that the exporter gives it."""
+    """For inputs of a scale, with the exporter's parameters."""
     mantissa, exponent = math.frexp(scale * 2**26)
     least = -math.floor(31 * 2.0 ** (26 - exponent))
     return Softmax(round(mantissa * 2**31), exponent, max(least, -(INT32_MAX >> exponent)))
@@ -53,7 +53,7 @@ def test_within_a_step_of_the_real_softmax(scale: float, length: int, seed: int)
 
 
 def test_rows_whose_probabilities_are_all_below_half_a_step_are_zero() -> None:
-    """CMSIS-NN gives 1/256 for each of them."""
+    """CMSIS-NN returns 1/256 for each of them."""
     equal = np.zeros((2, 600), np.int8)
     assert (softmax(0.1).reference(equal)[0] == -128).all()
 
@@ -71,7 +71,7 @@ def test_reciprocal(x: int) -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1)])
 def test_dimensions_of_one_after_the_softmaxs_own(order: tuple[int, ...]) -> None:
-    """Memory is as if the softmax's dimension were the last, but the shape is not."""
+    """Memory looks as if the softmax's dimension were last, but the shape does not."""
     x, op = int8_array((3, 8, 1, 1), 1), softmax(0.1)
     parameters = (1, -5, -128, op.multiplier, op.shift, op.least)
     call = calling("cortex_m::softmax.out", In(x, order), *parameters, Out("int8", x.shape))

@@ -1,4 +1,4 @@
-"""Transposed convolutions on every instruction set equal the reference, and that equals torch's."""
+"""Transposed convolutions match the reference on every instruction set, and it matches torch."""
 
 from __future__ import annotations
 

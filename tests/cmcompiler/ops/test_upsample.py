@@ -43,7 +43,7 @@ def out(draw: st.DrawFn, x: Array) -> Out:
 def nearest(draw: st.DrawFn) -> Drawn:
     source = draw(images(draw(dtypes)))
     size, factors = sizes(draw, source)
-    # torch knows floats only: the places of the elements.
+    # torch supports only floats here: use the indices of the elements.
     places = torch.arange(source.array.size, dtype=torch.float32).reshape(source.array.shape)
     found = torch.ops.aten.upsample_nearest2d.vec(places, size, factors).numpy()
     expected = source.array.reshape(-1)[found.astype(int)]

@@ -27,7 +27,7 @@ INT8 = np.dtype(np.int8)
 
 @st.composite
 def shapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Two shapes of as many elements."""
+    """Two shapes with equally many elements."""
     factors = draw(st.lists(st.sampled_from((1, 1, 2, 3)), max_size=5))
 
     def grouped() -> tuple[int, ...]:
@@ -81,7 +81,7 @@ def test_dimensions_of_1_come_and_go_without_moving_memory() -> None:
     [
         ((0, 1, 2), 0, slice(1, 3), 32),
         ((0, 1, 2), 0, slice(0, 2), 0),
-        ((2, 0, 1), 2, slice(2, 3), 24),  # no multiple of 16
+        ((2, 0, 1), 2, slice(2, 3), 24),  # not a multiple of 16
         ((2, 0, 1), 2, slice(4, 8), 48),
         ((0, 1, 2), 1, slice(0, 2), None),
         ((0, 1, 2), 0, slice(0, 3, 2), None),

@@ -12,7 +12,7 @@ STEPS = 12
 
 @st.composite
 def blocks(draw: st.DrawFn) -> ArenaBlock:
-    """One to three pieces, each taking over from the one before while both are in use."""
+    """One to three pieces, each taking over from the previous one while both are in use."""
     pieces, first, size = [], draw(st.integers(-1, STEPS)), draw(st.integers(0, 5000))
     for _ in range(draw(st.integers(1, 3))):
         last = draw(st.integers(first, STEPS + 1))
@@ -50,7 +50,7 @@ def test_a_chain_needs_its_largest_pair(sizes: list[int]) -> None:
 
 
 def test_a_smaller_successor_frees_the_rest_of_its_block() -> None:
-    """A float input that is quantised in place leaves three quarters to what comes next."""
+    """A float input quantised in place frees three quarters for what comes next."""
     image = ArenaBlock((BlockUse(-1, 0, 4000), BlockUse(0, 2, 1000)))
     features = ArenaBlock((BlockUse(1, 3, 2000),))
     layout = place([image, features])
@@ -63,7 +63,7 @@ def test_nothing_needs_nothing() -> None:
 
 
 def test_an_order_by_size_alone_would_miss_the_bound() -> None:
-    """Two long-lived blocks that meet different large ones: only some orders avoid a hole."""
+    """Two long-lived blocks that overlap different large ones: only some orders avoid a hole."""
     cases = [
         ArenaBlock((BlockUse(0, 1, 3200),)),
         ArenaBlock((BlockUse(1, 2, 1600),)),

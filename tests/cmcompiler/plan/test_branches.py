@@ -1,4 +1,4 @@
-"""Branches in a plan: which steps they leave out, and where ways leave their results."""
+"""Branches in a plan: which steps they skip, and where their results go."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Way = tuple[list[Node], Tensor]
 
 
 def branch(condition: Tensor, *ways: Way) -> Way:
-    """What is done when the condition is true, and when it is false."""
+    """A branch: the first way runs if the condition is true, the second if it is false."""
     merged, moved, nodes = tensor("merged", 64), [], []
     for (way, result), expected in zip(ways, (True, False), strict=True):
         moved.append(tensor(f"moved when {expected}", 64))
@@ -111,7 +111,7 @@ def test_one_result_may_go_to_two_places() -> None:
 
 
 def test_conditions_stay_until_the_last_way() -> None:
-    """The false way begins when the true one has had the memory for itself."""
+    """The false way begins after the true one has used the memory."""
     x, condition = tensor("x", 64), tensor("condition", 16)
     condition = replace(condition, dtype=np.dtype(np.bool_))
     make = node(SUM, [x], [condition])

@@ -1,4 +1,4 @@
-"""Programs for ExecuTorch's own kernels: made for the core or not."""
+"""Whether programs for ExecuTorch's own kernels were made for the core."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_scratch_is_what_cmsis_nn_itself_asks_for(data, isa):
     kernel, stride, dilation = ([data.draw(few), data.draw(few)] for _ in range(3))
     padding = [data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))]
     batch, columns, channels, filters, outputs = (data.draw(some) for _ in range(5))
-    rows = data.draw(st.just(1) | some)  # a row is for another kernel of Helium's
+    rows = data.draw(st.just(1) | some)  # another Helium kernel handles single rows
     multiplier = data.draw(st.sampled_from([1, 1, 2]))
     common = {
         "input_nhwc": [batch, rows, columns, channels],

@@ -1,4 +1,4 @@
-"""What a plan makes of a graph: words, sharing of memory, ports, peak."""
+"""Plans of graphs: words, memory sharing, ports, peak."""
 
 from itertools import pairwise
 

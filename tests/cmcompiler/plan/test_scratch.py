@@ -1,4 +1,4 @@
-"""Scratch that takes what room there is: never more than is free, and never a larger arena."""
+"""Scratch that grows into free memory: never overlaps, never enlarges the arena."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Roomy(Op):
 
 
 def planned(most: int, peak: int) -> tuple[Plan, PlanStep]:
-    """A step that needs 64 + 64 + 16 + 16 bytes and the room, after one that needs 64 + `peak`."""
+    """A step that needs 64 + 64 + 16 + 16 bytes and the scratch, after one with 64 + `peak`."""
     x, y, z = tensor("x", 64), tensor("y", 64), tensor("z", 64)
     nodes = [node(Sum(scratch=(peak,)), [x], [y]), node(Roomy(most), [y], [z])]
     plan = make_plan(graph(nodes, [x], [z]), Isa.SCALAR)

@@ -1,4 +1,4 @@
-"""Mutable buffers in a plan: memory of their own, written at once where that harms nobody."""
+"""Mutable buffers in a plan: their own memory, written in place where safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged programs become a graph or one line, never anything else."""
+"""Corrupt programs become a graph or a one-line error, never anything else."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_reads_what_executorch_reads(name: str) -> None:
 
 
 def _plain(value: Any, values: Any) -> Any:
-    """ExecuTorch's value as _summary gives ours."""
+    """ExecuTorch's value in the form that _summary uses for ours."""
     match type(value).__name__:
         case "Null":
             return None
@@ -191,7 +191,7 @@ def test_other_files(data: bytes, kind: type[CompilerError], message: str) -> No
 def test_sizes_have_a_limit(
     name: str, limit: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Brought down for the test."""
+    """Lowers the limit for the test."""
     monkeypatch.setattr(f"cmcompiler.pte.{name}", limit)
     assert re.match(message, refusal(read_program(program_bytes("network"))).message)
 
@@ -204,7 +204,7 @@ def test_a_file_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["network", "inline_constants", "control_flow"])
 def test_every_truncation_is_noticed(name: str) -> None:
-    """But for padding at the end, no byte can be missing."""
+    """Only the padding at the end may be missing."""
     data = program_bytes(name)
     for size in range(len(data.rstrip(b"\0"))):
         with pytest.raises(CompilerError):
@@ -212,13 +212,13 @@ def test_every_truncation_is_noticed(name: str) -> None:
 
 
 def test_overlapping_vectors_do_not_multiply() -> None:
-    """A few kilobytes whose thousand values all share one list are no program of a million."""
+    """A few kilobytes whose thousand values all share one list must not become a million."""
     with pytest.raises(InvalidProgram, match="its vectors overlap"):
         read_program(shared_list(2000))
 
 
 def shared_list(count: int) -> bytes:
-    """A program of `count` values, every one the same list of as many floats."""
+    """A program of `count` values that all share one list of `count` floats."""
     builder = flatbuffers.Builder()
 
     def table(*fields: tuple[IntEnum, int]) -> int:

@@ -1,4 +1,4 @@
-"""The field numbers are those of the schema in ExecuTorch's wheel."""
+"""The field numbers match the schema in ExecuTorch's wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/models.md says what is true."""
+"""docs/models.md is accurate."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from cmcompiler.target import Target
 
 
 class Skip(nn.Module):
-    """A U-Net of one level: what the activation gives is joined with values of any sign."""
+    """A U-Net of one level: the activation is concatenated with values of any sign."""
 
     def __init__(self, producer: nn.Module, activation: nn.Module, channels: int) -> None:
         super().__init__()

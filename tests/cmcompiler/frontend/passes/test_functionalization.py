@@ -1,4 +1,4 @@
-"""Writes to states by every road: the graph without them computes what the module does."""
+"""Every kind of write to states: the graph without writes computes what the module does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of a user's own in programs: quantised where that is registered, else in float."""
+"""User operators in programs: quantised if registered, else float."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def model():
 
 
 def write(folder: Path, name: str, *parts: str) -> Path:
-    """A project with an operator; the job to export its model."""
+    """A project with an operator; returns the job that exports its model."""
     project = folder / name
     (project / "torch_ops").mkdir(parents=True)
     (project / "torch_ops" / "twice.py").write_text("".join(parts).format(name=name))

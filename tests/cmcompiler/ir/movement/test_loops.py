@@ -1,4 +1,4 @@
-"""Windows of strides and the loops over them, against numpy's views."""
+"""Strided windows and the loops over them, compared with NumPy's views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 
 @st.composite
 def windows(draw: st.DrawFn) -> tuple[Strided, np.ndarray]:
-    """A window that some steps lead to, and what numpy sees after the same steps."""
+    """A random window, and NumPy's view after the same steps."""
     shape = draw(shapes)
     window, view = Strided.dense(shape), np.arange(np.prod(shape)).reshape(shape)
     for _ in range(draw(st.integers(0, 4))):

@@ -1,4 +1,4 @@
-"""Elementary functions in float32: how near they are to the exact ones."""
+"""Accuracy of the elementary functions in float32."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def numbers(spread: float, count: int = 200_000) -> Floats:
 
 
 def error(found: Floats, exact: Doubles) -> float:
-    """The largest relative one where the exact result is a normal number."""
+    """The largest relative error among normal numbers."""
     normal = (np.abs(exact) > TINY) & (np.abs(exact) < HUGE)
     wrong = np.abs(found[normal].astype(np.float64) - exact[normal])
     return float((wrong / np.abs(exact[normal])).max())
