@@ -21,14 +21,14 @@ BEST_ISA: dict[str, Isa] = {
     "cortex-m55": Isa.MVE,
     "cortex-m85": Isa.MVE,
 }
-"""The CPUs, each with its best instruction set when built with all its options."""
+"""The best instruction set of each CPU, with all its options."""
 
 # ExecuTorch 1.5.1 does not know the M52. What depends on the CPU in an exported program (scratch
 # sizes, kernel sums) depends only on its instruction set, so the M52 can run the M55's program.
 _EXPORTED_AS = {"cortex-m52": "cortex-m55"}
 
 _LEAST = {Isa.SCALAR: "cortex-m0plus", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
-"""For each instruction set, a CPU that has no better one."""
+"""For each instruction set, a CPU whose best one it is."""
 
 
 @dataclass(frozen=True, slots=True)

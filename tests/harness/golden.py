@@ -26,8 +26,8 @@ SENSELESS = {
     "own.act_hardswish",
     "own.act4d_hardswish",
 }
-"""What no one can run: the quantizer has made both ways of a branch float, and then dequantizes
-the result; or it has made the input of hardswish int8, and left it without scales.
+"""Not runnable: the quantizer dequantizes the float result of a branch, or passes int8 without
+scales to hardswish.
 """
 
 

@@ -14,7 +14,7 @@ from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Message, MessageKind
 
 Fault = Callable[[bytes], bytes]
-"""What becomes of bytes on the line."""
+"""Changes bytes on the line."""
 
 
 def intact(data: bytes) -> bytes:

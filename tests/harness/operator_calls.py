@@ -16,7 +16,7 @@ Arguments = tuple[Given, ...]
 
 NHWC = (0, 2, 3, 1)
 UNITY = (1 << 30, 1)
-"""Multiplier and shift that leave a number as it is."""
+"""Multiplier and shift of the factor 1."""
 INT8_CODE = 1
 
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift")

@@ -23,7 +23,7 @@ from harness.examples import Array, Example
 from harness.structs import check_words
 
 POISON = 0xA5
-"""What the kernel harness fills the arena with."""
+"""The kernel harness fills the arena with it."""
 
 TIMEOUT = 600.0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"cmbuild": ROOT, "cmcompiler": ROOT / "compiler"}
-"""Import packages, and the folder that holds each."""
+"""Import packages and their folders."""
 
 HEAVY = {"torch", "torchvision", "torchao", "executorch", "sklearn", "tosa"}
 
@@ -72,7 +72,7 @@ def imports_of(name: str, path: Path) -> Iterator[Import]:
 
 IMPORTS = [each for name, path in MODULES.items() for each in imports_of(name, path)]
 RUNNING = [each for each in IMPORTS if not each.for_types]
-"""Imports that run at some time."""
+"""Imports that are executed."""
 
 
 def within(name: str, package: str) -> bool:

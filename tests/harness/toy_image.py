@@ -10,7 +10,7 @@ from cmbuild.launchers.execution import Interface
 _SOURCES = Path(__file__).parents[1] / "runtime" / "toy"
 
 INTERFACE = Interface(identity="0123456789abcdef", inputs=(100,), outputs=(100, 4), steps=2)
-"""It adds 1 to each byte of its input in two steps; its second output is a constant."""
+"""Adds 1 to each byte of its input in two steps; the second output is a constant."""
 
 WEIGHTS = b"(WXYZ)"
 

@@ -19,4 +19,4 @@ NATIVE = Runtime(
         for part in ("", "_kernels_optimized", "_kernels_quantized", "_threadpool")
     ),
 )
-"""The runtime with ExecuTorch's portable, optimized and quantized kernels; none of cortex_m."""
+"""The runtime with ExecuTorch's portable, optimized and quantized kernels, without cortex_m's."""

@@ -1,4 +1,4 @@
-/* The host of a board that is only ever at a serial line. */
+/* The host of a board that only has a serial line. */
 #ifndef SERIAL_HOST_H
 #define SERIAL_HOST_H
 

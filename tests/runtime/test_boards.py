@@ -21,7 +21,7 @@ BOARDS = {
     "nrf52840dk": 1 << 20,
     "nucleo-h743zi": 2 << 20,
 }
-"""Bytes of flash of boards whose images are looked at."""
+"""Flash bytes of the tested boards."""
 
 
 def check(image: Path, board: Board) -> None:

@@ -19,7 +19,7 @@ from harness.strategies import int8_array
 
 INT8 = 1  # torch's number of the type
 ONE = (1 << 30, 1)
-"""Multiplier and shift that leave a sum or product as it is."""
+"""Multiplier and shift of the factor 1."""
 
 CHANNELS_LAST = (0, 2, 3, 1)
 

@@ -25,7 +25,7 @@ from cmbuild.launchers.simulators.qemu import Qemu
 
 CODE, DATA, WEIGHTS = 0x10000000, 0x30000000, 0x38000000
 KERNELS = {"main", "finish"}
-"""Functions of every image, which stand for kernels."""
+"""Functions of every image, used in place of kernels."""
 
 
 @pytest.fixture(scope="module")

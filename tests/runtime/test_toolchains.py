@@ -41,7 +41,7 @@ BOARDS = (
     *("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505"),
     *("corstone300", "corstone320"),
 )
-"""One for each core that there is a simulator for."""
+"""One for each core with a simulator."""
 TYPICAL = ("cortex-m0plus", "cortex-m4", "cortex-m55")
 """A core with each instruction set."""
 

@@ -22,12 +22,12 @@ from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 
 pytestmark = pytest.mark.timeout(900)
-"""The first of them exports the whole zoo."""
+"""The first test exports the whole zoo."""
 
 UPSTREAM_ARENA = {
     name: FIGURES[name].arena for name in known("arena") if not FIGURES[name].needs_more
 }
-"""Bytes that ExecuTorch plans, scratch not included, for models that need no more here."""
+"""Bytes planned by ExecuTorch without scratch, for models that need at most as much here."""
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.pte.program import Allocation, TensorValue
 
 Place = Allocation | int
-"""Planned memory, or the index of a value that has none."""
+"""Planned memory, or the index of an unplanned value."""
 
 
 @dataclass

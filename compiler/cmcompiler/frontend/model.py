@@ -20,9 +20,9 @@ class Task(str, Enum):
     """What the outputs mean."""
 
     CLASSIFICATION = "classification"
-    """One score a class."""
+    """One score per class."""
     RECONSTRUCTION = "reconstruction"
-    """The input again; how far it is off tells an anomaly."""
+    """A copy of the input; its error detects anomalies."""
     UNKNOWN = "unknown"
 
 

@@ -40,7 +40,7 @@ Replacement: TypeAlias = "tuple[OpOverload, Sequence[Argument]]"
 Lowering = Callable[[QuantizedCall], Replacement]
 
 QUANTIZED: dict[OpOverload, Lowering] = {}
-"""What operators become once they are quantised; filled by modules of the user's."""
+"""Lowerings by operator, registered by user modules."""
 
 
 def quantized_op(operator: OpOverload) -> Callable[[Lowering], Lowering]:

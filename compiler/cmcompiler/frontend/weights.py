@@ -19,13 +19,13 @@ class Origin(str, Enum):
     PRETRAINED = "pretrained"
     """Published ones."""
     RANDOM = "random"
-    """Seeded random ones, for want of published ones."""
+    """Seeded random ones, if published ones are not available."""
     TRAINED = "trained"
     """Trained at export time, seeded."""
     FILE = "file"
-    """A state dict of the user."""
+    """A state dict that the user supplied."""
     GIVEN = "given"
-    """Those that the user's module came with."""
+    """Already in the user's module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from cmcompiler.errors import Unsupported
 from cmcompiler.pte.program import JumpFalseInstruction, KernelInstruction, Method, MoveInstruction
 
 DEEPEST = 16
-"""Branches within branches."""
+"""Maximum nesting of branches."""
 
 
 @dataclass(frozen=True, slots=True)

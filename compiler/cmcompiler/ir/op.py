@@ -17,7 +17,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Tensors: TypeAlias = tuple[Tensor, ...]
 
 ALIGN = 16
-"""The place of every tensor, in bytes, is a multiple of it."""
+"""Alignment of every tensor, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Op(ABC):
     """Element type of the outputs, if it is always the same."""
 
     exact: ClassVar[bool] = True
-    """Kernels equal the reference to the bit; False for transcendental float arithmetic."""
+    """Kernels are bit-exact to the reference; False for transcendental float arithmetic."""
 
     @property
     def title(self) -> str:

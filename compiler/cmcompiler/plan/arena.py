@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cmcompiler.ir.op import ALIGN
 
 REPAIRS = 64
-"""Orders tried after the fixed ones have missed the lower bound."""
+"""Orders to try if the fixed ones miss the lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
 
 
 Gap = tuple[int, float]
-"""The lowest offset that a block may take, and how far it could move up from there."""
+"""The lowest offset for a block, and how far it can move up."""
 
 
 def _lowest(gaps: Iterator[Gap]) -> int:

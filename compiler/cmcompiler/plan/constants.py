@@ -7,7 +7,7 @@ from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.plan import Base, Ref
 
 LIMIT = 0x7FFFFFFF
-"""Offsets of constants stay below: cm_ref has 31 bits for them, and all ones is CM_REF_NONE."""
+"""Upper limit of constant offsets: cm_ref has 31 bits, and all ones is CM_REF_NONE."""
 
 
 class ConstantPool:

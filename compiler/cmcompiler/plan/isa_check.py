@@ -119,7 +119,7 @@ _SCRATCH: Mapping[str, Callable[[Arguments, bool, Isa], int]] = {
     "quantized_depthwise_conv2d": _depthwise,
     "quantized_avg_pool2d": _avg_pool2d,
 }
-"""Bytes of scratch that an operator needs, by its name without `_nhwc`."""
+"""Scratch bytes of an operator, by its name without `_nhwc`."""
 
 
 def _sizes(value: Value) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ from cmcompiler.plan.scratch import grow_scratch, least_scratch
 from cmcompiler.plan.storage import share
 
 ARENA_LIMIT = 256 << 20
-"""Bytes; more memory than boards have, and what the reference can hold with all that it needs."""
+"""Bytes; more than any board has, and within the reference interpreter's memory."""
 
 
 def make_plan(graph: Graph, isa: Isa) -> Plan:

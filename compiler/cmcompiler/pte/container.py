@@ -22,7 +22,7 @@ from cmcompiler.pte.schema import (
 )
 
 LARGEST = (1 << 31) - 1
-"""Bytes of a file, a buffer or a tensor; the runtime's offsets have 31 bits."""
+"""Maximum bytes of a file, buffer or tensor; the runtime's offsets have 31 bits."""
 
 # After the root offset and the identifier: magic, length, program size, segment base and size.
 _HEADER = struct.Struct("<4sIQQ")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cmcompiler.pte.program import KernelInstruction, TensorList, TensorValue, Value
 
 MOST_SHAPES = 8
-"""Shapes that are shown of one instruction."""
+"""Maximum number of shapes shown per instruction."""
 
 
 def shapes(call: KernelInstruction, values: Sequence[Value]) -> str:

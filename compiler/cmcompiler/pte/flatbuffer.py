@@ -18,7 +18,7 @@ _UINT64 = struct.Struct("<Q")
 _DOUBLE = struct.Struct("<d")
 
 MOST_READS = 8
-"""How often each byte may be read on average.
+"""Maximum average reads per byte.
 
 Vectors may share bytes, so a small forged file could otherwise describe a huge program.
 """

@@ -176,4 +176,4 @@ DTYPES: dict[int, np.dtype[Any]] = {
     ScalarType.UINT32: np.dtype(np.uint32),
     ScalarType.UINT64: np.dtype(np.uint64),
 }
-"""The scalar types that numpy has; the others are refused."""
+"""The scalar types that NumPy supports; others are refused."""

@@ -29,7 +29,7 @@ def inside(nodes: list[Node], condition: Tensor, expected: bool) -> list[Node]:
 
 
 Way = tuple[list[Node], Tensor]
-"""Nodes and what they result in."""
+"""Nodes and their result."""
 
 
 def branch(condition: Tensor, *ways: Way) -> Way:

@@ -17,7 +17,7 @@ from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Origin
 
 pytestmark = pytest.mark.timeout(900)
-"""The first of them exports the whole zoo."""
+"""The first test exports the whole zoo."""
 
 NAMES = zoo.names()
 

@@ -1,5 +1,5 @@
-/* `decode`: prints the messages in standard input, in hexadecimal, a line each. `encode`: the bytes of the
-   one message that standard input is. */
+/* `decode`: prints the messages on standard input in hexadecimal, one per line. `encode`: frames standard
+   input as one message. */
 #include <stdio.h>
 #include <string.h>
 

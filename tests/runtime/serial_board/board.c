@@ -1,4 +1,4 @@
-/* This computer as a board at a serial line: the terminal that $CMRT_SERIAL names. */
+/* This computer as a board on a serial line: the terminal named by $CMRT_SERIAL. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cmrt/board.h"
@@ -16,7 +16,7 @@
 enum { RESTARTED = 3, UNPLUGGED = 4 };
 
 static int line = -1;
-static uint8_t pending[4096]; /* what is sent in one go, as hardware would have its queue */
+static uint8_t pending[4096]; /* sent in one go, like a hardware queue */
 static size_t pending_bytes;
 
 static void flush(void)

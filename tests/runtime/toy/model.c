@@ -1,4 +1,4 @@
-/* body.h says what else the first step does. */
+/* body.h adds code to the first step. */
 #include "model.h"
 
 #include "body.h"

@@ -1,4 +1,4 @@
-/* A model with kernels of its own, to test what surrounds a model: adds 1 to each of 100 bytes, twice. */
+/* A model with its own kernels, to test the rest of an image: adds 1 to each of 100 bytes, twice. */
 #ifndef TOY_MODEL_H
 #define TOY_MODEL_H
 

@@ -1,4 +1,4 @@
-/* QEMU's Musca-B1, whose UART0 is a PL011 as the one of other chips. */
+/* QEMU's Musca-B1, whose UART0 is a PL011 as on other chips. */
 #include "cmrt/board.h"
 #include "../serial_host.h"
 #include "cmrt/cmsdk_timer.h"
@@ -8,7 +8,7 @@
 
 enum { CLOCK = 40000000, RESTARTED = 3 };
 
-/* By their secure aliases (Musca-B1 TRM, "Memory map"). */
+/* Secure aliases (Musca-B1 TRM, "Memory map"). */
 static struct cm_cmsdk_timer *const timer = (struct cm_cmsdk_timer *)0x50000000;
 static struct cm_pl011 *const uart = (struct cm_pl011 *)0x50105000;
 static struct cm_clock clock;
