@@ -110,7 +110,7 @@ def test_what_runs_without_a_microkernel_of_the_target_says_so():
     )
     (placed,) = _placement(graph, make_plan(graph, Isa.DSP), ())
     assert (placed.kernels, placed.isa) == (("sum",), Isa.SCALAR)
-    assert placed.reason == "sum has no dsp version, scalar runs"
+    assert placed.reason == "sum has no dsp version; scalar is used"
 
 
 @pytest.mark.parametrize(
