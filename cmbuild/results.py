@@ -1,9 +1,12 @@
-"""What stages found out about a model: what it takes, what it computes, and where it went."""
+"""What stages found out about a model: what it takes, what it computes, and where it went.
+
+The order of fields is that of the keys in JSON.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,14 +34,13 @@ class PortResult:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputResult:
+class OutputResult(PortResult):
     """An output of the run's first sample.
 
     Attributes:
         file: `.npy` of the port's logical shape and dtype.
     """
 
-    port: PortResult
     file: Path
 
 
@@ -110,12 +112,12 @@ class Instructions:
     """
 
     total: int | None
+    unit: str = field(default="instructions", kw_only=True)
     provenance: str
     per_op: tuple[OpCount, ...] = ()
-    unit: str = "instructions"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlashUse:
     """Bytes that are loaded: constants packed by the plan, and everything else.
 
@@ -123,13 +125,13 @@ class FlashUse:
         capacity: what the board has; None on a computer.
     """
 
-    weights: int
     code: int
+    weights: int
+    total: int = field(init=False, default=0)
     capacity: int | None = None
 
-    @property
-    def total(self) -> int:
-        return self.weights + self.code
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", self.code + self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +148,37 @@ class PoolUse:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RamUse:
     """Bytes of RAM in use.
 
     Attributes:
         arena: all activations and mutable buffers.
         static: other variables.
+        state: of the arena, the mutable buffers.
         stack: high-water mark of the run; None where it cannot be seen.
         capacity: what the board has; None on a computer.
-        state: of the arena, the mutable buffers.
         pools: of the executor.
     """
 
     arena: int
+    state: int = 0
     static: int
     stack: int | None
+    total: int = field(init=False, default=0)
     capacity: int | None = None
-    state: int = 0
     pools: tuple[PoolUse, ...] = ()
 
-    @property
-    def total(self) -> int:
-        return self.arena + self.static + (self.stack or 0)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", self.arena + self.static + (self.stack or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Bytes of a board's memory in use."""
+
+    flash: FlashUse
+    ram: RamUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +225,7 @@ class RunResult:
     accuracy: Accuracy | None
     instructions: Instructions
     macs: int
-    flash: FlashUse
-    ram: RamUse
+    memory: MemoryUse
     folder: Path
     artifacts: Mapping[str, Path]
 
@@ -233,6 +242,10 @@ class ExportResult:
     program: Path
     samples: Path
 
+    @property
+    def weights(self) -> WeightsResult:
+        return WeightsResult(self.record.weights.source.value, self.record.weights.detail)
+
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
@@ -246,8 +259,7 @@ class BuildResult:
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
     macs: int
-    flash: FlashUse
-    ram: RamUse
+    memory: MemoryUse
     artifacts: Mapping[str, Path]
 
 

@@ -12,8 +12,9 @@ from cmbuild.benchmark.matrix import BenchCell
 from cmbuild.benchmark.upstream import measurements
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
-from cmbuild.report.documents import Document, MemoryDocument, StepDocument
+from cmbuild.report.documents import Document, StepDocument
 from cmbuild.report.screen import BAD, FAINT, GOOD
+from cmbuild.results import MemoryUse
 from cmbuild.text import count, size
 
 _NONE = "–"
@@ -48,7 +49,7 @@ class CellDocument(Document):
     provenance: str | None
     caveat: str | None
     mac_per_instruction: float | None
-    memory: MemoryDocument | None
+    memory: MemoryUse | None
     upstream: UpstreamDocument | None
     ratio: float | None
 
@@ -66,7 +67,7 @@ class CellDocument(Document):
                 "rule": run.verification.rule,
                 "macs": run.macs,
                 "provenance": run.instructions.provenance,
-                "memory": {"flash": run.flash, "ram": run.ram},
+                "memory": run.memory,
             }
         return cls.model_validate(fields)
 
@@ -174,8 +175,8 @@ def _rows(cell: BenchCell, base: BenchCell | None, name: str) -> Iterator[Text]:
                 other,
                 _NONE if ratio is None else f"{ratio:.2f}×",
                 _NONE if cell.efficiency is None else f"{cell.efficiency:.2f}",
-                _NONE if run is None else size(run.flash.total),
-                _NONE if run is None else size(run.ram.total),
+                _NONE if run is None else size(run.memory.flash.total),
+                _NONE if run is None else size(run.memory.ram.total),
             )
         )
     )

@@ -75,8 +75,8 @@ def _shown(cell: BenchCell) -> list[str]:
         "" if upstream is None else f"{upstream.instructions:,}",
         "" if cell.ratio is None else f"{cell.ratio:.2f}×",
         "" if cell.efficiency is None else f"{cell.efficiency:.2f}",
-        "" if run is None else f"{run.flash.total:,}",
-        "" if run is None else f"{run.ram.total:,}",
+        "" if run is None else f"{run.memory.flash.total:,}",
+        "" if run is None else f"{run.memory.ram.total:,}",
     ]
 
 

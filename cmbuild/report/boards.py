@@ -9,20 +9,13 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.boards.board import Board
-from cmbuild.boards.memory import Layout, Memory
+from cmbuild.boards.memory import Layout, Memory, Region
 from cmbuild.doctor.availability import Availability
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
 from cmbuild.report.text import LABEL, entry, indented, table
 from cmbuild.text import size
-
-
-class RegionDocument(Document):
-    name: str
-    kind: Memory
-    origin: int
-    size: int
 
 
 class BoardDocument(Document):
@@ -35,7 +28,7 @@ class BoardDocument(Document):
     toolchain: str
     flash: int | None
     ram: int | None
-    memory: tuple[RegionDocument, ...]
+    memory: tuple[Region, ...]
     launchers: tuple[str, ...]
     folder: str
 
@@ -182,7 +175,7 @@ def _document(board: Board) -> BoardDocument:
         toolchain=board.toolchain,
         flash=board.capacity(Memory.FLASH),
         ram=board.capacity(Memory.RAM),
-        memory=tuple(map(RegionDocument.model_validate, board.regions.values())),
+        memory=tuple(board.regions.values()),
         launchers=tuple(launcher.name for launcher in launchers_of(board)),
         folder=str(board.folder),
     )

@@ -11,7 +11,7 @@ from rich.text import Text
 from cmbuild.conformance.results import CaseOutcome, CaseVerdict, ConformanceResult, Tally, per_op
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
-from cmbuild.report.documents import Document, StepDocument
+from cmbuild.report.documents import Document, ResultDocument, StepDocument
 
 GOOD, BAD, WARN, FAINT = "green", "red", "yellow", "dim"
 _OP = 32  # columns of an op's name
@@ -40,7 +40,7 @@ class RemarkDocument(Document):
     reason: str
 
 
-class ConformanceDocument(Document):
+class ConformanceDocument(ResultDocument):
     """`cmbuild conformance`; `error`, `hint` and `exit_code` are there only if it failed.
 
     `xfailed` are failures that the tests' authors expect, `xpassed` passes that they do not.
@@ -80,24 +80,20 @@ class ConformanceReport:
 
     def document(self, steps: Sequence[StepOutcome]) -> ConformanceDocument:
         run = self.result
-        named = ("board", "target", "isa", "machine", "suite")
-        return ConformanceDocument.model_validate(
-            {
-                **{name: getattr(run, name) for name in named},
-                **{outcome.value: len(run.of(outcome)) for outcome in CaseOutcome},
-                "per_op": [
-                    {"op": tally.op, **{outcome.value: tally[outcome] for outcome in CaseOutcome}}
-                    for tally in per_op(run.results)
-                ],
-                "failures": [
-                    {"test": result.test, "op": result.op, "error": result.reason}
-                    for result in run.of(CaseOutcome.FAILED)
-                ],
-                "skips": _remarks(run.of(CaseOutcome.SKIPPED)),
-                "unexpected_passes": _remarks(run.of(CaseOutcome.XPASSED)),
-                "steps": [StepDocument.of(step) for step in steps],
-                "artifacts": run.artifacts,
-            }
+        return ConformanceDocument.of(
+            run,
+            steps,
+            **{outcome.value: len(run.of(outcome)) for outcome in CaseOutcome},
+            per_op=tuple(
+                TallyDocument(op=tally.op, **{each.value: tally[each] for each in CaseOutcome})
+                for tally in per_op(run.results)
+            ),
+            failures=tuple(
+                FailureDocument(test=result.test, op=result.op, error=result.reason)
+                for result in run.of(CaseOutcome.FAILED)
+            ),
+            skips=_remarks(run.of(CaseOutcome.SKIPPED)),
+            unexpected_passes=_remarks(run.of(CaseOutcome.XPASSED)),
         )
 
 
@@ -141,5 +137,5 @@ def _name(result: CaseVerdict) -> str:
     return result.test.partition("::")[2] or "the whole file"
 
 
-def _remarks(results: Sequence[CaseVerdict]) -> list[RemarkDocument]:
-    return [RemarkDocument(test=result.test, reason=result.reason) for result in results]
+def _remarks(results: Sequence[CaseVerdict]) -> tuple[RemarkDocument, ...]:
+    return tuple(RemarkDocument(test=result.test, reason=result.reason) for result in results)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
@@ -22,18 +21,8 @@ _MARKS = {
 }
 
 
-class ComponentDocument(Document):
-    name: str
-    version: str | None
-    path: Path | None
-    status: Status
-    needed_by: str
-    install: str
-    problem: str
-
-
 class DoctorDocument(Document):
-    components: tuple[ComponentDocument, ...]
+    components: tuple[Component, ...]
 
 
 @dataclass(frozen=True, slots=True)

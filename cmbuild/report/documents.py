@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.results import RunResult
+from cmbuild.results import (
+    Accuracy,
+    Instructions,
+    MemoryUse,
+    OutputResult,
+    PortResult,
+    Score,
+    WeightsResult,
+)
 
 
 class Document(BaseModel):
@@ -48,97 +57,24 @@ class StepDocument(Document):
         )
 
 
-class WeightsDocument(Document):
-    source: str
-    detail: str
+D = TypeVar("D", bound="ResultDocument")
 
 
-class PortDocument(Document):
-    """An input or output; `shape` is logical, as torch's `x.shape`."""
+class ResultDocument(Document):
+    """What a command found out, and the steps that led to it."""
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    layout: str
-    scale: float | None
-    zero_point: int | None
-
-
-class OutputDocument(PortDocument):
-    """`file` has its value for the first sample."""
-
-    file: str
+    @classmethod
+    def of(cls: type[D], result: object, steps: Sequence[StepOutcome], **others: object) -> D:
+        """
+        Args:
+            result: has the fields of the document as attributes.
+            others: those fields that it does not have.
+        """
+        same = {name: getattr(result, name) for name in cls.model_fields if hasattr(result, name)}
+        return cls(**same | {"steps": tuple(map(StepDocument.of, steps))} | others)
 
 
-class ScoreDocument(Document):
-    index: int
-    label: str
-    value: float
-
-
-class AccuracyDocument(Document):
-    correct: int
-    total: int
-
-
-class OpDocument(Document):
-    """One kernel call."""
-
-    title: str
-    source: str
-    kernel: str
-    instructions: int
-    macs: int
-
-
-class InstructionsDocument(Document):
-    """Of one inference; `total` is null where the launcher cannot count. What is counted is `unit`:
-    `instructions`, or `cycles` on hardware.
-    """
-
-    total: int | None
-    unit: str
-    provenance: str
-    per_op: tuple[OpDocument, ...]
-
-
-class FlashUseDocument(Document):
-    """Loaded bytes: `weights` are the packed constants, `code` all others."""
-
-    code: int
-    weights: int
-    total: int
-    capacity: int | None
-
-
-class PoolDocument(Document):
-    """Bytes; `used` is the high-water mark."""
-
-    name: str
-    used: int
-    size: int
-
-
-class RamUseDocument(Document):
-    """Bytes; `state` is part of `arena`, `pools` of `static`, `stack` the high-water mark, `total`
-    the sum.
-    """
-
-    arena: int
-    state: int
-    static: int
-    stack: int | None
-    total: int
-    capacity: int | None
-    pools: tuple[PoolDocument, ...]
-
-
-class MemoryDocument(Document):
-    flash: FlashUseDocument
-    ram: RamUseDocument
-
-
-class RunDocument(Document):
+class RunDocument(ResultDocument):
     """`cmbuild run`; `error`, `hint` and `exit_code` are there only if it failed."""
 
     model: str
@@ -153,41 +89,13 @@ class RunDocument(Document):
     samples: int
     mismatches: int
     first_difference: str | None
-    weights: WeightsDocument
-    inputs: tuple[PortDocument, ...]
-    outputs: tuple[OutputDocument, ...]
-    top: tuple[ScoreDocument, ...]
-    accuracy: AccuracyDocument | None
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[OutputResult, ...]
+    top: tuple[Score, ...]
+    accuracy: Accuracy | None
     macs: int
-    instructions: InstructionsDocument
-    memory: MemoryDocument
+    instructions: Instructions
+    memory: MemoryUse
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, Path]
-
-    @classmethod
-    def of(cls, run: RunResult, steps: Sequence[StepOutcome]) -> RunDocument:
-        check = run.verification
-        outputs = [
-            {**PortDocument.model_validate(output.port).model_dump(), "file": str(output.file)}
-            for output in run.outputs
-        ]
-        named = ("model", "board", "target", "isa", "executor", "launcher", "machine", "macs")
-        return cls.model_validate(
-            {
-                **{name: getattr(run, name) for name in named},
-                "verified": check.verified,
-                "rule": check.rule,
-                "samples": check.samples,
-                "mismatches": check.mismatches,
-                "first_difference": check.first,
-                "weights": run.weights,
-                "inputs": run.inputs,
-                "outputs": outputs,
-                "top": run.best,
-                "accuracy": run.accuracy,
-                "instructions": run.instructions,
-                "memory": {"flash": run.flash, "ram": run.ram},
-                "steps": [StepDocument.of(step) for step in steps],
-                "artifacts": run.artifacts,
-            }
-        )

@@ -8,29 +8,22 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import Document, StepDocument, WeightsDocument
+from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import ExportResult, WeightsResult
 from cmbuild.text import plural, shape, size
+from cmcompiler.frontend.quantized import FloatOperator
 
 _FLOATS = 5  # operators in float that are named
 
 
-class FloatOperatorDocument(Document):
-    """An operator that stayed in float."""
-
-    node: str
-    operator: str
-    reason: str
-
-
-class ExportDocument(Document):
+class ExportDocument(ResultDocument):
     model: str
     target: str
     seed: int
-    weights: WeightsDocument
-    float_operators: tuple[FloatOperatorDocument, ...]
+    weights: WeightsResult
+    float_operators: tuple[FloatOperator, ...]
     versions: dict[str, str]
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, str]
@@ -46,7 +39,7 @@ class ExportReport:
         record, program = self.result.record, self.result.program
         lines = [
             Text(entry("model", f"{record.model} for {record.target}")),
-            *weights_lines(WeightsResult(record.weights.source.value, record.weights.detail)),
+            *weights_lines(self.result.weights),
             *(Text(entry("input", f"{i.name} {i.dtype} {shape(i.shape)}")) for i in record.inputs),
             Text(
                 entry(
@@ -64,19 +57,6 @@ class ExportReport:
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ExportDocument:
-        record = self.result.record
-        return ExportDocument(
-            model=record.model,
-            target=record.target,
-            seed=record.seed,
-            weights=WeightsDocument(
-                source=record.weights.source.value, detail=record.weights.detail
-            ),
-            float_operators=tuple(
-                FloatOperatorDocument(node=left.node, operator=left.operator, reason=left.reason)
-                for left in record.float_operators
-            ),
-            versions=record.versions,
-            steps=tuple(map(StepDocument.of, steps)),
-            artifacts={"program": str(self.result.program), "samples": str(self.result.samples)},
-        )
+        result = self.result
+        artifacts = {"program": str(result.program), "samples": str(result.samples)}
+        return ExportDocument.of(result.record, steps, weights=result.weights, artifacts=artifacts)

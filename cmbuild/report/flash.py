@@ -9,12 +9,12 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import Document, StepDocument
+from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.text import LABEL, entry
 from cmbuild.results import FlashResult
 
 
-class FlashDocument(Document):
+class FlashDocument(ResultDocument):
     """`place` is null for a dry run; `actions` are what is done, or would be, in words;
     `confirmed` is the port at which the image greets, or null, and `doubt` says why.
     """
@@ -58,13 +58,4 @@ class FlashReport:
         return Text("\n".join([*lines, entry("identity", result.identity)]))
 
     def document(self, steps: Sequence[StepOutcome]) -> FlashDocument:
-        result = self.result
-        named = ("model", "board", "method", "actions", "place", "confirmed", "doubt", "identity")
-        return FlashDocument.model_validate(
-            {
-                **{name: getattr(result, name) for name in named},
-                "dry_run": result.place is None,
-                "steps": [StepDocument.of(step) for step in steps],
-                "artifacts": result.artifacts,
-            }
-        )
+        return FlashDocument.of(self.result, steps, dry_run=self.result.place is None)

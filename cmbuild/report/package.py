@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import Document, PortDocument, StepDocument, WeightsDocument
+from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import PackageResult
+from cmbuild.results import PackageResult, PortResult, WeightsResult
 from cmbuild.text import plural, size
 
 
-class PackageDocument(Document):
+class PackageDocument(ResultDocument):
     model: str
     target: str
     isa: str
     identity: str
     samples: int
-    weights: WeightsDocument
-    inputs: tuple[PortDocument, ...]
-    outputs: tuple[PortDocument, ...]
+    weights: WeightsResult
+    inputs: tuple[PortResult, ...]
+    outputs: tuple[PortResult, ...]
     constant_bytes: int
     arena_bytes: int
     steps: tuple[StepDocument, ...]
@@ -50,13 +50,6 @@ class PackageReport:
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> PackageDocument:
-        result = self.result
-        named = ("model", "target", "isa", "identity", "samples", "weights", "inputs", "outputs")
-        sizes = ("constant_bytes", "arena_bytes")
-        return PackageDocument.model_validate(
-            {
-                **{name: getattr(result, name) for name in (*named, *sizes)},
-                "steps": [StepDocument.of(step) for step in steps],
-                "artifacts": {"package": str(result.folder)},
-            }
+        return PackageDocument.of(
+            self.result, steps, artifacts={"package": str(self.result.folder)}
         )

@@ -34,4 +34,14 @@ class RunReport:
     def document(self, steps: Sequence[StepOutcome]) -> RunDocument:
         from cmbuild.report.documents import RunDocument
 
-        return RunDocument.of(self.result, steps)
+        check = self.result.verification
+        return RunDocument.of(
+            self.result,
+            steps,
+            verified=check.verified,
+            rule=check.rule,
+            samples=check.samples,
+            mismatches=check.mismatches,
+            first_difference=check.first,
+            top=self.result.best,
+        )

@@ -12,11 +12,10 @@ from rich.text import Text
 from cmbuild.report import text
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
-    FlashUse,
     Instructions,
+    MemoryUse,
     OpCount,
     PortResult,
-    RamUse,
     RunResult,
     Verification,
 )
@@ -48,7 +47,7 @@ def shown(path: Path) -> Path:
 
 def _reference(run: RunResult) -> str:
     """The reference is of int8 if anything at the program's inputs and outputs is quantised."""
-    ports = [*run.inputs, *(output.port for output in run.outputs)]
+    ports = (*run.inputs, *run.outputs)
     return "the reference" if all(port.scale is None for port in ports) else "the int8 reference"
 
 
@@ -78,9 +77,9 @@ def _facts(run: RunResult) -> Iterator[str]:
         correct, total = run.accuracy.correct, run.accuracy.total
         share = f"{correct / total:.1%}"
         yield text.entry("accuracy", f"{share}: {correct:,} of {total:,} labelled samples")
-    yield from port_lines(run.inputs, [output.port for output in run.outputs])
+    yield from port_lines(run.inputs, run.outputs)
     yield text.entry("work", _work(run))
-    yield from memory_lines(run.flash, run.ram)
+    yield from memory_lines(run.memory)
 
 
 def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> Iterator[str]:
@@ -91,8 +90,9 @@ def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> I
         yield text.entry("output", _port(port))
 
 
-def memory_lines(flash: FlashUse, ram: RamUse) -> Iterator[str]:
+def memory_lines(memory: MemoryUse) -> Iterator[str]:
     """What is used of a board's memory."""
+    flash, ram = memory.flash, memory.ram
     parts = f"{size(flash.weights)} weights + {size(flash.code)} code"
     yield text.entry("flash", parts + _of(flash.capacity))
     state = f" ({size(ram.state)} of it state)" if ram.state else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import Document, StepDocument
+from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.screen import shown
 from cmbuild.report.text import entry
 from cmbuild.zephyr.stages import WestResult
@@ -16,7 +16,7 @@ from cmbuild.zephyr.stages import WestResult
 _LINES = 20
 
 
-class WestDocument(Document):
+class WestDocument(ResultDocument):
     """`status` is what the image ended with, null if it was not run; `console` has what it said
     beside records.
     """
@@ -49,11 +49,4 @@ class WestReport:
         artifacts = {"image": str(result.image)}
         if result.log is not None:
             artifacts["log"] = str(result.log)
-        return WestDocument(
-            application=result.application,
-            board=result.board,
-            status=result.status,
-            console=result.console,
-            steps=tuple(map(StepDocument.of, steps)),
-            artifacts=artifacts,
-        )
+        return WestDocument.of(result, steps, artifacts=artifacts)

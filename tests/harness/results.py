@@ -8,6 +8,7 @@ from cmbuild.results import (
     Accuracy,
     FlashUse,
     Instructions,
+    MemoryUse,
     OpCount,
     OutputResult,
     PortResult,
@@ -30,9 +31,7 @@ MV2 = RunResult(
     weights=WeightsResult("random", "pretrained weights could not be downloaded: no network"),
     inputs=(PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3),),
     outputs=(
-        OutputResult(
-            PortResult("y", "float32", (1, 1000), "contiguous", None, None), Path("y/output_0.npy")
-        ),
+        OutputResult("y", "float32", (1, 1000), "contiguous", None, None, Path("y/output_0.npy")),
     ),
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
     accuracy=Accuracy(98, 100),
@@ -47,8 +46,10 @@ MV2 = RunResult(
         ),
     ),
     macs=300_774_272,
-    flash=FlashUse(weights=3_659_104, code=28_570, capacity=8 << 20),
-    ram=RamUse(arena=1_509_744, static=612, stack=1_944, capacity=4 << 20),
+    memory=MemoryUse(
+        FlashUse(weights=3_659_104, code=28_570, capacity=8 << 20),
+        RamUse(arena=1_509_744, static=612, stack=1_944, capacity=4 << 20),
+    ),
     folder=Path("build/mv2/corstone300"),
     artifacts={"image": Path("build/mv2/corstone300/runner/runner.elf")},
 )

@@ -17,7 +17,7 @@ from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.results import BuildResult, FlashUse, PoolUse, RamUse
+from cmbuild.results import BuildResult, FlashUse, MemoryUse, PoolUse, RamUse
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
@@ -74,19 +74,25 @@ class RunnerStage(Stage):
     def sizes(self) -> Sizes:
         return sizes(self.image)
 
-    @property
-    def flash(self) -> FlashUse:
-        return FlashUse(self.sizes.weights, self.sizes.code, self.board.capacity(Memory.FLASH))
-
-    def ram(self, stack: int | None, pools: tuple[PoolUse, ...] = ()) -> RamUse:
+    def memory(self, stack: int | None = None, pools: tuple[PoolUse, ...] = ()) -> MemoryUse:
         """
         Args:
             stack: bytes used, if that is known.
             pools: as a run used them.
         """
-        capacity = self.board.capacity(Memory.RAM)
-        state = self.plan.record.state_bytes
-        return RamUse(self.sizes.arena, self.sizes.static, stack, capacity, state, pools)
+        sizes, board = self.sizes, self.board
+        flash = FlashUse(
+            code=sizes.code, weights=sizes.weights, capacity=board.capacity(Memory.FLASH)
+        )
+        ram = RamUse(
+            arena=sizes.arena,
+            state=self.plan.record.state_bytes,
+            static=sizes.static,
+            stack=stack,
+            capacity=board.capacity(Memory.RAM),
+            pools=pools,
+        )
+        return MemoryUse(flash, ram)
 
     @property
     def artifacts(self) -> dict[str, Path]:
@@ -106,8 +112,7 @@ class RunnerStage(Stage):
             inputs=self.plan.inputs,
             outputs=self.plan.outputs,
             macs=self.plan.record.macs,
-            flash=self.flash,
-            ram=self.ram(None),
+            memory=self.memory(),
             artifacts=self.artifacts,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -214,13 +215,15 @@ class SimulateStage(RepeatedStage):
             verification=comparison.verification(),
             weights=source.weights,
             inputs=runner.plan.inputs,
-            outputs=tuple(map(OutputResult, runner.plan.outputs, outputs)),
+            outputs=tuple(
+                OutputResult(**asdict(port), file=file)
+                for port, file in zip(runner.plan.outputs, outputs, strict=True)
+            ),
             best=comparison.best(),
             accuracy=comparison.accuracy(),
             instructions=self._instructions(execution),
             macs=plan.macs,
-            flash=runner.flash,
-            ram=runner.ram(execution.stack, execution.pools),
+            memory=runner.memory(execution.stack, execution.pools),
             folder=self._folder,
             artifacts={
                 **runner.artifacts,
@@ -241,4 +244,4 @@ class SimulateStage(RepeatedStage):
             OpCount(step.title, step.source, step.kernel, count(ticks) or 0, step.macs)
             for step, ticks in zip(steps, execution.step_ticks[0], strict=True)
         )
-        return Instructions(total, self.launcher.provenance, per_op, unit)
+        return Instructions(total, self.launcher.provenance, per_op, unit=unit)
