@@ -13,6 +13,7 @@ from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, Failed, UsageError
 from cmbuild.launchers.registry import launchers_of
+from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.request import EXECUTORS, RunRequest
 from cmbuild.results import RunResult
 from cmbuild.text import plural
@@ -125,7 +126,8 @@ def requests(
     ):
         board, _, isa = place.partition(":")
         found.append(
-            RunRequest(
+            compose(
+                RunRequest,
                 model=model,
                 board=board,
                 isa=isa or None,

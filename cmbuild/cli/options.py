@@ -1,20 +1,18 @@
-"""Options that several verbs share, and the requests that they make."""
+"""Options of verbs, made from the requests that they fill."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from cmbuild import paths
-from cmbuild.discovery import listed, names
 from cmbuild.files import check_output_folder
-from cmbuild.launchers import simulators
-from cmbuild.toolchain.toolchains import CROSS
+from cmbuild.pipeline.options import Option, Spelling, options
+from cmbuild.pipeline.request import BuildRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,148 +65,69 @@ chosen_model = click.argument("model", required=False, shell_complete=complete_m
 """By default see cmbuild.pipeline.defaults."""
 
 
-def _board(required: bool, help: str) -> Callable[[F], F]:
-    return click.option(
-        "--board",
-        "-b",
-        required=required,
-        metavar="NAME",
-        shell_complete=complete_boards,
-        help=help,
-    )
+def of(
+    request: type, only: Sequence[str] = (), without: Sequence[str] = (), **changes: dict[str, Any]
+) -> Callable[[F], F]:
+    """The options of a request.
 
-
-board = _board(True, "See `cmbuild boards`.")
-
-export = together(
-    click.option(
-        "--seed", type=int, default=0, help="Seed for random weights, training and inputs."
-    ),
-    click.option("--weights", type=FILE, metavar="FILE", help="Load this state dict."),
-    click.option(
-        "--calibration",
-        type=FILE,
-        metavar="PATH",
-        help="Calibrate with this .npy, .npz or .pt file, or a folder of them.",
-    ),
-)
-
-toolchain = click.option(
-    "--toolchain",
-    metavar="NAME",
-    help=f"{listed(CROSS)}; by default the board's own.",
-)
-
-launcher = click.option(
-    "--launcher",
-    metavar="NAME",
-    help=f"{listed(names(simulators))}; by default the best available.",
-)
-
-build_dir = click.option(
-    "--build-dir",
-    type=FILE,
-    default=paths.default_build,
-    metavar="DIR",
-    show_default="build",
-    help="Folder for firmware and results.",
-)
-
-
-def _method(name: str) -> Callable[[F], F]:
-    """
     Args:
-        name: of the option.
-    """
-    return click.option(name, "method", default="forward", metavar="NAME", help="Of the program.")
-
-
-method = _method("--method")
-
-io = click.option(
-    "--io",
-    type=click.Choice(["program", "int8"]),
-    default="program",
-    help="int8: omit quantize and dequantize at inputs and outputs.",
-)
-
-executorch_root = click.option(
-    "--executorch-root",
-    type=FILE,
-    metavar="DIR",
-    help="ExecuTorch's checkout; by default $EXECUTORCH_ROOT.",
-)
-
-
-def _build(method: str) -> Callable[[F], F]:
-    """
-    Args:
-        method: name of the option for the program's method.
+        only: these fields, if there are any.
+        without: all others.
+        changes: by field, what a verb has another way: keywords of click.option, and `flags`.
     """
     return together(
-        _board(False, "See `cmbuild boards`; by default the project's."),
-        export,
-        click.option(
-            "--isa",
-            metavar="ISA",
-            help="Use a lower one than the board's best: scalar, dsp or mve.",
-        ),
-        toolchain,
-        _method(method),
-        io,
-        click.option(
-            "--executor",
-            type=click.Choice(["static", "executorch"]),
-            default="static",
-            help="executorch: ExecuTorch's own runtime.",
-        ),
-        executorch_root,
-        build_dir,
+        *(
+            _option(option, option.spelling, **changes.get(option.field, {}))
+            for option in options(request)
+            if option.spelling is not None
+            and option.field not in without
+            and option.field in (only or (option.field,))
+        )
     )
 
 
-build = _build("--method")
-
-firmware = _build("--program-method")
-"""As `build`, where `--method` is something else."""
-
-
-def timeout(help: str) -> Callable[[F], F]:
-    """The option for a limit of time."""
-    return click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help=help,
-    )
-
-
-def place(help: str) -> Callable[[F], F]:
-    """The option for where an image runs."""
-    return click.option(
-        "--on", type=click.Choice(["simulator", "hardware"]), default="simulator", help=help
-    )
+def _option(
+    option: Option, spelling: Spelling, *, flags: Sequence[str] = (), **changes: Any
+) -> Callable[[F], F]:
+    flags = flags or (f"--{option.name.replace('_', '-')}", *spelling.flags)
+    keywords: dict[str, Any] = {
+        "type": _type(option, spelling),
+        "metavar": spelling.metavar,
+        "default": option.default,
+        "show_default": spelling.shown,
+        "help": spelling.help,
+    }
+    if option.kind is bool:
+        keywords = {"is_flag": True, "help": spelling.help}
+    elif option.is_multiple:
+        keywords["multiple"] = True
+    elif option.field == "board":
+        keywords["shell_complete"] = complete_boards
+    return click.option(*flags, option.field, **keywords | changes)
 
 
-real_board = together(
-    click.option(
-        "--volume",
-        type=FILE,
-        metavar="DIR",
-        help="The boot loader's volume, if there are several boards.",
-    ),
-    click.option("--probe", metavar="ID", help="The debug probe, if there are several."),
-    click.option("--port", metavar="PORT", help="The serial port, if there are several."),
-)
+def _type(option: Option, spelling: Spelling) -> Any:
+    if spelling.choices:
+        return click.Choice(spelling.choices)
+    if option.kind is Path:
+        return OUTPUT_FOLDER if spelling.is_output else FILE
+    if option.kind is float:  # a time
+        return click.FloatRange(min=0, min_open=True)
+    return option.kind if spelling.least is None else click.IntRange(min=spelling.least)
+
+
+build_dir = of(BuildRequest, only=("build_dir",))
+
+firmware = of(BuildRequest, method={"flags": ("--program-method",)})
+"""As of(BuildRequest), where `--method` is something else."""
 
 json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on standard output."
 )
 
-output = together(
-    json,
-    click.option("--verbose", "-v", is_flag=True, help="Print the commands that are run."),
-)
+verbose = click.option("--verbose", "-v", is_flag=True, help="Print the commands that are run.")
+
+output = together(json, verbose)
 
 jobs = click.option(
     "--jobs",

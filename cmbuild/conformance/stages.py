@@ -146,7 +146,7 @@ class ConformanceStage(RepeatedStage):
         return results
 
     def _arguments(self, settings: Path) -> Sequence[str | Path]:
-        request = self._request
+        request, place = self._request, self._request.place
         return [
             self._suite.folder,
             # Nothing of the user's own settings, and nothing written beside the tests.
@@ -154,9 +154,9 @@ class ConformanceStage(RepeatedStage):
             *("--basetemp", self._folder / "programs"),
             *("-p", "no:cacheprovider", "-p", "no:terminal"),
             *("-p", "cmbuild.pytest_plugin", "-p", "cmbuild.conformance.recorder"),
-            *("--cmbuild-board", request.board, "--cmbuild-launcher", self.launcher.name),
-            *(("--cmbuild-isa", request.isa) if request.isa else ()),
-            *(("--cmbuild-toolchain", request.toolchain) if request.toolchain else ()),
+            *("--cmbuild-board", place.board, "--cmbuild-launcher", self.launcher.name),
+            *(("--cmbuild-isa", place.isa) if place.isa else ()),
+            *(("--cmbuild-toolchain", place.toolchain) if place.toolchain else ()),
             "--continue-on-collection-errors",
             *(("-k", request.expression) if request.expression else ()),
             *(("-p", "xdist", "-n", str(request.jobs)) if request.jobs > 1 else ()),

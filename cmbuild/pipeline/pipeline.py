@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, Operator
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
 from cmbuild.files import check_input
-from cmbuild.pipeline.request import place_name
 from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.library import LibraryStage
@@ -45,12 +45,14 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.context import WorkContext
     from cmbuild.pipeline.request import (
         ApplicationRequest,
+        Boundary,
         BuildRequest,
         ConformanceRequest,
         FlashRequest,
-        ModelRequest,
+        ModelChoice,
         PackageRequest,
         RunRequest,
+        Sampling,
     )
 
 
@@ -68,8 +70,10 @@ class NoSuchIsa(UsageError):
 
 def build_folder(request: BuildRequest) -> Path:
     """The folder of all that is made for a model on a board: <model>/<place>."""
-    place = place_name(request.board, request.isa, request.toolchain, request.executor)
-    return below(request.build_dir.absolute(), slug(request.model), place)
+    place = request.place.name
+    if request.uses_executorch:
+        place += f".{request.executor.executor}"
+    return below(request.build_dir.absolute(), slug(request.source.model), place)
 
 
 def package_folder(request: PackageRequest) -> Path:
@@ -80,7 +84,7 @@ def package_folder(request: PackageRequest) -> Path:
     """
     target = Target.parse(request.target, request.isa)
     place = f"{target.cpu}.{target.isa.label}"
-    return below(request.build_dir.absolute(), slug(request.model), place)
+    return below(request.build_dir.absolute(), slug(request.source.model), place)
 
 
 class Pipeline:
@@ -99,17 +103,17 @@ class Pipeline:
         self._libraries: dict[str, LibraryStage] = {}
         self._boards: dict[str, Board] = {}
 
-    def export(self, request: ModelRequest, target: str) -> ExportStage:
+    def export(self, source: ModelChoice, target: str) -> ExportStage:
         """
         Raises:
             UsageError, CompilerError: a model, file or target that is not there.
         """
         job = ExportJob(
-            model=request.model,
+            model=source.model,
             target=target,
-            seed=request.seed,
-            weights=request.weights,
-            calibration=request.calibration,
+            seed=source.seed,
+            weights=source.weights,
+            calibration=source.calibration,
             torch_ops=self._ops.torch,
             output=Path(),
         )
@@ -118,36 +122,42 @@ class Pipeline:
             self._exports[job] = ExportStage(job, self._batch, CacheFolder.EXPORTS.path)
         return self._exports[job]
 
-    def runner(self, request: BuildRequest) -> RunnerStage:
+    def runner(self, request: BuildRequest, launcher: str | None = None) -> RunnerStage:
         """
+        Args:
+            launcher: that will run the image, if one is asked for.
+
         Raises:
             UsageError, CompilerError: as `export`; or an unknown board, a broken descriptor, an
                 instruction set that it does not have, a toolchain that does not build for it.
         """
-        board = self._board(request.board)
-        isa = _isa(board, request.isa)
+        place = request.place
+        board = self._board(place.board)
+        isa = _isa(board, place.isa)
         folder = build_folder(request)
         target = Target(board.cpu, isa, board.fpu)
         # The static executor runs a program made for any core.
         cpu = target.exported_for if request.uses_executorch else board.cpu
-        source = self._source(request, cpu)
-        library = self._library(board, isa, request.toolchain)
+        source = self._source(request.source, request.boundary, cpu)
+        library = self._library(board, isa, place.toolchain)
         if request.uses_executorch:
-            return self._executorch_runner(request, source, library, board)
+            return self._executorch_runner(request, source, library, board, launcher)
         return RunnerStage(PlanStage(source, board, isa, folder), library, board, folder)
 
     def simulate(self, request: RunRequest) -> SimulateStage:
         """Raises as `runner`."""
-        runner = self.runner(request)
-        reference = ReferenceStage(runner.plan, request, CacheFolder.REFERENCES.path)
-        folder, processes, flash = build_folder(request), self.context.processes, None
+        build = request.build
+        runner = self.runner(build, request.launcher)
+        reference = self._reference(runner.plan, request.sampling, build.source)
+        folder, processes, flash = build_folder(build), self.context.processes, None
         if request.on == "hardware":
-            flash = FlashStage(runner, request, processes, folder, only_if_needed=True)
+            flash = FlashStage(runner, request.flashing, processes, folder, only_if_needed=True)
         return SimulateStage(runner, reference, request, processes, folder, flash=flash)
 
-    def flash(self, runner: RunnerStage, request: FlashRequest) -> FlashStage:
+    def flash(self, runner: RunnerStage, request: FlashRequest | RunRequest) -> FlashStage:
         """The way of a runner onto a real board."""
-        return FlashStage(runner, request, self.context.processes, build_folder(request))
+        folder = build_folder(request.build)
+        return FlashStage(runner, request.flashing, self.context.processes, folder)
 
     def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
         """A new workspace for Zephyr, in a folder of the user's."""
@@ -160,8 +170,11 @@ class Pipeline:
     def package(self, request: PackageRequest) -> PackageStage:
         """Raises as `export`; or an unknown core or instruction set."""
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
-        plan = PlanStage(self._source(request, target.cpu), None, target.isa, folder)
-        reference = ReferenceStage(plan, request, CacheFolder.REFERENCES.path)
+        source = self._source(request.source, request.boundary, target.cpu)
+        plan = PlanStage(source, None, target.isa, folder)
+        # Test vectors are samples by themselves, whatever was run before.
+        sampling = replace(request.sampling, reset=True)
+        reference = self._reference(plan, sampling, request.source)
         return PackageStage(plan, reference, target, request.form, folder)
 
     def kernel_harness(
@@ -174,7 +187,8 @@ class Pipeline:
 
     def tests(self, request: ConformanceRequest) -> ConformanceStage:
         """Raises as `kernel_harness`; and UsageError, Missing for what the tests need."""
-        image = self.kernel_harness(request.board, request.isa, request.toolchain)
+        place = request.place
+        image = self.kernel_harness(place.board, place.isa, place.toolchain)
         suite = find_suite(parallel=request.jobs > 1)
         return ConformanceStage(suite, image, request, self.context, request.folder)
 
@@ -185,32 +199,41 @@ class Pipeline:
         return self._libraries.setdefault(library.name, library)
 
     def _executorch_runner(
-        self, request: BuildRequest, source: ProgramSource, library: LibraryStage, board: Board
+        self,
+        request: BuildRequest,
+        source: ProgramSource,
+        library: LibraryStage,
+        board: Board,
+        launcher: str | None,
     ) -> RunnerStage:
         """The runner whose executor is ExecuTorch's own runtime."""
-        if request.io != "program":
-            raise NotForExecutorch(what=f"--io {request.io}")
+        if request.boundary.io != "program":
+            raise NotForExecutorch(what=f"--io {request.boundary.io}")
         if library.toolchain_name not in EXECUTORCH_TOOLCHAINS:
             raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
         folder, processes = build_folder(request), self.context.processes
         project = self._project
-        root = find_root(request.executorch_root, project.executorch)
+        root = find_root(request.executor.executorch_root, project.executorch)
         plan = ExecutorchPlanStage(source, board, library.target.isa, folder)
         check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
         operators = OperatorStage(plan, check, processes, folder)
         libraries = ExecutorchLibraryStage(operators, library, CacheFolder.EXECUTORCH.path)
         place = simulated(board, library.target.isa, map(self._board, self._board_folders))
         dry = ExecutorchRunnerStage(plan, library, place, folder, libraries=libraries)
-        launcher = getattr(request, "launcher", None) if place is board else None
-        pools = PoolStage(dry, launcher, processes, folder)
+        pools = PoolStage(dry, launcher if place is board else None, processes, folder)
         return ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries, pools=pools)
 
-    def _source(self, request: BuildRequest | PackageRequest, cpu: str) -> ProgramSource:
-        name, method, io = slug(request.model), request.method, request.io
-        if not request.is_program:
-            export = self.export(request, cpu)
+    def _reference(
+        self, plan: PlanStage, sampling: Sampling, source: ModelChoice
+    ) -> ReferenceStage:
+        return ReferenceStage(plan, sampling, source.seed, CacheFolder.REFERENCES.path)
+
+    def _source(self, source: ModelChoice, boundary: Boundary, cpu: str) -> ProgramSource:
+        name, method, io = slug(source.model), boundary.method, boundary.io
+        if not source.is_program:
+            export = self.export(source, cpu)
             return ProgramSource(name, method, io, export=export, ops=self._ops)
-        file = Path(request.model)
+        file = Path(source.model)
         check_input(file)
         return ProgramSource(name, method, io, file=file.absolute(), ops=self._ops)
 

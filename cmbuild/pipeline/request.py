@@ -1,52 +1,53 @@
-"""What a user asks for: one model on one board, with all options."""
+"""What a user asks for: a model, a place for it, and all options."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 
 from cmbuild import paths
+from cmbuild.discovery import listed, names
 from cmbuild.errors import UsageError
-from cmcompiler.frontend.job import MAX_SEED
+from cmbuild.launchers import simulators
+from cmbuild.pipeline.options import option
+from cmbuild.toolchain.toolchains import CROSS
 
 IO = ("program", "int8")
 PLACES = ("simulator", "hardware")
 EXECUTORS = ("static", "executorch")
 
 
-def place_name(
-    board: str, isa: str | None, toolchain: str | None, executor: str = EXECUTORS[0]
-) -> str:
-    """Of the folder of what is made for a board: <board>[.<isa>][.<toolchain>][.<executor>], as
-    asked for.
-    """
-    other = executor if executor != EXECUTORS[0] else None
-    return ".".join(filter(None, (board, isa, toolchain, other)))
+def _build_dir() -> Path:
+    folder: Path = option(
+        "Folder for firmware and results.", paths.default_build, metavar="DIR", shown="build"
+    )
+    return folder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ModelRequest:
+class ModelChoice:
     """A model, and how it is exported if it is not a program already.
 
     Attributes:
         model: name in the zoo, `path.py[:callable]`, `path.pt2` or `path.pte`.
-        seed: of random weights, training and synthetic inputs.
-        weights: file with a state dict, in place of the model's own weights.
-        calibration: file or folder, in place of the model's own calibration inputs.
     """
 
     model: str
-    seed: int = 0
-    weights: Path | None = None
-    calibration: Path | None = None
+    seed: int = option("Seed for random weights, training and inputs.", 0)
+    weights: Path | None = option("Load this state dict.", metavar="FILE")
+    calibration: Path | None = option(
+        "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
+    )
 
     def __post_init__(self) -> None:
+        from cmcompiler.frontend.job import MAX_SEED
+
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(message=f"seed {self.seed} is not from 0 to {MAX_SEED}")
         if self.is_program and (self.weights or self.calibration):
-            option = "--weights" if self.weights else "--calibration"
+            name = "--weights" if self.weights else "--calibration"
             raise UsageError(
-                message=f"{option} needs a model to export; {self.model} is already a program"
+                message=f"{name} needs a model to export; {self.model} is already a program"
             )
 
     @property
@@ -55,127 +56,157 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BuildRequest(ModelRequest):
-    """Firmware for a model on a board.
+class BoardChoice:
+    """A board, and what builds for it."""
 
-    Attributes:
-        isa: instruction set of the kernels; the board's best if None.
-        toolchain: the board's own if None.
-        method: of the program.
-        io: `program`, or `int8` to leave out the quantize and dequantize at the boundary.
-        executor: `static`, or `executorch`: ExecuTorch's own runtime.
-        executorch_root: its checkout; of the environment or the project if None.
-        build_dir: gets a folder <model>/<place>.
-    """
+    board: str = option(
+        "See `cmbuild boards`; by default the project's.", MISSING, flags=("-b",), metavar="NAME"
+    )
+    isa: str | None = option(
+        "Use a lower one than the board's best: scalar, dsp or mve.", metavar="ISA"
+    )
+    toolchain: str | None = option(f"{listed(CROSS)}; by default the board's own.", metavar="NAME")
 
-    board: str
-    isa: str | None = None
-    toolchain: str | None = None
-    method: str = "forward"
-    io: str = "program"
-    executor: str = EXECUTORS[0]
-    executorch_root: Path | None = None
-    build_dir: Path = field(default_factory=paths.default_build)
+    @property
+    def name(self) -> str:
+        """Of its folder, as asked for: <board>[.<isa>][.<toolchain>]."""
+        return ".".join(filter(None, (self.board, self.isa, self.toolchain)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Boundary:
+    """Which method of a program, and how its inputs and outputs are handed over."""
+
+    method: str = option("Of the program.", "forward", metavar="NAME")
+    io: str = option("int8: omit quantize and dequantize at inputs and outputs.", IO[0], choices=IO)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecutorChoice:
+    """What executes the program."""
+
+    executor: str = option("executorch: ExecuTorch's own runtime.", EXECUTORS[0], choices=EXECUTORS)
+    executorch_root: Path | None = option(
+        "ExecuTorch's checkout; by default $EXECUTORCH_ROOT.", metavar="DIR"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sampling:
+    """What a program is run on."""
+
+    samples: int | None = option(
+        "Number of samples; by default one.", flags=("-n",), least=1, metavar="N"
+    )
+    inputs: tuple[Path, ...] = option(
+        "A .npy, .pt or image, once for each input; or one .npz of samples.",
+        (),
+        name="input",
+        metavar="FILE",
+    )
+    output_dir: Path | None = option("Folder for output_0.npy, ...", is_output=True, metavar="DIR")
+    reset: bool = option("Reset mutable buffers before each sample.", False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlashOptions:
+    """A real board, and how an image gets there."""
+
+    volume: Path | None = option(
+        "The boot loader's volume, if there are several boards.", metavar="DIR"
+    )
+    probe: str | None = option("The debug probe, if there are several.", metavar="ID")
+    port: str | None = option("The serial port, if there are several.", metavar="PORT")
+    flash_method: str | None = option(
+        "As `cmbuild flash --method`; for --on hardware.", metavar="NAME"
+    )
+    dry_run: bool = option("Build, and print what would be done.", False)
+    timeout: float | None = option(
+        "For the simulator or board; by default by the model's work.", metavar="SECONDS"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildRequest:
+    """Firmware for a model on a board, in a folder <model>/<place> of build_dir."""
+
+    place: BoardChoice
+    source: ModelChoice
+    boundary: Boundary = field(default_factory=Boundary)
+    executor: ExecutorChoice = field(default_factory=ExecutorChoice)
+    build_dir: Path = _build_dir()
 
     @property
     def uses_executorch(self) -> bool:
         """Whether ExecuTorch's own runtime is the executor."""
-        return self.executor == "executorch"
+        return self.executor.executor != EXECUTORS[0]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FlashRequest(BuildRequest):
-    """That firmware on a real board.
+class FlashRequest:
+    """That firmware on a real board."""
 
-    Attributes:
-        flash_method: the board's first that is possible here if None.
-        volume: folder of the boot loader's volume, if there are several.
-        probe: serial number of the debug probe, if there are several.
-        port: the serial port that the board is at; found if None.
-        dry_run: only say what would be done.
-        timeout: seconds for what executes or flashes; a sensible limit if None.
-    """
-
-    flash_method: str | None = None
-    volume: Path | None = None
-    probe: str | None = None
-    port: str | None = None
-    dry_run: bool = False
-    timeout: float | None = None
+    build: BuildRequest
+    flashing: FlashOptions = field(default_factory=FlashOptions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunRequest(FlashRequest):
-    """A run of that firmware.
+class RunRequest:
+    """A run of that firmware; a real board is flashed if it runs anything else."""
 
-    Attributes:
-        samples: how many; all that `inputs` hold, else 1, if None.
-        inputs: one file for each input of the program, in place of the exported samples.
-        output_dir: also gets the outputs.
-        launcher: the best that this machine has if None.
-        reset: mutable buffers begin anew with each sample, not with the first only.
-        on: `simulator`, or `hardware`: a real board, which is flashed if it runs anything else.
-    """
-
-    samples: int | None = None
-    inputs: tuple[Path, ...] = ()
-    output_dir: Path | None = None
-    launcher: str | None = None
-    reset: bool = False
-    on: str = "simulator"
+    build: BuildRequest
+    sampling: Sampling = field(default_factory=Sampling)
+    launcher: str | None = option(
+        f"{listed(names(simulators))}; by default the best available.", metavar="NAME"
+    )
+    on: str = option(
+        "hardware: a real board, flashed first if it runs another image.", PLACES[0], choices=PLACES
+    )
+    flashing: FlashOptions = field(default_factory=FlashOptions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PackageRequest(ModelRequest):
-    """The source of a model, for another build.
+class PackageRequest:
+    """The source of a model, for another build, in a folder <model>/<target>.<isa> of build_dir."""
 
-    Attributes:
-        form: `zephyr`, whose build has the runtime, or `source`, with the runtime's sources.
-        target: the core that it is for.
-        isa: instruction set of the kernels; the core's best if None.
-        method: of the program.
-        io: `program`, or `int8` to leave out the quantize and dequantize at the boundary.
-        samples: how many test vectors; all that `inputs` hold, else 1, if None.
-        inputs: one file for each input of the program, in place of the exported samples.
-        output_dir: also gets the package.
-        build_dir: gets a folder <model>/<target>.<isa>.
-    """
-
-    form: str = "zephyr"
-    target: str = "cortex-m55"
-    isa: str | None = None
-    method: str = "forward"
-    io: str = "program"
-    samples: int | None = None
-    inputs: tuple[Path, ...] = ()
-    output_dir: Path | None = None
-    build_dir: Path = field(default_factory=paths.default_build)
-
-    @property
-    def reset(self) -> bool:
-        """Test vectors are samples by themselves, whatever was run before."""
-        return True
+    source: ModelChoice
+    form: str = option(
+        "The build it is for; source: any build, with the runtime's C files.",
+        "zephyr",
+        name="as",
+        choices=("zephyr", "source"),
+        shown=True,
+    )
+    target: str = option("The core.", "cortex-m55", metavar="CPU", shown=True)
+    isa: str | None = option(
+        "Use a lower one than the core's best: scalar, dsp or mve.", metavar="ISA"
+    )
+    boundary: Boundary = field(default_factory=Boundary)
+    sampling: Sampling = field(default_factory=Sampling)
+    build_dir: Path = _build_dir()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApplicationRequest:
-    """An application of Zephyr's on a board.
+    """An application of Zephyr's on a board, in a folder zephyr/<sample>-<board> of build_dir.
 
     Attributes:
         sample: name of one of ours, or the folder of another.
-        board: as Zephyr names it.
-        model: in place of the application's own; None for that.
-        workspace: west's, or a folder in it; looked for if None.
-        timeout: seconds for a run or for flashing.
-        build_dir: gets a folder zephyr/<sample>-<board>.
     """
 
     sample: str
-    board: str
-    model: str | None = None
-    workspace: Path | None = None
-    timeout: float | None = None
-    build_dir: Path = field(default_factory=paths.default_build)
+    board: str = option("Zephyr's name of the board.", MISSING, flags=("-b",), metavar="NAME")
+    model: str | None = option(
+        "Instead of the sample's own model: a package, a .pte, or what `package` takes.",
+        metavar="MODEL",
+    )
+    workspace: Path | None = option(
+        "By default searched from $ZEPHYR_BASE or the current folder.", metavar="DIR"
+    )
+    timeout: float | None = option(
+        "Time limit for the run, or the flash program.", metavar="SECONDS"
+    )
+    build_dir: Path = _build_dir()
 
     @property
     def name(self) -> str:
@@ -192,28 +223,23 @@ class ApplicationRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConformanceRequest:
-    """A run of ExecuTorch's own tests.
+    """A run of ExecuTorch's own tests, in a folder conformance/<place> of build_dir.
 
     Attributes:
-        isa: instruction set of the kernels; the board's best if None.
-        toolchain: the board's own if None.
-        launcher: the best that this machine has if None.
-        expression: which tests, as for pytest's -k; all if None.
-        junit: also gets the results, as JUnit XML.
         jobs: how many tests to run at once.
-        build_dir: gets a folder conformance/<place>.
     """
 
-    board: str
-    isa: str | None = None
-    toolchain: str | None = None
-    launcher: str | None = None
-    expression: str | None = None
-    junit: Path | None = None
+    place: BoardChoice
+    launcher: str | None = option(
+        f"{listed(names(simulators))}; by default the best available.", metavar="NAME"
+    )
+    expression: str | None = option(
+        "Only tests that match, as for pytest.", name="k", metavar="EXPR"
+    )
+    junit: Path | None = option("Write results as JUnit XML.", metavar="FILE")
+    build_dir: Path = _build_dir()
     jobs: int = 1
-    build_dir: Path = field(default_factory=paths.default_build)
 
     @property
     def folder(self) -> Path:
-        place = place_name(self.board, self.isa, self.toolchain)
-        return self.build_dir.absolute() / "conformance" / place
+        return self.build_dir.absolute() / "conformance" / self.place.name

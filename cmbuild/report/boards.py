@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
@@ -115,12 +115,12 @@ class BoardReport:
 
     def document(self, steps: Sequence[StepOutcome]) -> BoardDetailDocument:
         board = self.board
-        uses = {} if board.layout is None else asdict(board.layout)
+        layout = board.layout
         return BoardDetailDocument(
             **dict(_document(board)),
             fpu=board.fpu,
             stack=board.stack,
-            sections={part: region for part, region in uses.items() if region is not None},
+            sections={} if layout is None else layout.model_dump(exclude_none=True),
             runs_on=tuple(map(AvailabilityDocument.model_validate, self.runners)),
             flashed_by=tuple(map(AvailabilityDocument.model_validate, self.flashers)),
             built_by=tuple(map(AvailabilityDocument.model_validate, self.builders)),

@@ -124,25 +124,27 @@ class Fits:
             CmbuildError, CompilerError: a model that there is not, or whose program cannot run.
         """
         runner = self._looking.runner(request)
-        key = request.model, runner.plan.isa
+        key = request.source.model, runner.plan.isa
         if key not in self._programs:
             plan = self._with_program(runner.plan, request)
             self._programs[key] = None if plan is None else self._size(plan)
         program = self._programs[key]
         if program is None:
-            return Cell(request.model, runner.board, None)
+            return Cell(request.source.model, runner.board, None)
         code = self._code(runner.board, runner.library, program)
-        return Cell(request.model, runner.board, need(runner.board, program, code))
+        return Cell(request.source.model, runner.board, need(runner.board, program, code))
 
     def missing(self, requests: Iterable[BuildRequest]) -> list[ExportStage]:
         """Exports that would give a program to each model without one."""
         found: dict[str, ExportStage] = {}
         for request in requests:
-            if request.model in found:
+            if request.source.model in found:
                 continue
             runner = self._looking.runner(request)
             if self._with_program(runner.plan, request) is None:
-                found[request.model] = self._pipeline.export(request, runner.board.cpu)
+                found[request.source.model] = self._pipeline.export(
+                    request.source, runner.board.cpu
+                )
         return list(found.values())
 
     def _with_program(self, plan: PlanStage, request: BuildRequest) -> PlanStage | None:
@@ -151,7 +153,7 @@ class Fits:
         """
         if plan.source.export is None:
             return plan
-        others = (self._looking.export(request, cpu) for cpu in BEST_ISA)
+        others = (self._looking.export(request.source, cpu) for cpu in BEST_ISA)
         for export in (plan.source.export, *others):
             if is_made(export):
                 folder, source = plan.entry.folder.parent, replace(plan.source, export=export)

@@ -35,7 +35,7 @@ def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str
             return refusals(Session(shown, logs), error)
         return _end(shown, error)
     if len(asked) == 1:
-        logs = build_folder(asked[0]) / "logs"
+        logs = build_folder(asked[0].build) / "logs"
     session = Session(shown, logs, remarks=found.remarks)
     try:
         pipeline = Pipeline(session.context)
@@ -44,7 +44,7 @@ def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str
             run.flash or pipeline.flash(run.runner, request)
             for run, request in zip(runs, asked, strict=True)
         ]
-        return tasks(session, [*runs, *flashes], list(map(build_folder, asked)))
+        return tasks(session, [*runs, *flashes], [build_folder(request.build) for request in asked])
     except (CmbuildError, CompilerError) as error:
         return _end(shown, explain(error))
 

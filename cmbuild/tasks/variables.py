@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,68 +10,15 @@ from typing import Any
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.paths import default_build
 from cmbuild.pipeline.defaults import Subject, find_subject
-from cmbuild.pipeline.request import EXECUTORS, IO, PLACES, RunRequest
-
-
-def _one_of(known: Sequence[str]) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in known:
-            raise ValueError
-        return text
-
-    return parse
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def _boolean(text: str) -> bool:
-    return text not in _NO
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not number > 0:
-        raise ValueError
-    return number
-
+from cmbuild.pipeline.options import Option, compose, options
+from cmbuild.pipeline.request import RunRequest
 
 _NO = ("0", "", "no", "false")
 
-_PARSERS: Mapping[str, Callable[[str], Any]] = {
-    "isa": str,
-    "toolchain": str,
-    "seed": int,
-    "weights": Path,
-    "calibration": Path,
-    "method": str,
-    "io": _one_of(IO),
-    "executor": _one_of(EXECUTORS),
-    "executorch_root": Path,
-    "build_dir": Path,
-    "samples": _positive,
-    "input": lambda text: tuple(map(Path, text.split(","))),
-    "output_dir": Path,
-    "launcher": str,
-    "timeout": _seconds,
-    "flash_method": str,
-    "volume": Path,
-    "probe": str,
-    "dry_run": _boolean,
-    "reset": _boolean,
-    "port": str,
-    "on": _one_of(PLACES),
-}
-"""Variables with the same meaning as the options of `cmbuild run` and `cmbuild flash`, whose
-`--method` is flash_method here; several inputs with commas.
-"""
+_OPTIONS = {option.name: option for option in options(RunRequest)}
+"""The options of `cmbuild run` and `cmbuild flash`; several inputs with commas."""
 
-_FIELDS = {"input": "inputs"}
-NAMES = ("model", "board", *_PARSERS, "json", "verbose")
+NAMES = tuple(dict.fromkeys(("model", "board", *_OPTIONS, "json", "verbose")))
 
 
 def subject(variables: Mapping[str, str]) -> Subject:
@@ -89,14 +36,15 @@ def requests(variables: Mapping[str, str], subject: Subject) -> list[RunRequest]
         UsageError: a value that is not valid.
     """
     _check_names(variables)
-    options = {
-        _FIELDS.get(name, name): _parse(name, text)
+    chosen = {
+        _OPTIONS[name].field: _parse(_OPTIONS[name], text)
         for name, text in variables.items()
-        if name in _PARSERS
+        if name in _OPTIONS
     }
-    models, boards = subject.model.split(","), subject.board.split(",")
-    pairs = dict.fromkeys(product(models, boards))
-    return [RunRequest(model=model, board=board, **options) for model, board in pairs]
+    pairs = dict.fromkeys(product(subject.model.split(","), subject.board.split(",")))
+    return [
+        compose(RunRequest, **chosen | {"model": model, "board": board}) for model, board in pairs
+    ]
 
 
 def _check_names(variables: Mapping[str, str]) -> None:
@@ -110,8 +58,23 @@ def flag(variables: Mapping[str, str], name: str) -> bool:
     return _boolean(variables.get(name, "0"))
 
 
-def _parse(name: str, text: str) -> Any:
+def _parse(option: Option, text: str) -> Any:
     try:
-        return _PARSERS[name](text)
+        return _value(option, text)
     except ValueError as error:
-        raise UsageError(message=f"{name}={text} is not valid") from error
+        raise UsageError(message=f"{option.name}={text} is not valid") from error
+
+
+def _value(option: Option, text: str) -> Any:
+    if option.kind is bool:
+        return _boolean(text)
+    if option.is_multiple:
+        return tuple(map(option.kind, text.split(",")))
+    value, spelling = option.kind(text), option.spelling
+    if spelling is not None and not spelling.allows(value):
+        raise ValueError
+    return value
+
+
+def _boolean(text: str) -> bool:
+    return text not in _NO

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import ExecutorChoice
 from cmbuild.toolchain.toolchains import CROSS
 
 EPILOG = """\b
@@ -31,7 +32,7 @@ told with the reason, the others go on, and the exit status is 1.
     default="static",
     help="executorch: ExecuTorch's own runtime; both: compare them.",
 )
-@options.executorch_root
+@options.of(ExecutorChoice, only=("executorch_root",))
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table there.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
 @options.build_dir
@@ -68,7 +69,7 @@ def command(
     chosen += [f"--executor {executor}"] if executor != "static" else []
     command_line = " ".join(["cmbuild bench", *chosen])
 
-    folders = list(map(build_folder, requests))
+    folders = [build_folder(request.build) for request in requests]
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:

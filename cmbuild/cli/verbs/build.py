@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import BuildRequest
 
 EPILOG = """\b
 Examples:
@@ -17,18 +18,18 @@ Examples:
 
 @click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without running it.")
 @options.chosen_model
-@options.build
+@options.of(BuildRequest)
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     """Export, plan and build MODEL for a board; tell what it takes of the board's memory."""
     from cmbuild.cli.session import session
     from cmbuild.pipeline.defaults import complete
+    from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.pipeline.request import BuildRequest
 
     named, remarks = complete(chosen)
-    request = BuildRequest(**named)
+    request = compose(BuildRequest, **named)
     folder = build_folder(request)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         runner = work.pipeline.runner(request)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import ConformanceRequest
 
 EPILOG = """\b
 Examples:
@@ -27,23 +28,11 @@ this machine; 130 Ctrl-C.
 @click.command(
     "conformance", epilog=EPILOG, short_help="Run ExecuTorch's own Cortex-M tests on a board."
 )
-@click.option(
-    "--board",
-    "-b",
-    default="corstone300",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=options.complete_boards,
-    help="See `cmbuild boards`.",
+@options.of(
+    ConformanceRequest,
+    board={"default": "corstone300", "show_default": True, "help": "See `cmbuild boards`."},
+    expression={"flags": ("-k",)},
 )
-@click.option(
-    "--isa", metavar="ISA", help="Use a lower one than the board's best: scalar, dsp or mve."
-)
-@options.toolchain
-@options.launcher
-@click.option("-k", "expression", metavar="EXPR", help="Only tests that match, as for pytest.")
-@click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
-@options.build_dir
 @click.option(
     "--jobs",
     "-j",
@@ -55,35 +44,14 @@ this machine; 130 Ctrl-C.
     help="Tests to run at once.",
 )
 @options.output
-def command(
-    *,
-    board: str,
-    isa: str | None,
-    toolchain: str | None,
-    launcher: str | None,
-    expression: str | None,
-    junit: Path | None,
-    build_dir: Path,
-    jobs: int,
-    as_json: bool,
-    verbose: bool,
-) -> int:
+def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Run the tests that the installed executorch has of its Cortex-M backend, every program on a
     board and compared to the bit with the reference; ExecuTorch's own tolerances hold as well.
     """
     from cmbuild.cli.session import session
-    from cmbuild.pipeline.request import ConformanceRequest
+    from cmbuild.pipeline.options import compose
 
-    request = ConformanceRequest(
-        board=board,
-        isa=isa,
-        toolchain=toolchain,
-        launcher=launcher,
-        expression=expression,
-        junit=junit,
-        jobs=jobs,
-        build_dir=build_dir,
-    )
+    request = compose(ConformanceRequest, **chosen)
     folder = request.folder
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
         work.perform_and_show([work.pipeline.tests(request)], [folder])

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import RunRequest
 
 EPILOG = """\b
 Examples:
@@ -26,15 +27,16 @@ Exit status: 0 it ended; 1 it could not be built or started;
 @click.command("debug", epilog=EPILOG, short_help="Run a model's image under gdb.")
 @options.chosen_model
 @options.firmware
-@click.option("--launcher", metavar="NAME", help="By default the first that has a gdb server.")
-@options.place("hardware: a real board, through a debug probe.")
-@click.option(
-    "--method",
-    "flash_method",
-    metavar="NAME",
-    help="Of a real board, as for `cmbuild flash`; by default the first one with a gdb server.",
+@options.of(
+    RunRequest,
+    only=("launcher", "on", "flash_method", "probe"),
+    launcher={"help": "By default the first that has a gdb server."},
+    on={"help": "hardware: a real board, through a debug probe."},
+    flash_method={
+        "flags": ("--method",),
+        "help": "Of a real board, as for `cmbuild flash`; by default the first with a gdb server.",
+    },
 )
-@click.option("--probe", metavar="SERIAL", help="The debug probe, if there are several.")
 @click.option("--gdb", metavar="PROGRAM", help="By default arm-none-eabi-gdb or gdb-multiarch.")
 @click.option("--no-gdb", is_flag=True, help="Wait for another debugger, such as VS Code's.")
 @click.option(
@@ -44,7 +46,7 @@ Exit status: 0 it ended; 1 it could not be built or started;
     help="Port of the gdb server; by default any free one.",
 )
 @options.jobs
-@click.option("--verbose", "-v", is_flag=True, help="Print the commands that are run.")
+@options.verbose
 def command(
     *,
     launcher: str | None,
@@ -70,19 +72,20 @@ def command(
         simulator,
     )
     from cmbuild.pipeline.defaults import complete
+    from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.pipeline.request import RunRequest
     from cmbuild.report.debug import server_lines
 
     named, remarks = complete(chosen)
-    request = RunRequest(**named)
-    board, port = find_board(request.board), gdb_port or free_port()
-    selection = Selection(probe=request.probe)
+    request = compose(RunRequest, **named)
+    method = request.flashing.flash_method
+    board, port = find_board(request.build.place.board), gdb_port or free_port()
+    selection = Selection(probe=request.flashing.probe)
     program = None if no_gdb else find_gdb(gdb)
-    folder = build_folder(request)
+    folder = build_folder(request.build)
     if request.on == "hardware":
         # If there is none, this says so at once.
-        probe(board, folder, request.flash_method, selection, port)
+        probe(board, folder, method, selection, port)
     else:
         place = launcher_with_server(board, launcher)
     # One session: its lock keeps other builds from replacing the image while gdb runs.
@@ -91,7 +94,7 @@ def command(
         runner = run.runner
         work.perform([runner, run.reference], [folder], jobs)
         if request.on == "hardware":
-            server = probe(board, runner.image, request.flash_method, selection, port)
+            server = probe(board, runner.image, method, selection, port)
         else:
             server = simulator(place, runner, run.reference, folder / "debug", port)
 

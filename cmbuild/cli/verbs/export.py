@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import ModelChoice, PackageRequest, Sampling
 
 EPILOG = """\b
 Examples:
@@ -21,14 +22,15 @@ Exports are cached and shared: exporting the same model, target and options agai
 
 @click.command("export", epilog=EPILOG, short_help="Quantise and lower models to .pte programs.")
 @click.argument("models", nargs=-1, required=True, shell_complete=options.complete_models)
-@click.option("--target", default="cortex-m55", show_default=True, metavar="CPU", help="The core.")
-@options.export
-@click.option(
-    "--output-dir",
-    "-o",
-    type=options.OUTPUT_FOLDER,
-    metavar="DIR",
-    help="Folder for MODEL.pte, and MODEL.npz with samples.",
+@options.of(PackageRequest, only=("target",))
+@options.of(ModelChoice)
+@options.of(
+    Sampling,
+    only=("output_dir",),
+    output_dir={
+        "flags": ("--output-dir", "-o"),
+        "help": "Folder for MODEL.pte, and MODEL.npz with samples.",
+    },
 )
 @options.output
 def command(
@@ -42,11 +44,10 @@ def command(
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
-    from cmbuild.pipeline.request import ModelRequest
 
-    requests = [ModelRequest(model=model, **chosen) for model in models]
+    sources = [ModelChoice(model=model, **chosen) for model in models]
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
-        exports = [work.pipeline.export(request, target) for request in requests]
+        exports = [work.pipeline.export(source, target) for source in sources]
         work.perform(exports)
         work.show(*(export.deliver(output_dir) for export in exports))
     return work.status

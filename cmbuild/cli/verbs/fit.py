@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import Boundary, BuildRequest
 
 EPILOG = """\b
 Examples:
@@ -37,7 +38,7 @@ named; 2 usage; 3 there is no program of a MODEL, nor of any; 130 Ctrl-C.
     shell_complete=options.complete_boards,
     help="See `cmbuild boards`; by default all.",
 )
-@options.io
+@options.of(Boundary, only=("io",))
 @click.option("--export", is_flag=True, help="Export models not yet exported.")
 @options.json
 def command(
@@ -46,14 +47,14 @@ def command(
     """Tell which MODELS fit which boards, or by how much they do not, without a build."""
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
-    from cmbuild.pipeline.request import BuildRequest
+    from cmbuild.pipeline.options import compose
     from cmbuild.report.fit import FitReport
     from cmbuild.sizing.fits import Fits, boards_with_memory, check
     from cmcompiler import zoo
 
     chosen, places = models or tuple(zoo.names()), boards_with_memory(boards)
     requests = [
-        BuildRequest(model=model, board=place.name, io=io, build_dir=Path())
+        compose(BuildRequest, model=model, board=place.name, io=io, build_dir=Path())
         for model in chosen
         for place in places
     ]

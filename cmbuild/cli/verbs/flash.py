@@ -9,6 +9,7 @@ import click
 from cmbuild.cli import options
 from cmbuild.discovery import listed, names
 from cmbuild.hardware import methods
+from cmbuild.pipeline.request import FlashOptions, FlashRequest
 
 EPILOG = """\b
 Examples:
@@ -25,15 +26,14 @@ Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
 @click.command("flash", epilog=EPILOG, short_help="Flash a model's firmware onto a real board.")
 @options.chosen_model
 @options.firmware
-@click.option(
-    "--method",
-    "flash_method",
-    metavar="NAME",
-    help=f"{listed(names(methods))}; by default the first available.",
+@options.of(
+    FlashOptions,
+    flash_method={
+        "flags": ("--method",),
+        "help": f"{listed(names(methods))}; by default the first available.",
+    },
+    timeout={"help": "Time limit for the board, or the flash program."},
 )
-@options.real_board
-@click.option("--dry-run", is_flag=True, help="Build, and print what would be done.")
-@options.timeout("Time limit for the board, or the flash program.")
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
@@ -43,13 +43,13 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     """
     from cmbuild.cli.session import session
     from cmbuild.pipeline.defaults import complete
+    from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.pipeline.request import FlashRequest
 
     named, remarks = complete(chosen)
-    request = FlashRequest(**named)
-    folder = build_folder(request)
+    request = compose(FlashRequest, **named)
+    folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
-        runner = work.pipeline.runner(request)
+        runner = work.pipeline.runner(request.build)
         work.perform_and_show([work.pipeline.flash(runner, request)], [folder], jobs)
     return work.status

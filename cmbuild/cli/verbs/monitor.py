@@ -7,6 +7,7 @@ import time
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import BoardChoice, FlashOptions
 
 EPILOG = """\b
 Examples:
@@ -20,9 +21,12 @@ Exit status: 0 time is up; 1 the port was lost; 2 usage, or several ports;
 
 
 @click.command("monitor", epilog=EPILOG, short_help="Show a real board's output.")
-@options.board
-@click.option("--port", metavar="PORT", help="The serial port, if there are several.")
-@options.timeout("Duration; by default until Ctrl-C.")
+@options.of(BoardChoice, only=("board",), board={"required": True, "help": "See `cmbuild boards`."})
+@options.of(
+    FlashOptions,
+    only=("port", "timeout"),
+    timeout={"help": "Duration; by default until Ctrl-C."},
+)
 def command(board: str, port: str | None, timeout: float | None) -> int:
     """Show what comes over the serial line of a board: text as it is, and the runner's messages
     decoded. Answers nothing: a board that greets goes on greeting.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.pipeline.request import ApplicationRequest
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.stage import Stage
@@ -34,22 +35,7 @@ def command() -> None:
 
 _application = options.together(
     click.argument("sample"),
-    click.option(
-        "--board", "-b", required=True, metavar="NAME", help="Zephyr's name of the board."
-    ),
-    click.option(
-        "--model",
-        metavar="MODEL",
-        help="Instead of the sample's own model: a package, a .pte, or what `package` takes.",
-    ),
-    click.option(
-        "--workspace",
-        type=options.FILE,
-        metavar="DIR",
-        help="By default searched from $ZEPHYR_BASE or the current folder.",
-    ),
-    options.timeout("Time limit for the run, or the flash program."),
-    options.build_dir,
+    options.of(ApplicationRequest, board={"required": True, "shell_complete": None}),
     options.output,
 )
 
@@ -101,7 +87,6 @@ def _west(
     goal: Callable[[ApplicationStage], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
 ) -> int:
     from cmbuild.cli.session import session
-    from cmbuild.pipeline.request import ApplicationRequest
 
     request = ApplicationRequest(**chosen)
     folder = request.folder

@@ -13,7 +13,7 @@ from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
 from cmbuild.hardware.port import CannotOpen, NoPort, PortLost, SerialPort, SeveralPorts, find_port
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.launchers.selection import hardware
-from cmbuild.pipeline.request import FlashRequest
+from cmbuild.pipeline.request import FlashOptions
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
@@ -39,7 +39,7 @@ class FlashStage(RepeatedStage):
     def __init__(
         self,
         runner: RunnerStage,
-        request: FlashRequest,
+        options: FlashOptions,
         processes: Processes,
         folder: Path,
         *,
@@ -49,9 +49,9 @@ class FlashStage(RepeatedStage):
         self.subject = runner.subject
         self.after = (runner,)
         done = "in place" if only_if_needed else "flashed"
-        self.verb = "rehearsed" if request.dry_run else done  # type: ignore[misc]
+        self.verb = "rehearsed" if options.dry_run else done  # type: ignore[misc]
         self._runner = runner
-        self._request = request
+        self._options = options
         self._processes = processes
         self._folder = folder
         self._only_if_needed = only_if_needed
@@ -59,7 +59,7 @@ class FlashStage(RepeatedStage):
 
     @property
     def _selection(self) -> Selection:
-        return Selection(self._request.volume, self._request.probe)
+        return Selection(self._options.volume, self._options.probe)
 
     @property
     def _flashing(self) -> Flashing:
@@ -74,9 +74,9 @@ class FlashStage(RepeatedStage):
         Raises:
             NotFlashed, and as Flashing.choose.
         """
-        flashing, request = self._flashing, self._request
-        name = request.flash_method
-        if name is None and request.dry_run:
+        flashing, options = self._flashing, self._options
+        name = options.flash_method
+        if name is None and options.dry_run:
             return flashing.possible(self._selection) or next(iter(flashing.methods.values()))
         return flashing.choose(self._runner.board.name, name, self._selection)
 
@@ -88,8 +88,8 @@ class FlashStage(RepeatedStage):
             CannotOpen: the port that the request names.
             SeveralPorts: it names none, and more than one board may be there.
         """
-        uart, port = self._runner.board.uart, self._request.port
-        if uart is not None and not self._request.dry_run:
+        uart, port = self._runner.board.uart, self._options.port
+        if uart is not None and not self._options.dry_run:
             if port is not None:
                 SerialPort(port, uart.baud).close()
             else:
@@ -97,7 +97,7 @@ class FlashStage(RepeatedStage):
                     find_port(uart.usb)
         if self._only_if_needed:
             self._flashing  # noqa: B018
-        elif self._request.dry_run:
+        elif self._options.dry_run:
             self.method  # noqa: B018
         else:
             self.method.find(self._selection)
@@ -117,11 +117,11 @@ class FlashStage(RepeatedStage):
             return
         runner = self._runner
         log = self._folder / "logs" / "flash.txt"
-        timeout = self._request.timeout or self.method.limit
+        timeout = self._options.timeout or self.method.limit
         job = FlashJob(runner.board, runner.image, self._selection, log, timeout)
         actions = (*self.method.describe(job), *self._listening())
         place = confirmed = doubt = None
-        if not self._request.dry_run:
+        if not self._options.dry_run:
             place = self.method.flash(job, self._processes)
             confirmed, doubt = self._confirm()
         result = FlashResult(
@@ -144,7 +144,7 @@ class FlashStage(RepeatedStage):
             return
         action = f"wait up to {GREETING_SECONDS:g} s for the image's greeting"
         try:
-            yield f"{action} at {hardware(self._runner.board, self._request.port).port}"
+            yield f"{action} at {hardware(self._runner.board, self._options.port).port}"
         except (NoPort, SeveralPorts) as error:
             yield action
             yield f"but {error.message}: {error.hint}"
@@ -169,11 +169,11 @@ class FlashStage(RepeatedStage):
         try:
             return self._hear(), None
         except (NoPort, SeveralPorts, CannotOpen, PortLost, NoGreeting) as error:
-            if self._request.port is not None:
+            if self._options.port is not None:
                 raise
             return None, error.message
 
     def _hear(self, seconds: float = GREETING_SECONDS) -> str:
-        line = hardware(self._runner.board, self._request.port)
+        line = hardware(self._runner.board, self._options.port)
         log = self._folder / "logs" / "greeting.txt"
         return line.hear(self._runner.image, log, self._processes, seconds)

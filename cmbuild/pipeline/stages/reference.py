@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cmbuild import text
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 
@@ -26,22 +27,6 @@ class TooFewSamples(UsageError):
     template = "{count} samples requested, but the inputs hold {there}"
 
 
-class Wanted(Protocol):
-    """Which samples; see RunRequest."""
-
-    @property
-    def samples(self) -> int | None: ...
-
-    @property
-    def inputs(self) -> tuple[Path, ...]: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def reset(self) -> bool: ...
-
-
 class ReferenceStage(Stage):
     """Outputs by the references of all ops; in the cache of the user, as no board changes them."""
 
@@ -49,23 +34,25 @@ class ReferenceStage(Stage):
     verb = "computed"
     shared = True
 
-    def __init__(self, plan: PlanStage, request: Wanted, folder: Path) -> None:
+    def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
         """
         Args:
             plan: says what the inputs are like.
+            seed: of synthetic inputs.
             folder: of all references, in the cache.
         """
         self.name = plan.name
         self.subject = plan.source.name
         self.after = (plan,)
         self.plan = plan
-        self._request = request
+        self._sampling = sampling
+        self._seed = seed
         self._folder = folder
 
     @property
     def reset(self) -> bool:
         """Whether mutable buffers begin anew with each sample."""
-        return self._request.reset
+        return self._sampling.reset
 
     @cached_property
     def samples(self) -> Samples:
@@ -73,17 +60,17 @@ class ReferenceStage(Stage):
         from cmbuild.verify.samples import exported_samples, user_samples
         from cmcompiler.frontend.vectors import Samples
 
-        request, source, ports = self._request, self.plan.source, self.plan.record.inputs
-        if request.inputs:
+        sampling, source, ports = self._sampling, self.plan.source, self.plan.record.inputs
+        if sampling.inputs:
             image = source.record.image if source.record else None
-            samples = user_samples(request.inputs, ports, image)
-            count = request.samples or len(samples)
+            samples = user_samples(sampling.inputs, ports, image)
+            count = sampling.samples or len(samples)
             if count > len(samples):
                 raise TooFewSamples(count=count, there=len(samples))
             labels = None if samples.labels is None else samples.labels[:count]
             return Samples(tuple(stack[:count] for stack in samples.inputs), labels)
         exported = Samples.load(source.export.samples) if source.export else None
-        return exported_samples(exported, ports, request.samples or 1, request.seed)
+        return exported_samples(exported, ports, sampling.samples or 1, self._seed)
 
     @cached_property
     def outputs(self) -> tuple[Array, ...]:

@@ -82,7 +82,7 @@ class SimulateStage(RepeatedStage):
     @cached_property
     def launcher(self) -> Launcher:
         if self._request.on == "hardware":
-            return hardware(self.runner.board, self._request.port)
+            return hardware(self.runner.board, self._request.flashing.port)
         return choose(self.runner.board, self._request.launcher)
 
     def check(self) -> None:
@@ -92,9 +92,9 @@ class SimulateStage(RepeatedStage):
             UsageError: an input is not there.
         """
         self.launcher  # noqa: B018
-        for file in self._request.inputs:
+        for file in self._request.sampling.inputs:
             check_input(file)
-        check_output_folder(self._request.output_dir)
+        check_output_folder(self._request.sampling.output_dir)
 
     @property
     def entry(self) -> Entry:
@@ -172,7 +172,7 @@ class SimulateStage(RepeatedStage):
             Interface.of(self.runner.plan.record),
             request,
             folder=streams,
-            timeout=self._request.timeout or self._time_limit(request),
+            timeout=self._request.flashing.timeout or self._time_limit(request),
             log=self._folder / "logs" / "simulate.txt",
         )
 
@@ -191,7 +191,8 @@ class SimulateStage(RepeatedStage):
         """output_0.npy, …: of the output's shape; several samples are stacked."""
         import numpy as np
 
-        wanted = self._request.output_dir and self._request.output_dir.absolute()
+        output_dir = self._request.sampling.output_dir
+        wanted = output_dir and output_dir.absolute()
         names = [f"output_{index}.npy" for index in range(len(stacks))]
         for name, stack in zip(names, stacks, strict=True):
             np.save(folder / name, stack[0] if len(stack) == 1 else stack)

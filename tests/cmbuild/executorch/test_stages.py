@@ -11,6 +11,7 @@ from harness.checkout import make_checkout
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
 from cmbuild.executorch.simulated import NoSimulatedCore, simulated
+from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.session import Session
@@ -27,8 +28,8 @@ def exported_for(
     pipeline = Pipeline(Session(Lines(verbose=False), tmp_path))
 
     def get(board: str, isa: str | None, executor: str) -> str:
-        request = BuildRequest(
-            model="mlp", board=board, isa=isa, executor=executor, build_dir=tmp_path
+        request = compose(
+            BuildRequest, model="mlp", board=board, isa=isa, executor=executor, build_dir=tmp_path
         )
         export = pipeline.runner(request).plan.source.export
         assert export is not None

@@ -9,6 +9,7 @@ import pytest
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, ExitCode
 from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.stages.export import ExportStage
@@ -80,5 +81,5 @@ def test_a_program_of_any_core_will_do(
 
     monkeypatch.setattr("cmbuild.sizing.fits.is_made", is_made)
     fits = Fits(Pipeline(WorkContext(Processes(), tmp_path)))
-    request = BuildRequest(model="mlp", board="rp2350", build_dir=tmp_path)
+    request = compose(BuildRequest, model="mlp", board="rp2350", build_dir=tmp_path)
     assert [export.job.target for export in fits.missing([request])] == wanted

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.options import compose, options
 from cmbuild.pipeline.request import RunRequest
 from cmbuild.tasks.variables import NAMES, flag, subject
 from cmbuild.tasks.variables import requests as requests_for
@@ -34,7 +34,8 @@ def test_variables_are_the_options_of_run() -> None:
             "timeout": "1.5",
         }
     )
-    assert request == RunRequest(
+    assert request == compose(
+        RunRequest,
         model="mv2",
         board="corstone300",
         isa="scalar",
@@ -50,13 +51,13 @@ def test_variables_are_the_options_of_run() -> None:
         launcher="qemu",
         timeout=1.5,
     )
-    options = {field.name for field in fields(RunRequest)} - {"inputs"} | {"input"}
-    assert set(NAMES) == options | {"json", "verbose"}
+    known = {each.field for each in options(RunRequest)} - {"inputs"} | {"input"}
+    assert set(NAMES) == known | {"json", "verbose"}
 
 
 def test_lists_are_every_model_on_every_board_once() -> None:
     found = requests({"model": "a.pte,b.pte,a.pte", "board": "x,y"})
-    assert [(request.model, request.board) for request in found] == [
+    assert [(each.build.source.model, each.build.place.board) for each in found] == [
         ("a.pte", "x"),
         ("a.pte", "y"),
         ("b.pte", "x"),

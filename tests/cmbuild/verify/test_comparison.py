@@ -9,7 +9,7 @@ import pytest
 
 from cmbuild.catalog import find_board
 from cmbuild.launchers.execution import Execution
-from cmbuild.pipeline.request import RunRequest
+from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.program import ProgramSource
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -24,10 +24,9 @@ class Device:
     """Gives what the reference gives, but for what a test spoils."""
 
     def __init__(self, folder: Path, samples: int) -> None:
-        request = RunRequest(model=str(NETWORK), board="native", samples=samples)
         source = ProgramSource("network", "forward", "program", file=NETWORK)
         self.plan = PlanStage(source, find_board("native"), Isa.SCALAR, folder)
-        self.reference = ReferenceStage(self.plan, request, folder)
+        self.reference = ReferenceStage(self.plan, Sampling(samples=samples), 0, folder)
         for stage in (self.plan, self.reference):
             with stage.entry.replace(stage.fingerprint) as made:
                 stage.make(made)

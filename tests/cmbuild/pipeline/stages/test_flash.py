@@ -10,7 +10,7 @@ import pytest
 from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode
 from cmbuild.hardware.port import SeveralPorts
-from cmbuild.pipeline.request import FlashRequest
+from cmbuild.pipeline.request import FlashOptions
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.process import Processes
 
@@ -20,8 +20,8 @@ DEBUG_PROBE = (0x2E8A, 0xC)
 def flash(folder: Path, *, dry_run: bool = False) -> FlashStage:
     (folder / "INFO_UF2.TXT").write_text("Board-ID: RP2350")
     runner = SimpleNamespace(name="mlp", subject="mlp on rp2350", board=find_board("rp2350"))
-    request = FlashRequest(model="mlp", board="rp2350", volume=folder, dry_run=dry_run)
-    return FlashStage(runner, request, Processes(), folder)  # type: ignore[arg-type]
+    options = FlashOptions(volume=folder, dry_run=dry_run)
+    return FlashStage(runner, options, Processes(), folder)  # type: ignore[arg-type]
 
 
 @pytest.fixture
