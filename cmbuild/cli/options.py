@@ -93,7 +93,6 @@ def _option(
     keywords: dict[str, Any] = {
         "type": _type(option, spelling),
         "metavar": spelling.metavar,
-        "default": option.default,
         "show_default": spelling.shown,
         "help": spelling.help,
     }
@@ -103,6 +102,8 @@ def _option(
         keywords["multiple"] = True
     elif option.field == "board":
         keywords["shell_complete"] = complete_boards
+    if option.default is not None:  # None would do as the value of a required option
+        keywords.setdefault("default", option.default)
     return click.option(*flags, option.field, **keywords | changes)
 
 
