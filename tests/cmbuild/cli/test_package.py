@@ -96,7 +96,7 @@ def test_equal_requests_give_equal_packages(cmbuild: Commands) -> None:
     [
         (("nothing.pte",), "no such file: nothing.pte"),
         ((NETWORK, "--target", "cortex-m99"), "unknown target cortex-m99"),
-        ((NETWORK, "--target", "cortex-m33", "--isa", "mve"), "cortex-m33 has no mve"),
+        ((NETWORK, "--target", "cortex-m33", "--isa", "mve"), "cortex-m33 does not support mve"),
         ((NETWORK, "--input", "nothing.npz"), "no such file: nothing.npz"),
         ((PROGRAMS / "delegate.pte",), ""),
     ],
