@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from cmcompiler.ir.op import ALIGN
 
@@ -43,6 +46,17 @@ class ArenaBlock:
         """Bytes in use during a step."""
         return max((p.size for p in self.pieces if p.first <= step <= p.last), default=0)
 
+    @property
+    def spans(self) -> Iterator[BlockUse]:
+        """The pieces as spans that do not overlap, each with the largest size in use there."""
+        if len(self.pieces) == 1:
+            yield from self.pieces
+            return
+        cuts = sorted({p.first for p in self.pieces} | {p.last + 1 for p in self.pieces})
+        for first, end in pairwise(cuts):
+            if size := self.size_at(first):
+                yield BlockUse(first, end - 1, size)
+
 
 @dataclass(frozen=True, slots=True)
 class ArenaLayout:
@@ -56,10 +70,35 @@ def aligned(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
+def in_use(blocks: Iterable[ArenaBlock], size: Callable[[int], int] = aligned) -> dict[int, int]:
+    """Bytes in use during each step at which the use of a block begins or has just ended, in order.
+
+    Args:
+        size: that the bytes of a block count as.
+    """
+    changes: Counter[int] = Counter()
+    for block in blocks:
+        for span in block.spans:
+            changes[span.first] += size(span.size)
+            changes[span.last + 1] -= size(span.size)
+    steps = sorted(changes)
+    return dict(zip(steps, accumulate(changes[step] for step in steps), strict=True))
+
+
+class Steps:
+    """A number for every step, from those at which it changes, in order."""
+
+    def __init__(self, changes: Mapping[int, int]) -> None:
+        self._steps, self._numbers = list(changes), list(changes.values())
+
+    def at(self, step: int) -> int:
+        index = bisect_right(self._steps, step)
+        return self._numbers[index - 1] if index else 0
+
+
 def lower_bound(blocks: Sequence[ArenaBlock]) -> int:
     """The most bytes in use at once; no layout is smaller."""
-    starts = {piece.first for block in blocks for piece in block.pieces}
-    return max((sum(aligned(b.size_at(step)) for b in blocks) for step in starts), default=0)
+    return max(in_use(blocks).values(), default=0)
 
 
 def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
@@ -156,13 +195,30 @@ def _orders(blocks: Sequence[ArenaBlock]) -> Iterator[Sequence[int]]:
     yield sorted(everyone, key=lambda i: -blocks[i].size)
     yield sorted(everyone, key=lambda i: -blocks[i].size * (blocks[i].last - blocks[i].first + 1))
     starts = sorted({block.first for block in blocks})
-    fullest = sorted(starts, key=lambda step: -sum(block.size_at(step) for block in blocks))
+    used = Steps(in_use(blocks, int))
+    fullest = sorted(starts, key=lambda step: -used.at(step))
     rank = {step: index for index, step in enumerate(fullest)}
-    yield sorted(
-        everyone,
-        key=lambda i: (
-            min(rank[step] for step in starts if blocks[i].first <= step <= blocks[i].last),
-            -blocks[i].size,
-        ),
-    )
+    least = _RangeMinimum([rank[step] for step in starts])
+
+    def fullness(block: ArenaBlock) -> int:
+        return least.of(bisect_left(starts, block.first), bisect_right(starts, block.last))
+
+    yield sorted(everyone, key=lambda i: (fullness(blocks[i]), -blocks[i].size))
     yield sorted(everyone, key=lambda i: (blocks[i].first, -blocks[i].size))
+
+
+class _RangeMinimum:
+    """The least of any stretch of numbers, by a sparse table."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._rows = [list(numbers)]
+        width = 1
+        while 2 * width <= len(numbers):
+            row = self._rows[-1]
+            self._rows.append([min(pair) for pair in zip(row, row[width:], strict=False)])
+            width *= 2
+
+    def of(self, start: int, stop: int) -> int:
+        level = (stop - start).bit_length() - 1
+        row = self._rows[level]
+        return min(row[start], row[stop - (1 << level)])

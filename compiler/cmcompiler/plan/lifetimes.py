@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.plan.arena import ArenaBlock, BlockUse, aligned
+from cmcompiler.plan.arena import ArenaBlock, BlockUse
 from cmcompiler.plan.storage import Storage
 
 
@@ -38,10 +38,6 @@ class Liveness:
     def alive(self, step: int) -> tuple[Tensor, ...]:
         """Owners that are alive during a step."""
         return tuple(t for t, life in self.lifetimes.items() if life.first <= step <= life.last)
-
-    def bytes_at(self, step: int) -> int:
-        """Bytes in use during a step."""
-        return sum(aligned(block.size_at(step)) for block in self.blocks)
 
 
 def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]) -> Liveness:

@@ -172,7 +172,8 @@ def exact_tensors(graph: Graph) -> set[Tensor]:
 def _peak(memory: Liveness, scratch: Sequence[int]) -> Peak | None:
     if not scratch:
         return None
-    sizes = [memory.bytes_at(step) + size for step, size in enumerate(scratch)]
+    used = arena.Steps(arena.in_use(memory.blocks))
+    sizes = [used.at(step) + size for step, size in enumerate(scratch)]
     step = sizes.index(max(sizes))
     return Peak(step, sizes[step], memory.alive(step), scratch[step])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch, ScratchCount, Word
@@ -45,28 +45,40 @@ def grow_scratch(
     offsets = list(layout.offsets)
     index = len(blocks) - sum(len(least_scratch(entry)) for entry in entries)
     grown = list(entries)
+    alive = _alive(blocks, len(entries))
     for step, entry in enumerate(entries):
         call = entry.action
         if not isinstance(call, KernelCall):
             continue
         for _, word in call.arguments:
             if isinstance(word, GrowableScratch):
-                offsets[index], size = _largest_gap(blocks, offsets, index, step, layout.size)
+                offsets[index], size = _largest_gap(
+                    ((offsets[i], blocks[i].size_at(step)) for i in alive[step] if i != index),
+                    layout.size,
+                )
                 units = min(word.most, size // word.unit)
                 grown[step] = replace(entry, action=_with_units(call, units))
             index += isinstance(word, GrowableScratch | Scratch)
     return GrownScratch(tuple(grown), tuple(offsets))
 
 
-def _largest_gap(
-    blocks: Sequence[ArenaBlock], offsets: Sequence[int], mine: int, step: int, end: int
-) -> tuple[int, int]:
-    """Start and size of the largest area that no block except `mine` uses during a step."""
-    taken = sorted(
-        (offset, offset + aligned(block.size_at(step)))
-        for index, (block, offset) in enumerate(zip(blocks, offsets, strict=True))
-        if index != mine and block.size_at(step)
-    )
+def _alive(blocks: Sequence[ArenaBlock], steps: int) -> list[Sequence[int]]:
+    """Per step, the blocks that may be in use."""
+    starts: list[list[int]] = [[] for _ in range(steps)]
+    for index, block in enumerate(blocks):
+        if max(block.first, 0) < steps:
+            starts[max(block.first, 0)].append(index)
+    found: list[Sequence[int]] = []
+    active: list[int] = []
+    for step, started in enumerate(starts):
+        active = [index for index in (*active, *started) if blocks[index].last >= step]
+        found.append(active)
+    return found
+
+
+def _largest_gap(uses: Iterable[tuple[int, int]], end: int) -> tuple[int, int]:
+    """Start and size of the largest area between offsets with bytes in use."""
+    taken = sorted((offset, offset + aligned(size)) for offset, size in uses if size)
     best, start = (0, 0), 0
     for first, last in (*taken, (end, end)):
         best = max(best, (first - start, -start))

@@ -5,7 +5,16 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, BlockUse, aligned, lower_bound, place
+from cmcompiler.plan.arena import (
+    ArenaBlock,
+    ArenaLayout,
+    BlockUse,
+    Steps,
+    aligned,
+    in_use,
+    lower_bound,
+    place,
+)
 
 STEPS = 12
 
@@ -75,3 +84,8 @@ def test_an_order_by_size_alone_would_miss_the_bound() -> None:
     layout = place(cases)
     assert_valid(cases, layout)
     assert layout.size == lower_bound(cases)
+
+
+@given(st.lists(blocks(), max_size=24), st.integers(-1, STEPS + 2))
+def test_bytes_in_use_are_those_of_the_blocks(cases: list[ArenaBlock], step: int) -> None:
+    assert Steps(in_use(cases)).at(step) == sum(aligned(block.size_at(step)) for block in cases)
