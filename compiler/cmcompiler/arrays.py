@@ -20,11 +20,13 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         InvalidRequest: missing, unreadable, or containing pickled objects.
     """
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"": _native(loaded)}
-        with loaded as archive:
-            return {name: _native(archive[name]) for name in archive.files}
+        # np.load leaves a file that it opened, and cannot read, open.
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"": _native(loaded)}
+            with loaded as archive:
+                return {name: _native(archive[name]) for name in archive.files}
     except Exception as error:  # damaged files raise anything: np.load has no error of its own
         reason = str(error).partition("\n")[0]
         raise InvalidRequest(f"{path} does not contain readable arrays: {reason}") from None

@@ -153,7 +153,7 @@ def test_an_operator_that_the_checkout_lacks(upstream: Commands, checkout: Path)
     text = declarations.read_text()
     declarations.write_text(text.replace("cortex_m::minimum.out", "cortex_m::least.out"))
     code, error, _ = refused(upstream)
-    assert (code, error) == (1, f"{checkout} has no kernel for cortex_m::minimum.out")
+    assert (code, error) == (1, f"{checkout} does not have a kernel for cortex_m::minimum.out")
 
 
 def test_quantised_ports_are_refused(upstream: Commands) -> None:

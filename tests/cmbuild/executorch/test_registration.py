@@ -51,5 +51,7 @@ def test_just_the_operators_of_a_program_are_registered(checkout: Checkout, tmp_
 
 
 def test_operators_that_are_declared_nowhere_are_all_named(checkout: Checkout) -> None:
-    with pytest.raises(NoKernel, match=r"has no kernel for a::b\.out, aten::nothing\.out$"):
+    with pytest.raises(
+        NoKernel, match=r"does not have a kernel for a::b\.out, aten::nothing\.out$"
+    ):
         assign(checkout.root, ["a::b.out", "aten::add.out", "aten::nothing.out"])

@@ -215,7 +215,7 @@ def test_arguments_by_name_are_refused(tmp_path):
 def test_a_damaged_archive_is_one_clear_line(tmp_path):
     path = archive(tmp_path / "net.pt2")
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(InvalidRequest, match=r"is no torch\.export archive") as caught:
+    with pytest.raises(InvalidRequest, match=r"is not a torch\.export archive") as caught:
         find_source(str(path)).load(0)
     assert "\n" not in caught.value.message
 
