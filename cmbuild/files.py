@@ -26,7 +26,7 @@ def check_input(file: Path) -> None:
     """
     try:
         size = file.stat().st_size
-        if not file.exists() or file.is_dir():
+        if file.is_dir():
             raise UsageError(message=f"no such file: {file}")
         if not file.is_file():
             raise UsageError(message=f"{file} is a device or a pipe; expected a file")
