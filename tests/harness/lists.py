@@ -28,7 +28,10 @@ def doit_variables() -> str:
 
 
 def importers_of_torch() -> str:
-    return "".join(f"- `{name}`\n" for name in sorted(torch_users()))
+    """Packages stand for all their modules."""
+    frontend = "cmcompiler.frontend"
+    parts = {name.removeprefix(f"{frontend}.").partition(".")[0] for name in torch_users()}
+    return "".join(f"- `{frontend}.{part}`\n" for part in sorted(parts))
 
 
 GENERATORS: Mapping[str, Callable[[], str]] = {

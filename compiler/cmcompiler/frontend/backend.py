@@ -10,6 +10,7 @@ import torch
 from executorch.backends.arm._passes import FoldAndAnnotateQParamsPass
 from executorch.backends.arm._passes.quant_args import QuantArgs
 from executorch.backends.arm.quantizer.arm_quantizer_utils import PatternQuantizer
+from executorch.backends.arm.quantizer.quantization_config import QuantizationConfig
 from executorch.backends.cortex_m.edge_compile_config import cortex_m_edge_compile_config
 from executorch.backends.cortex_m.library.cmsis_nn import Backend
 from executorch.backends.cortex_m.passes.aten_to_cortex_m_pass import AtenToCortexMPass
@@ -20,13 +21,17 @@ from executorch.backends.cortex_m.quantizer.pattern_matcher import PatternMatche
 from executorch.backends.cortex_m.quantizer.quantization_configs import INT8_PER_TENSOR_CONFIG
 from executorch.backends.cortex_m.quantizer.quantizer import CortexMQuantizer
 from executorch.backends.cortex_m.target_config import CortexMTargetConfig
+from executorch.backends.transforms.utils import delete_constant_placeholder
 from executorch.exir import EdgeCompileConfig
 from executorch.exir.pass_base import ExportPass
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import Node
+from torchao.quantization.pt2e.quantizer import FixedQParamsQuantizationSpec, SharedQuantizationSpec
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from cmcompiler.frontend.quantized_op import QUANTIZED
+from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.target import Target
 
 
@@ -57,15 +62,14 @@ class LayoutMode(Enum):
 class Quantizer(CortexMQuantizer):  # type: ignore[misc]
     """The Cortex-M quantizer: int8 activations, convolution weights per channel.
 
-    It also quantises user operators registered with `quantized_op`.
+    It also quantises operators registered with `quantized_op`.
     """
 
     def __init__(self, layout: LayoutMode) -> None:
         super().__init__(use_explicit_layout=layout.is_explicit)
-        if QUANTIZED:
-            matcher = PatternMatcher({(operator,): None for operator in QUANTIZED})
-            finder = NodeTargetNodeFinder(list(QUANTIZED))
-            self.quantizers.insert(0, PatternQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
+        matcher = PatternMatcher({(operator,): None for operator in QUANTIZED})
+        finder = NodeTargetNodeFinder(list(QUANTIZED))
+        self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
 
     def rejections(self) -> dict[str, str]:
         """Why nodes were not quantised, by node name; available after annotation."""
@@ -77,6 +81,25 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 if rejected.rejection_reason != PatternMatcher.REJECT_PREVIOUSLY_ANNOTATED:
                     reasons.update(dict.fromkeys(rejected.node_names, rejected.rejection_reason))
         return reasons
+
+
+class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
+    """Annotates operators registered with `quantized_op`."""
+
+    def annotate_match(self, match: list[Node], config: QuantizationConfig) -> None:
+        super().annotate_match(match, config)
+        for node in match:
+            assert isinstance(node.target, OpOverload)
+            registered, annotation = QUANTIZED[node.target], node.meta[Q_ANNOTATION_KEY]
+            for position in registered.constants & set(range(len(node.args))):
+                annotation.input_qspec_map.pop(node.args[position], None)
+            match registered.output:
+                case SameAs(position):
+                    annotation.output_qspec = SharedQuantizationSpec((node.args[position], node))
+                case Fixed(scale, zero_point):
+                    annotation.output_qspec = FixedQParamsQuantizationSpec(
+                        torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
+                    )
 
 
 def edge_compile_config() -> EdgeCompileConfig:
@@ -107,7 +130,22 @@ def to_cortex_m(
     lowered: ExportedProgram = manager(
         program, passes, target_config(target), use_explicit_layout=explicit
     ).transform()
+    _drop_unused_constants(lowered)
     return lowered
+
+
+def _drop_unused_constants(program: ExportedProgram) -> None:
+    signature = program.graph_signature
+    changing = set(signature.buffers_to_mutate.values())
+    constants = {
+        *signature.inputs_to_parameters,
+        *signature.inputs_to_lifted_tensor_constants,
+        *(name for name, held in signature.inputs_to_buffers.items() if held not in changing),
+    }
+    for node in list(program.graph.nodes):
+        if node.op == "placeholder" and not node.users and node.name in constants:
+            delete_constant_placeholder(program, node)
+    program.graph_module.recompile()
 
 
 def quantized_bounds(activation: Node, output: QuantArgs) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from cmcompiler.errors import unsupported
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.hardswish_table import TabulateHardswish
-from cmcompiler.frontend.passes.user_op_replacement import ReplaceQuantizedOps
+from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.target import Target
 

@@ -13,12 +13,13 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.errors import InvalidRequest, Unsupported, unsupported
-from cmcompiler.frontend import backend
+from cmcompiler.frontend import backend, operators
 from cmcompiler.frontend.backend import LayoutMode
 from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Quantized
+from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.target import Target
 
 Inputs = tuple[Tensor, ...]
@@ -63,10 +64,13 @@ def _quantize(
     states = tuple(map(layout.arrange, buffers.values()))
     if buffers:
         exported = _export(WithStates(module, tuple(buffers)), (*inputs, *states))
+    operators.define()
     quantizer = backend.Quantizer(layout)
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
-            prepared = prepare_pt2e(without_writes(exported, len(states)), quantizer)
+            graph = without_writes(exported, len(states))
+            rewrite(graph)
+            prepared = prepare_pt2e(graph, quantizer)
         _observe(prepared, inputs, calibration, layout, states)
         float_operators = tuple(_float_operators(prepared, quantizer.rejections()))
         with unsupported("the Cortex-M quantizer"):

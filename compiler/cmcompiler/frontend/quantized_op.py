@@ -8,13 +8,14 @@ registered function returns. An operator that is not registered stays in float.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from cmcompiler.ir.quantization import Quantization
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch._ops import OpOverload
     from torch.fx.node import Argument
 
@@ -27,24 +28,62 @@ class QuantizedCall:
         arguments: its positional arguments.
         inputs: quantisation of the tensors among them, by position.
         output: quantisation of the result.
+        constants: the float values of arguments registered as constants, by position.
     """
 
     arguments: Sequence[Argument]
     inputs: Mapping[int, Quantization]
     output: Quantization
+    constants: Mapping[int, Tensor]
 
 
-Replacement: TypeAlias = "tuple[OpOverload, Sequence[Argument]]"
-"""An operator on int8 tensors, and its positional arguments."""
+Replacement: TypeAlias = "tuple[OpOverload, Sequence[Argument | Tensor]]"
+"""An operator on int8 tensors, and its positional arguments; tensors become constants."""
 
 Lowering = Callable[[QuantizedCall], Replacement]
 
-QUANTIZED: dict[OpOverload, Lowering] = {}
-"""Lowerings by operator, registered by user modules."""
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """An int8 result with a known range."""
+
+    scale: float
+    zero_point: int
 
 
-def quantized_op(operator: OpOverload) -> Callable[[Lowering], Lowering]:
-    """Registers the lowering of a float operator: see QuantizedCall.
+@dataclass(frozen=True, slots=True)
+class SameAs:
+    """An int8 result quantised like an argument."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedOperator:
+    """How a float operator is quantised.
+
+    Attributes:
+        constants: positions of parameters and other constant tensors that stay as they are until
+            the lowering packs them.
+        output: quantisation of the result; None if it is observed.
+    """
+
+    lowering: Lowering
+    constants: frozenset[int]
+    output: Fixed | SameAs | None
+
+
+QUANTIZED: dict[OpOverload, QuantizedOperator] = {}
+"""By float operator; registered by the compiler's own modules and by users'."""
+
+
+def quantized_op(
+    operator: OpOverload,
+    *,
+    constants: Collection[int] = (),
+    output: Fixed | SameAs | None = None,
+) -> Callable[[Lowering], Lowering]:
+    """Registers the lowering of a float operator: see QuantizedCall and QuantizedOperator.
 
     Args:
         operator: returns one float tensor, `torch.ops.mine.twice.default`.
@@ -53,7 +92,7 @@ def quantized_op(operator: OpOverload) -> Callable[[Lowering], Lowering]:
     def register(lowering: Lowering) -> Lowering:
         if operator in QUANTIZED:
             raise ValueError(f"{operator} is registered twice")
-        QUANTIZED[operator] = lowering
+        QUANTIZED[operator] = QuantizedOperator(lowering, frozenset(constants), output)
         return lowering
 
     return register

@@ -5,11 +5,51 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
 from harness.exports import export
 
 from cmcompiler.frontend.job import PROGRAM, RECORD, ExportRecord, read
-from cmcompiler.pte.program import KernelInstruction
+from cmcompiler.pte.program import KernelInstruction, TensorValue
 from cmcompiler.pte.reader import read_program
+
+WEIGHTED = """
+import torch
+from torch import Tensor
+from cmcompiler.frontend.quantized_op import {attribute}, quantized_op
+
+library = torch.library.Library("{name}", "DEF")
+for schema in ("twice(Tensor x, Tensor w)", "twice_s8(Tensor x, Tensor packed, int zero_point)"):
+    library.define(f"{{schema}} -> Tensor")
+library.define(
+    "twice_s8.out(Tensor x, Tensor packed, int zero_point, *, Tensor(a!) out) -> Tensor(a!)"
+)
+library.impl("twice", lambda x, w: x * w.sum(), "CompositeExplicitAutograd")
+torch.library.register_fake("{name}::twice")(lambda x, w: torch.empty_like(x))
+torch.library.register_fake("{name}::twice_s8")(lambda x, packed, zero_point: torch.empty_like(x))
+
+@quantized_op(torch.ops.{name}.twice.default, constants=[1], output={output})
+def to_int8(call):
+    assert sorted(call.inputs) == [0]
+    assert call.constants[1].dtype is torch.float32
+    packed = (10 * call.constants[1]).to(torch.int8)
+    return torch.ops.{name}.twice_s8.default, (call.arguments[0], packed, call.output.zero_point)
+"""
+
+WEIGHTED_MODEL = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.arange(4.0))
+
+    def forward(self, x):
+        return torch.ops.{name}.twice(x, self.w)
+
+def model():
+    return Net(), torch.rand(1, 8), [torch.linspace(0, 2, 8)[None]]
+"""
 
 DEFINITION = """
 import torch
@@ -97,3 +137,28 @@ def test_operators_are_quantised_where_that_is_registered(tmp_path: Path) -> Non
     assert ended[2]["kind"] == "invalid"
     place = tmp_path / "delta" / "torch_ops" / "twice.py"
     assert ended[3]["error"].startswith(f"{place}:18: AttributeError: ")
+
+
+@pytest.mark.parametrize(("output", "zero_point"), [("Fixed(0.5, 7)", 7), ("SameAs(0)", -128)])
+def test_constants_are_packed_by_the_lowering(tmp_path: Path, output: str, zero_point: int) -> None:
+    name = f"weighted_{zero_point + 128}"
+    fields = {"name": name, "output": output, "attribute": output.partition("(")[0]}
+    project = tmp_path / name
+    (project / "torch_ops").mkdir(parents=True)
+    (project / "torch_ops" / "twice.py").write_text(WEIGHTED.format(**fields))
+    (project / "net.py").write_text(WEIGHTED_MODEL.format(**fields))
+    job = {
+        "model": str(project / "net.py"),
+        "torch_ops": str(project / "torch_ops"),
+        "output": str(project / "out"),
+    }
+    (project / "job.json").write_text(json.dumps(job))
+    result = export([project / "job.json"])
+    assert result.returncode == 0, result.stderr
+    program = read_program((project / "out" / PROGRAM).read_bytes())
+    (method,) = program.methods
+    kernels = [call for call in method.instructions if isinstance(call, KernelInstruction)]
+    (call,) = [kernel for kernel in kernels if kernel.operator == f"{name}::twice_s8.out"]
+    held = [v for v in method.values if isinstance(v, TensorValue) and v.is_constant]
+    assert [(v.dtype, bytes(v.data)) for v in held] == [(np.int8, bytes([0, 10, 20, 30]))]
+    assert method.values[call.arguments[2]] == zero_point

@@ -1,0 +1,21 @@
+"""Passes over the exported graph before quantisation, each exact in float.
+
+They turn what the quantizer has no rule for into something that it has one for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch.fx import GraphModule
+
+REWRITES: tuple[Callable[[GraphModule], None], ...] = ()
+"""In the order in which they run."""
+
+
+def rewrite(module: GraphModule) -> None:
+    """Applies all rewrites to an exported graph of ATen operators, in place."""
+    for each in REWRITES:
+        each(module)
+    module.graph.eliminate_dead_code()
+    module.recompile()

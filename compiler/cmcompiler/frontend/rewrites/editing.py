@@ -1,0 +1,80 @@
+"""Inserts nodes into an exported graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
+
+
+def insert(before: Node, operator: OpOverload, *args: Any, **kwargs: Any) -> Node:
+    """A new call, as if made by the user's line that made `before`."""
+    with before.graph.inserting_before(before):
+        made: Node = before.graph.call_function(operator, args, kwargs)
+    made.meta.update({key: before.meta[key] for key in _ORIGIN if key in before.meta})
+    made.meta["val"] = operator(*map_arg(args, fake), **map_arg(kwargs, fake))
+    return made
+
+
+def constant(before: Node, name: str, value: Tensor) -> Node:
+    """A new constant of the graph, available from `before` on."""
+    module = owner(before)
+    name, number = name.replace(".", "_"), 0
+    unique = name
+    while hasattr(module, unique):
+        number += 1
+        unique = f"{name}_{number}"
+    module.register_buffer(unique, value.detach().clone())
+    with before.graph.inserting_before(before):
+        made: Node = before.graph.get_attr(unique)
+    made.meta["val"] = _mode(before).from_tensor(value.detach())
+    return made
+
+
+def replace(old: Node, new: Node) -> None:
+    """Uses `new` in place of `old`, and removes that."""
+    old.replace_all_uses_with(new)
+    old.graph.erase_node(old)
+
+
+def fake(node: Node) -> Any:
+    """The node's value without data: shape, strides, dtype."""
+    if "val" not in node.meta and node.op == "get_attr":
+        node.meta["val"] = _mode(node).from_tensor(constant_value(node))
+    return node.meta["val"]
+
+
+def constant_value(node: Node) -> Tensor:
+    """The tensor of a get_attr node."""
+    value: Any = owner(node)
+    for part in str(node.target).split("."):
+        value = getattr(value, part)
+    assert isinstance(value, Tensor)
+    return value.detach()
+
+
+def is_constant(node: Any) -> bool:
+    """Whether the node is a parameter or another tensor held by the graph."""
+    return isinstance(node, Node) and node.op == "get_attr"
+
+
+def owner(node: Node) -> GraphModule:
+    module = node.graph.owning_module
+    assert isinstance(module, GraphModule)
+    return module
+
+
+def _mode(node: Node) -> FakeTensorMode:
+    """The fake mode of the graph that holds `node`."""
+    for other in node.graph.nodes:
+        value = other.meta.get("val")
+        if isinstance(value, torch._subclasses.FakeTensor):
+            return value.fake_mode
+    return FakeTensorMode()
