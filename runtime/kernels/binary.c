@@ -165,7 +165,7 @@ static float library_value(int32_t function, float a, float b)
     case POWER:
         return cm_power(a, b);
     default:
-        return atan2f(a, b);
+        return cm_atan2(a, b);
     }
 }
 

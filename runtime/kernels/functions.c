@@ -256,3 +256,132 @@ float cm_power(float x, float y)
         magnitude = finite_power(size, y);
     return is_odd && signbit(x) != 0 ? -magnitude : magnitude;
 }
+
+/* An angle of x >= 0: x = (quarters + 4 * n) * pi / 2 + rest, rest from -pi / 4 to pi / 4. */
+struct angle {
+    uint32_t quarters;
+    float rest;
+};
+
+static const float pi = 3.141592653589793F, half_pi = 1.5707963267948966F, quarter_pi = 0.7853981633974483F;
+
+/* 32 binary digits from a place in two words. */
+static uint32_t digits(const uint32_t *words, uint32_t place)
+{
+    return (uint32_t)(((uint64_t)words[0] << 32 | words[1]) >> (32 - place));
+}
+
+/* Of the product of x with 2 / pi, only the digits are computed that neither add up to multiples of four nor
+   lie below 2^-62 (Payne and Hanek's reduction). */
+static struct angle angle_of(float x)
+{
+    /* The binary digits of 2 / pi: 32 in front of the point, and 224 after it. */
+    static const uint32_t two_over_pi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
+                                           0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+    if (!isfinite(x))
+        return (struct angle){0, NAN};
+    if (x < quarter_pi)
+        return (struct angle){0, x};
+    uint32_t bits = to_bits(x), mantissa = (bits & 0x7fffffU) | 0x800000U, start = (bits >> 23) - 120;
+    const uint32_t *words = &two_over_pi[start / 32];
+    uint32_t place = start % 32;
+    uint64_t product = (uint64_t)(mantissa * digits(words, place)) << 32;
+    product += (uint64_t)mantissa * digits(words + 1, place);
+    product += (uint64_t)mantissa * digits(words + 2, place) >> 32;
+    uint32_t quarters = (uint32_t)((product + (1ULL << 61)) >> 62);
+    int64_t rest = (int64_t)(product - ((uint64_t)quarters << 62));
+    return (struct angle){quarters, (float)rest * (half_pi * 0x1p-62F)};
+}
+
+/* sin(quarters * pi / 2 + rest): Taylor's series. */
+static float wave(uint32_t quarters, float rest)
+{
+    float square = rest * rest, series, size;
+    if ((quarters & 1) != 0) {
+        series = 1.0F / 40320;
+        series = series * square - 1.0F / 720;
+        series = series * square + 1.0F / 24;
+        series = series * square - 0.5F;
+        size = 1 + square * series;
+    } else {
+        series = 1.0F / 362880;
+        series = series * square - 1.0F / 5040;
+        series = series * square + 1.0F / 120;
+        series = series * square - 1.0F / 6;
+        size = rest + rest * square * series;
+    }
+    return (quarters & 2) != 0 ? -size : size;
+}
+
+float cm_sin(float x)
+{
+    struct angle at = angle_of(fabsf(x));
+    float sine = wave(at.quarters, at.rest);
+    return signbit(x) != 0 ? -sine : sine;
+}
+
+float cm_cos(float x)
+{
+    struct angle at = angle_of(fabsf(x));
+    return wave(at.quarters + 1, at.rest);
+}
+
+float cm_tan(float x)
+{
+    struct angle at = angle_of(fabsf(x));
+    float slope = wave(at.quarters, at.rest) / wave(at.quarters + 1, at.rest);
+    return signbit(x) != 0 ? -slope : slope;
+}
+
+/* atan(x) for 0 <= x <= tan(pi / 8): Taylor's series. */
+static float small_arc(float x)
+{
+    float square = x * x, series = -1.0F / 15;
+    series = series * square + 1.0F / 13;
+    series = series * square - 1.0F / 11;
+    series = series * square + 1.0F / 9;
+    series = series * square - 1.0F / 7;
+    series = series * square + 1.0F / 5;
+    series = series * square - 1.0F / 3;
+    return x + x * square * series;
+}
+
+/* For 0 <= x <= 1. */
+static float arc(float x)
+{
+    const float tan_eighth_pi = 0.41421356237309503F;
+    return x > tan_eighth_pi ? quarter_pi - small_arc((1 - x) / (1 + x)) : small_arc(x);
+}
+
+float cm_atan2(float y, float x)
+{
+    if (isnan(x) || isnan(y))
+        return NAN;
+    float across = fabsf(x), up = fabsf(y), turn;
+    if (across == up)
+        turn = across == 0 ? 0 : quarter_pi;
+    else
+        turn = up > across ? half_pi - arc(across / up) : arc(up / across);
+    return copysignf(signbit(x) != 0 ? pi - turn : turn, y);
+}
+
+float cm_atan(float x)
+{
+    return cm_atan2(x, 1);
+}
+
+/* sqrt(1 - x^2) */
+static float chord(float x)
+{
+    return sqrtf((1 - x) * (1 + x));
+}
+
+float cm_asin(float x)
+{
+    return cm_atan2(x, chord(x));
+}
+
+float cm_acos(float x)
+{
+    return cm_atan2(chord(x), x);
+}

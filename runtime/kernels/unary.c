@@ -1,5 +1,5 @@
-/* Functions of one float; see compiler/cmcompiler/ops/unary.py. They are grouped by their use of the math
-   library, so that an image links little of it. */
+/* Functions of one float; see compiler/cmcompiler/ops/unary.py. They are grouped by what they share, so
+   that an image links little of functions.c. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/functions.h"
 #include "cmrt/program.h"
@@ -32,7 +32,7 @@ enum plain {
 };
 enum exponential { EXP, EXPM1, LOG, SIGMOID, TANH, ELU, GELU, GELU_TANH, SILU, LOG1P, LOG2, LOG10, ERF };
 enum hyperbolic { SINH, COSH, ASINH, ACOSH, ATANH };
-enum library { SIN, COS, TAN, ASIN, ACOS, ATAN };
+enum trigonometric { SIN, COS, TAN, ASIN, ACOS, ATAN };
 
 typedef float float_function(int32_t function, float x, float first, float second);
 
@@ -138,25 +138,25 @@ static float hyperbolic(int32_t function, float x, float first, float second)
     return cm_atanh(x);
 }
 
-static float library(int32_t function, float x, float first, float second)
+static float trigonometric(int32_t function, float x, float first, float second)
 {
     (void)first;
     (void)second;
-    switch ((enum library)function) {
+    switch ((enum trigonometric)function) {
     case SIN:
-        return sinf(x);
+        return cm_sin(x);
     case COS:
-        return cosf(x);
+        return cm_cos(x);
     case TAN:
-        return tanf(x);
+        return cm_tan(x);
     case ASIN:
-        return asinf(x);
+        return cm_asin(x);
     case ACOS:
-        return acosf(x);
+        return cm_acos(x);
     case ATAN:
         break;
     }
-    return atanf(x);
+    return cm_atan(x);
 }
 
 void cm_unary_f32(const struct cm_context *context, const struct cm_call *call)
@@ -174,7 +174,7 @@ void cm_unary_hyperbolic_f32(const struct cm_context *context, const struct cm_c
     map(context, call->arguments, hyperbolic);
 }
 
-void cm_unary_library_f32(const struct cm_context *context, const struct cm_call *call)
+void cm_unary_trigonometric_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    map(context, call->arguments, library);
+    map(context, call->arguments, trigonometric);
 }

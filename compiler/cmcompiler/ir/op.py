@@ -112,7 +112,10 @@ class Op(ABC):
     """Element type of the outputs, if it is always the same."""
 
     exact: ClassVar[bool] = True
-    """Kernels are bit-exact to the reference; False for transcendental float arithmetic."""
+    """Kernels are bit-exact to the reference."""
+
+    transcendental: ClassVar[bool] = False
+    """Computes exponentials, sines or the like in float, which every runtime rounds its own way."""
 
     @property
     def title(self) -> str:

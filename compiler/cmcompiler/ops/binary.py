@@ -59,7 +59,7 @@ class BinaryFunction(Enum):
     FMOD = wrapping.rest, np.fmod
     REMAINDER = wrapping.floor_rest, _float_remainder
     POWER = wrapping.power, functions.power
-    ATAN2 = None, np.arctan2
+    ATAN2 = None, functions.atan2
     AND = np.bitwise_and, None
     OR = np.bitwise_or, None
     XOR = np.bitwise_xor, None
@@ -100,6 +100,9 @@ LIBRARY = (
 )
 """Functions whose floats need the mathematical library."""
 
+TRANSCENDENTAL = (BinaryFunction.POWER, BinaryFunction.ATAN2)
+"""Of floats."""
+
 
 @dataclass(frozen=True)
 class Binary(Elementwise):
@@ -121,8 +124,8 @@ class Binary(Elementwise):
         return self.function.title
 
     @property
-    def exact(self) -> bool:  # type: ignore[override]
-        return self.function is not BinaryFunction.ATAN2
+    def transcendental(self) -> bool:  # type: ignore[override]
+        return self.compute == FLOAT and self.function in TRANSCENDENTAL
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (x.astype(self.compute) for x in self.broadcast(inputs))

@@ -25,6 +25,7 @@ class FloatSoftmax(Op):
     label = "softmax"
     element = np.dtype(np.float32)
     in_place = frozenset({0})
+    transcendental = True
 
     is_log: bool = False
 

@@ -124,7 +124,7 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
     if len(outputs) != len(graph.outputs):
         raise Unsupported(f"outputs that are numbers are not supported by {EXECUTOR}")
     calls = [each for each in method.instructions if isinstance(each, KernelInstruction)]
-    exact = exact_tensors(graph)
+    exact = exact_tensors(graph, lambda op: op.exact and not op.transcendental)
     stepwise = len(calls) == len(method.instructions)
     exact_outputs = tuple(port.tensor in exact for port in graph.outputs)
     if stepwise:

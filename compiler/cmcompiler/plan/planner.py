@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from cmcompiler.ir.op import (
     Address,
     GrowableScratch,
     KernelCall,
+    Op,
     Packed,
     Scratch,
     ScratchCount,
@@ -52,7 +53,7 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
     grown = grow_scratch(schedule.entries, blocks, layout)
     constants = ConstantPool()
     resolver = _Resolver(memory, grown.offsets, constants)
-    exact = exact_tensors(graph)
+    exact = exact_tensors(graph, lambda op: op.exact)
     steps = []
     for index, entry in enumerate(grown.entries):
         node = graph.nodes[entry.node]
@@ -153,12 +154,12 @@ def _scratch_spans(call: KernelCall, arguments: Sequence[Argument]) -> tuple[Spa
     )
 
 
-def exact_tensors(graph: Graph) -> set[Tensor]:
+def exact_tensors(graph: Graph, is_exact: Callable[[Op], bool]) -> set[Tensor]:
     """Tensors with no inexact op upstream, in this run or, through a state, in an earlier one."""
     inexact: set[Tensor] = set()
     while True:
         for node in graph.nodes:
-            if not node.op.exact or not inexact.isdisjoint(node.reads):
+            if not is_exact(node.op) or not inexact.isdisjoint(node.reads):
                 inexact.update(node.outputs)
         carried = {state.tensor for state in graph.states if state.final in inexact}
         if carried <= inexact:

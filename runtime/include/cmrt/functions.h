@@ -18,5 +18,12 @@ float cm_sigmoid(float x);
 float cm_erf(float x);
 float cm_erfc(float x);
 float cm_power(float x, float y);
+float cm_sin(float x);
+float cm_cos(float x);
+float cm_tan(float x);
+float cm_asin(float x);
+float cm_acos(float x);
+float cm_atan(float x);
+float cm_atan2(float y, float x);
 
 #endif

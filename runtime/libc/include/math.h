@@ -18,21 +18,6 @@ float truncf(float x);
 float rintf(float x);
 float fmodf(float x, float y);
 
-float log2f(float x);
-float log10f(float x);
-float sinf(float x);
-float cosf(float x);
-float tanf(float x);
-float asinf(float x);
-float acosf(float x);
-float atanf(float x);
-float atan2f(float y, float x);
-float sinhf(float x);
-float coshf(float x);
-float asinhf(float x);
-float acoshf(float x);
-float atanhf(float x);
-
 /* One instruction each, if the core has it: see string.h. */
 #define fabsf(x) __builtin_fabsf(x)
 #define copysignf(size, sign) __builtin_copysignf(size, sign)

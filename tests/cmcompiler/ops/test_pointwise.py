@@ -129,6 +129,14 @@ def test_functions_of_floats(runtime: Runtime, name: str, data: st.DataObject) -
     runtime.check(*data.draw(st.lists(of_floats(name), min_size=1, max_size=20)))
 
 
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "atan"])
+def test_angles_of_any_size(runtime: Runtime, name: str) -> None:
+    patterns = np.arange(0, 0x7F800000, 600_011, dtype=np.uint32).view(np.float32)
+    hardest = np.array([16367173 * 2.0**72, np.finfo(np.float32).max], np.float32)
+    x = In(np.concatenate([patterns, -patterns, hardest]))
+    runtime.check(calling(f"aten::{name}.out", x, Out(FLOAT, x.array.shape)))
+
+
 ONE = {
     "clamp.out": [0, 3],
     "hardtanh.out": [-1, 1],

@@ -1,11 +1,12 @@
-"""Exponential, logarithm and their kin in float32, to the bit as cmrt/functions.h computes them.
+"""Elementary functions in float32, to the bit as cmrt/functions.h computes them.
 
-Every step is one addition, multiplication or division, rounded to float32 by itself, so that host
-and device agree to the bit on any core. Infinities and NaN come and go as in C's functions of the
-same names; numpy may warn of them. Relative errors where results are normal numbers: exp, expm1,
-log, log1p, log2, log10, tanh, sigmoid and erf below 4e-7; sinh, cosh, asinh, acosh and atanh below
-1e-6; erfc below 1e-5, and below 5e-7 up to erfc(2); power
-below 3e-6 for exponents up to 16.
+Every step is one operation on integers, or one addition, multiplication, division or square root
+that is rounded to float32 by itself, so that host and device agree to the bit on any core.
+Infinities and NaN come and go as in C's functions of the same names; numpy may warn of them.
+Relative errors where results are normal numbers: exp, expm1, log, log1p, log2, log10, tanh,
+sigmoid, erf, sin, cos, asin, acos and atan2 below 4e-7; tan below 6e-7; sinh, cosh, asinh, acosh
+and atanh below 1e-6; erfc below 1e-5, and below 5e-7 up to erfc(2); power below 3e-6 for exponents
+up to 16. Angles may be of any size.
 """
 
 from __future__ import annotations
@@ -44,6 +45,20 @@ ERFC = (
     -0.03357178717851639, 0.2054307460784912, 0.24246235191822052, 0.28245607018470764,
     0.2820822298526764,
 )  # fmt: skip
+
+PI, HALF_PI, QUARTER_PI = (np.float32(3.141592653589793 / n) for n in (1, 2, 4))
+TAN_EIGHTH_PI = np.float32(0.41421356237309503)
+# The binary digits of 2 / pi: 32 in front of the point, and 224 after it.
+TWO_OVER_PI = np.array(
+    [0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB],
+    np.uint64,
+)
+HALF = np.uint64(32)
+"""Of the bits of a product."""
+# Taylor's series in x²: (sin(x) / x - 1) / x², (cos(x) - 1) / x² and (atan(x) / x - 1) / x².
+SINE = (1 / 362880, -1 / 5040, 1 / 120, -1 / 6)
+COSINE = (1 / 40320, -1 / 720, 1 / 24, -1 / 2)
+ARC = (-1 / 15, 1 / 13, -1 / 11, 1 / 9, -1 / 7, 1 / 5, -1 / 3)
 
 
 def exp(x: Floats) -> Floats:
@@ -178,6 +193,90 @@ def _power(x: Floats, y: Floats) -> Floats:
     reduced = ((high - steps) + low) * LN2
     result = _exp_scaled(np.clip(reduced, np.float32(-1), np.float32(1)), steps)
     return np.select([total > 129, total < -151], [np.float32(np.inf), np.float32(0)], result)
+
+
+def sin(x: Floats) -> Floats:
+    sine = _wave(*_quarters(np.abs(x)))
+    return np.where(np.signbit(x), -sine, sine)
+
+
+def cos(x: Floats) -> Floats:
+    quarters, rest = _quarters(np.abs(x))
+    return _wave(quarters + np.uint64(1), rest)
+
+
+def tan(x: Floats) -> Floats:
+    quarters, rest = _quarters(np.abs(x))
+    slope = _wave(quarters, rest) / _wave(quarters + np.uint64(1), rest)
+    return np.where(np.signbit(x), -slope, slope)
+
+
+def _quarters(x: Floats) -> tuple[npt.NDArray[np.uint64], Floats]:
+    """q and r with x = (q + 4 · n) · pi / 2 + r for x ≥ 0, r from -pi / 4 to pi / 4.
+
+    Of the product of x with 2 / pi, only the digits are computed that neither add up to multiples
+    of four nor lie below 2^-62 (Payne and Hanek's reduction): the product of the mantissa with 96
+    digits of 2 / pi.
+    """
+    is_far = np.isfinite(x) & (x >= QUARTER_PI)
+    bits = np.where(is_far, x, np.float32(1)).view(np.uint32).astype(np.uint64)
+    mantissa = bits & np.uint64(0x7FFFFF) | np.uint64(0x800000)
+    start = (bits >> np.uint64(23)) - np.uint64(120)
+    word, shift = start // np.uint64(32), np.uint64(32) - start % np.uint64(32)
+
+    def digits(i: int) -> npt.NDArray[np.uint64]:
+        pair = TWO_OVER_PI[word + np.uint64(i)] << HALF | TWO_OVER_PI[word + np.uint64(i + 1)]
+        found: npt.NDArray[np.uint64] = pair >> shift & np.uint64(0xFFFFFFFF)
+        return found
+
+    product = (mantissa * digits(0) << HALF) + mantissa * digits(1) + (mantissa * digits(2) >> HALF)
+    quarters = (product + np.uint64(1 << 61)) >> np.uint64(62)
+    rest = (product - (quarters << np.uint64(62))).view(np.int64).astype(np.float32)
+    near = np.where(np.isfinite(x), x, np.float32(np.nan))
+    angle = np.where(is_far, rest * (HALF_PI * np.float32(2.0**-62)), near)
+    return np.where(is_far, quarters, np.uint64(0)), angle
+
+
+def _wave(quarters: npt.NDArray[np.uint64], rest: Floats) -> Floats:
+    """sin(quarters · pi / 2 + rest)."""
+    square = rest * rest
+    sine = rest + rest * square * _polynomial(square, SINE)
+    cosine = np.float32(1) + square * _polynomial(square, COSINE)
+    size = np.where(quarters & np.uint64(1), cosine, sine)
+    return np.where(quarters & np.uint64(2), -size, size)
+
+
+def atan2(y: Floats, x: Floats) -> Floats:
+    """The angle of the point (x, y)."""
+    across, up = np.abs(x), np.abs(y)
+    slope = np.minimum(across, up) / np.maximum(across, up)
+    is_steep = slope > TAN_EIGHTH_PI
+    turned = (np.float32(1) - slope) / (np.float32(1) + slope)
+    small = np.where(is_steep, turned, slope)
+    square = small * small
+    arc = small + small * square * _polynomial(square, ARC)
+    turn = np.where(is_steep, QUARTER_PI - arc, arc)
+    turn = np.where(up > across, HALF_PI - turn, turn)
+    level = np.where(across == 0, np.float32(0), QUARTER_PI)
+    turn = np.where(across == up, level, turn)
+    return np.copysign(np.where(np.signbit(x), PI - turn, turn), y)
+
+
+def atan(x: Floats) -> Floats:
+    return atan2(x, np.ones_like(x))
+
+
+def asin(x: Floats) -> Floats:
+    return atan2(x, _chord(x))
+
+
+def acos(x: Floats) -> Floats:
+    return atan2(_chord(x), x)
+
+
+def _chord(x: Floats) -> Floats:
+    """√(1 - x²)."""
+    return np.sqrt((np.float32(1) - x) * (np.float32(1) + x))
 
 
 def _exp_scaled(reduced: Floats, steps: Floats) -> Floats:

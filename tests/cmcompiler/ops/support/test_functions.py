@@ -46,6 +46,12 @@ def error(found: Floats, exact: Doubles) -> float:
         (functions.erf, erf, 5, 4e-7),
         (functions.erfc, erfc, 2, 5e-7),
         (functions.erfc, erfc, 10, 1e-5),
+        (functions.sin, np.sin, 1e3, 4e-7),
+        (functions.cos, np.cos, 1e3, 4e-7),
+        (functions.tan, np.tan, 1e3, 4e-7),
+        (functions.asin, np.arcsin, 1, 4e-7),
+        (functions.acos, np.arccos, 1, 4e-7),
+        (functions.atan, np.arctan, 1e4, 4e-7),
     ],
 )
 def test_error(
@@ -94,13 +100,35 @@ def test_error_of_the_power(largest: float, limit: float) -> None:
         assert error(functions.power(bases, exponents), exact) < limit
 
 
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_error_of_angles_of_any_size(name: str) -> None:
+    patterns = np.arange(0, 0x7F800000, 4999, dtype=np.uint32)
+    x = np.concatenate([patterns.view(np.float32), -patterns.view(np.float32)])
+    assert error(getattr(functions, name)(x), getattr(np, name)(x.astype(np.float64))) < 4e-7
+
+
+def test_the_angle_that_is_nearest_to_a_multiple_of_half_a_turn() -> None:
+    """16,367,173 · 2^72 is an odd multiple of pi / 2, less 1.6e-9."""
+    x = np.array([16367173 * 2.0**72], np.float32)
+    assert functions.cos(x) == pytest.approx(-1.6147697982476211e-09, rel=4e-7)
+
+
+def test_error_of_the_angle_of_a_point() -> None:
+    y, x = numbers(1e3), numbers(1e-2)[::-1]
+    exact = np.arctan2(y.astype(np.float64), x.astype(np.float64))
+    assert error(functions.atan2(y, x), exact) < 4e-7
+
+
 SPECIAL = np.array(
     [0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-40, -1e-40, 3e38, np.inf, -np.inf,
      np.nan], np.float32
 )  # fmt: skip
 
 
-NAMES = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+NAMES = {
+    name: name.replace("a", "arc", 1)
+    for name in ("asinh", "acosh", "atanh", "asin", "acos", "atan", "atan2")
+}
 
 
 @pytest.mark.parametrize(
@@ -108,6 +136,7 @@ NAMES = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
     [
         *("exp", "expm1", "log", "log1p", "log2", "log10", "tanh"),
         *("sinh", "cosh", "asinh", "acosh", "atanh"),
+        *("sin", "cos", "tan", "asin", "acos", "atan"),
     ],
 )
 def test_limits_are_numpys(name: str) -> None:
@@ -117,10 +146,20 @@ def test_limits_are_numpys(name: str) -> None:
     assert np.allclose(found, exact, rtol=1e-6, atol=0, equal_nan=True)
 
 
-def test_limits_of_powers_are_numpys() -> None:
+@pytest.mark.parametrize(
+    "name", ["tanh", "sinh", "asinh", "atanh", "sin", "tan", "asin", "atan", "erf"]
+)
+def test_odd_functions_keep_the_sign_of_zero(name: str) -> None:
+    zeros = np.array([0.0, -0.0], np.float32)
+    assert np.signbit(getattr(functions, name)(zeros)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["power", "atan2"])
+def test_limits_of_two_numbers_are_numpys(name: str) -> None:
     x, y = (side.ravel() for side in np.meshgrid(SPECIAL, SPECIAL))
     with np.errstate(all="ignore"):
-        found, exact = functions.power(x, y), np.power(x, y)
+        found = getattr(functions, name)(x, y)
+        exact = getattr(np, NAMES.get(name, name))(x, y)
     assert np.allclose(found, exact, rtol=3e-6, atol=1e-45, equal_nan=True)
     known = ~np.isnan(exact)
     assert np.array_equal(np.signbit(found[known]), np.signbit(exact[known]))
