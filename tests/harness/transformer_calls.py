@@ -1,0 +1,23 @@
+"""One small call of every int8 operator that transformers consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.calls import Given, In, Out
+
+
+def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
+    """Arguments by operator."""
+    numbers = (np.arange(48) * 37 % 256 - 128).astype(np.int8)
+    x, image = In(numbers[:6].reshape(2, 3)), In(numbers[:24].reshape(2, 4, 3))
+    three, four = (
+        [In(np.full(size, 1 << bits, np.int32), constant=True) for bits in (24, 10)]
+        for size in (3, 4)
+    )
+    return {
+        "cmbuild::quantized_layer_norm.out": (x, (1,), None, *three, 9, 8, -3, Out("int8", (2, 3))),
+        "cmbuild::quantized_group_norm.out": (image, 2, *four, 9, 8, -3, Out("int8", (2, 4, 3))),
+    }
