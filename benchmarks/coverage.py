@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""How much of people's models runs in integers, how exactly, and in how many instructions.
+
+    python benchmarks/coverage.py [--board BOARD]... [FILE.py[:CALLABLE]]...
+
+By default the models of tests/data/models. Prints one row a model: multiply-accumulates, their
+share in integer kernels, the signal-to-noise ratio of the int8 reference's outputs against the
+float module's on the calibration inputs, and instructions on the boards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from harness.coverage import Coverage, cover
+
+from cmcompiler.errors import CompilerError
+
+MODELS = Path(__file__).resolve().parents[1] / "tests" / "data" / "models"
+
+
+def models(names: Sequence[str]) -> Iterator[str]:
+    """`file.py:callable` for each public function of the files."""
+    for name in names or map(str, sorted(MODELS.glob("*.py"))):
+        file, _, function = name.partition(":")
+        found = [node.name for node in ast.parse(Path(file).read_text()).body if is_model(node)]
+        yield from (f"{file}:{each}" for each in ([function] if function else found))
+
+
+def is_model(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not node.args.args
+    )
+
+
+def instructions(model: str, board: str) -> str:
+    command = [sys.executable, "-m", "cmbuild", "run", model, "--board", board, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["failed"])[0]
+    return f"{json.loads(done.stdout)['instructions']['total']:,}"
+
+
+def row(model: str, boards: Sequence[str]) -> str:
+    name = model.rpartition("/")[2]
+    try:
+        found: Coverage = cover(model)
+    except CompilerError as error:
+        return f"| {name} | {error.message} |"
+    counted = "".join(f" {instructions(model, board)} |" for board in boards)
+    floats = ", ".join(f"{op} ×{count}" for op, count in found.float_ops.items()) or "–"
+    return (
+        f"| {name} | {found.macs:,} | {found.share:.1%} | {found.snr:.1f} dB |{counted} {floats} |"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--board", action="append", default=[])
+    parser.add_argument("models", nargs="*")
+    options = parser.parse_args()
+    heads = ["model", "MACs", "in integers", "SNR", *options.board, "in float"]
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for model in models(options.models):
+        print(row(model, options.board), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""How much of a model is computed in integers, and how close to float the results are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils import _pytree
+
+from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.quantization import quantize
+from cmcompiler.frontend.quiet import quiet
+from cmcompiler.frontend.source import find_source
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.reference import evaluate_all
+from cmcompiler.pte.reader import read_program
+from cmcompiler.target import Target
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What became of a model.
+
+    Attributes:
+        macs: multiply-accumulates of one inference.
+        share: of the MACs, in integer kernels.
+        snr: of the int8 reference's outputs against the float module's, in dB.
+        float_ops: how many ops with float operands there are, by title, without the boundary's.
+    """
+
+    macs: int
+    share: float
+    snr: float
+    float_ops: Mapping[str, int]
+
+
+def cover(model: str, target: str = "cortex-m55") -> Coverage:
+    """Exports `file.py:callable` and evaluates its reference on the calibration inputs."""
+    with quiet():
+        loaded = find_source(model).load(0, None)
+        calibration = list(loaded.calibration)
+        quantized = quantize(loaded.module, loaded.example_inputs, calibration)
+        graph = build_graph(read_program(lower(quantized, Target.parse(target))))
+    nodes = [node for node in graph.nodes if node.op.macs]
+    macs = sum(node.op.macs for node in nodes)
+    integer = sum(node.op.macs for node in nodes if not is_float(node))
+    return Coverage(
+        macs,
+        integer / macs if macs else 1.0,
+        _snr(loaded.module.eval(), graph, calibration),
+        Counter(node.op.title for node in graph.nodes if is_float(node) and not _at_border(node)),
+    )
+
+
+def is_float(node: Node) -> bool:
+    return any(np.issubdtype(x.dtype, np.floating) for x in (*node.inputs, *node.outputs))
+
+
+def _at_border(node: Node) -> bool:
+    return node.op.label in ("quantize", "dequantize") or node.op.view_of is not None
+
+
+def _snr(module: torch.nn.Module, graph: Graph, samples: Sequence[tuple[Tensor, ...]]) -> float:
+    signal = noise = 0.0
+    arrays: list[list[Any]] = [[x.numpy() for x in sample] for sample in samples]
+    for sample, found in zip(samples, evaluate_all(graph, arrays), strict=True):
+        with torch.no_grad():
+            exact = _pytree.tree_leaves(module(*sample))
+        for one, other in zip(exact, found.outputs, strict=True):
+            signal += float((one.double() ** 2).sum())
+            noise += float(((one.double().numpy() - other) ** 2).sum())
+    return float(10 * np.log10(signal / noise)) if noise else float("inf")
