@@ -10,6 +10,8 @@ struct cm_norm_s8 {
     int32_t shift, zero_point;
 };
 
+#define EPSILON_BITS 8
+
 static int32_t bit_length(uint64_t x)
 {
     uint32_t high = (uint32_t)(x >> 32), low = (uint32_t)x;
@@ -43,14 +45,15 @@ static struct cm_norm norm_of(const struct cm_norm_s8 *op, int32_t sum, int32_t 
         spread *= count;
     }
     uint64_t epsilon = (uint64_t)op->epsilon_high << 32 | op->epsilon_low;
-    struct cm_inverse_root root = cm_inverse_square_root((uint64_t)spread + epsilon);
+    struct cm_inverse_root root = cm_inverse_square_root(((uint64_t)spread << EPSILON_BITS) + epsilon);
+    int32_t exponent = root.exponent > EPSILON_BITS / 2 ? root.exponent - EPSILON_BITS / 2 : 0;
     int32_t count_bits = bit_length((uint32_t)count), root_bits = (count_bits + 1) / 2;
-    int32_t bits = root_bits + root.exponent + 1;
+    int32_t bits = root_bits + exponent + 1;
     int32_t left = 30 - (bits < 8 + count_bits ? bits : 8 + count_bits);
     return (struct cm_norm){
         .factor = (int32_t)((uint32_t)count << left),
         .offset = (int32_t)((uint32_t)offset << left),
-        .inverse = root.mantissa >> (left + root.exponent - (29 - root_bits)),
+        .inverse = root.mantissa >> (left + exponent - (29 - root_bits)),
         .shift = op->shift,
         .zero_point = op->zero_point,
     };

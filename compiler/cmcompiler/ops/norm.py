@@ -21,8 +21,16 @@ LONGEST = (1 << 17) - 1
 """Elements of a group whose squares still have a sum of 32 bits."""
 
 LARGEST_EPSILON = 1 << 61
+EPSILON_BITS = 8
+"""Fractional bits of epsilon: in a group of few elements its part of one counts."""
+
 LARGEST_BIAS = 1 << 29
 MOST_FRACTION_BITS = 20
+
+
+def fraction_bits(count: int) -> int:
+    """Of the normalised elements of a group, which are at most the root of their number."""
+    return 29 - (count.bit_length() + 1) // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +49,7 @@ class Norm(Op):
         multipliers, biases: by channel of all groups.
         groups: next to each other in a pixel.
         pixels: of a group, one after the other in memory, each with the channels of all groups.
-        epsilon: to be added to n² times the variance of the integers.
+        epsilon: to be added to n² times the variance of the integers, of 8 fractional bits.
         shift: fractional bits of the rescaled result.
         centre: the zero point of the input, for norms that do not subtract the mean.
     """
@@ -69,11 +77,6 @@ class Norm(Op):
         """Elements of a group."""
         return self.pixels * self.channels
 
-    @property
-    def fraction_bits(self) -> int:
-        """Of d / √V, which is at most the root of the number of elements."""
-        return 29 - (self.count.bit_length() + 1) // 2
-
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         n = self.count
         x = inputs[0].reshape(-1, self.pixels, self.groups, self.channels).astype(np.int64)
@@ -83,11 +86,13 @@ class Norm(Op):
         if self.centre is not None:
             offset = np.full_like(total, n * self.centre)
             spread = n * (squares - 2 * self.centre * total + n * self.centre**2)
-        mantissa, exponent = inverse_square_roots(spread + self.epsilon)
+        mantissa, exponent = inverse_square_roots((spread << EPSILON_BITS) + self.epsilon)
+        # Where this is below 1, so is the variance, and all differences are 0.
+        exponent = np.maximum(exponent - EPSILON_BITS // 2, 0)
         # As far left as d certainly fits: |d| is below 2^8 · n, and at most √(n · V).
-        root_bits = 29 - self.fraction_bits
+        root_bits = 29 - fraction_bits(n)
         left = 30 - np.minimum(root_bits + exponent + 1, 8 + n.bit_length())
-        inverse = mantissa >> (left + exponent - self.fraction_bits)
+        inverse = mantissa >> (left + exponent - fraction_bits(n))
         normalized = doubling_high_multiply((n * x - offset) << left, inverse)
         channels = (self.groups, self.channels)
         scaled = doubling_high_multiply(normalized, self.multipliers.reshape(channels))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.errors import CompilerError
-from cmcompiler.ops.norm import LARGEST_BIAS, LARGEST_EPSILON, LONGEST, Norm
+from cmcompiler.ops.norm import LARGEST_BIAS, LARGEST_EPSILON, LONGEST, Norm, fraction_bits
 
 epsilons = st.sampled_from([1, LARGEST_EPSILON]) | st.integers(1, 1 << 30)
 centres = st.none() | zero_points
@@ -50,9 +50,8 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Exa
 def norm_of(count: int, scale: float, *, epsilon: float = 1e-5, centre: int | None = None) -> Norm:
     """With a multiplier of 1 and no bias, from one scale to steps of 1/16."""
     ones = np.ones(count, np.int32)
-    plain = Norm(ones, ones, 1, 1, 1, 12, 3, centre)
-    multiplier = ones * round(2.0 ** (31 - plain.fraction_bits) * 16 * 2**12)
-    number = max(1, round(count**2 * epsilon / scale**2))
+    multiplier = ones * round(2.0 ** (31 - fraction_bits(count)) * 16 * 2**12)
+    number = max(1, round(256 * count**2 * epsilon / scale**2))
     return Norm(multiplier, 0 * ones, 1, 1, number, 12, 3, centre)
 
 
@@ -79,7 +78,7 @@ def test_within_a_step_of_the_real_norm(
     distance = real - (real.mean(axis=1, keepdims=True) if centre is None else scale * centre)
     variance = (distance**2).mean(axis=1, keepdims=True)
     # An epsilon below one of the formula's steps counts as one.
-    exact = 16 * distance / np.sqrt(variance + max(epsilon, (scale / count) ** 2)) + 3
+    exact = 16 * distance / np.sqrt(variance + max(epsilon, (scale / count / 16) ** 2)) + 3
     assert np.abs(found - np.clip(exact, -128, 127)).max() < 0.51
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from torch.fx import GraphModule
 
-REWRITES: tuple[Callable[[GraphModule], None], ...] = ()
+from cmcompiler.frontend.rewrites.norms import rewrite_norms
+
+REWRITES: tuple[Callable[[GraphModule], None], ...] = (rewrite_norms,)
 """In the order in which they run."""
 
 
