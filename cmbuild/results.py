@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.job import ExportRecord
@@ -53,12 +53,43 @@ class Score:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """How many labelled samples got their label."""
+Share: TypeAlias = float
+"""From 0 to 1."""
 
-    correct: int
-    total: int
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """The share of labelled samples that got their label.
+
+    Attributes:
+        metric: `top-1`.
+        float: of the float model; None where it is not known for these samples.
+        reference: of the int8 reference.
+        device: None where other samples ran there.
+        samples: that have a label.
+    """
+
+    metric: str
+    float: Share | None
+    reference: Share
+    device: Share | None
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fidelity:
+    """How near the int8 reference comes to the float model.
+
+    Attributes:
+        snr_db: the power of the float outputs over that of the error, all elements of all samples;
+            infinite without any error, which is null in JSON.
+        agreement: the share of samples whose largest element of the first output is the same.
+        samples: compared.
+    """
+
+    snr_db: float
+    agreement: Share
+    samples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +236,8 @@ class RunResult:
         launcher: `qemu`, `fvp`, `native`.
         machine: what it ran on, for people: `QEMU mps3-an547`.
         best: the best classes of the first sample, for a classifier.
+        accuracy, fidelity: None without labels or without a float model.
+        warnings: why the outputs may be useless, though they are right.
         macs: multiply-accumulates of one inference.
         folder: with all that was made for the model on the board.
         artifacts: files and folders by what they are.
@@ -223,6 +256,8 @@ class RunResult:
     outputs: tuple[OutputResult, ...]
     best: tuple[Score, ...]
     accuracy: Accuracy | None
+    fidelity: Fidelity | None
+    warnings: tuple[str, ...]
     instructions: Instructions
     macs: int
     memory: MemoryUse

@@ -26,6 +26,11 @@ def shape(sizes: Sequence[int]) -> str:
     return "×".join(map(str, sizes)) or "scalar"
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """`97.8 %` of 0.978."""
+    return f"{100 * share:.{digits}f} %"
+
+
 def plural(number: int, noun: str) -> str:
     """`1 sample`, `2 samples`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

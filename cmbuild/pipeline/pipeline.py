@@ -22,9 +22,11 @@ from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, Operator
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
 from cmbuild.files import check_input
+from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.library import LibraryStage
+from cmbuild.pipeline.stages.measured import MeasuredStage
 from cmbuild.pipeline.stages.package import PackageStage
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.program import ProgramSource
@@ -52,7 +54,6 @@ if TYPE_CHECKING:
         ModelChoice,
         PackageRequest,
         RunRequest,
-        Sampling,
     )
 
 
@@ -148,11 +149,17 @@ class Pipeline:
         """Raises as `runner`."""
         build = request.build
         runner = self.runner(build, request.launcher)
-        reference = self._reference(runner.plan, request.sampling, build.source)
+        sampling, measured = request.sampling, None
+        reference = self._reference(runner.plan, sampling, build.source)
+        if not build.source.is_program:
+            is_own = sampling.inputs or sampling.reset or sampling.samples is None
+            measured = self._measured(runner.plan, build.source) if is_own else reference
         folder, processes, flash = build_folder(build), self.context.processes, None
         if request.on == "hardware":
             flash = FlashStage(runner, request.flashing, processes, folder, only_if_needed=True)
-        return SimulateStage(runner, reference, request, processes, folder, flash=flash)
+        return SimulateStage(
+            runner, reference, request, processes, folder, measured=measured, flash=flash
+        )
 
     def flash(self, runner: RunnerStage, request: FlashRequest | RunRequest) -> FlashStage:
         """The way of a runner onto a real board."""
@@ -227,6 +234,9 @@ class Pipeline:
         self, plan: PlanStage, sampling: Sampling, source: ModelChoice
     ) -> ReferenceStage:
         return ReferenceStage(plan, sampling, source.seed, CacheFolder.REFERENCES.path)
+
+    def _measured(self, plan: PlanStage, source: ModelChoice) -> MeasuredStage:
+        return MeasuredStage(plan, Sampling(), source.seed, CacheFolder.REFERENCES.path)
 
     def _source(self, source: ModelChoice, boundary: Boundary, cpu: str) -> ProgramSource:
         name, method, io = slug(source.model), boundary.method, boundary.io

@@ -12,6 +12,7 @@ from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.results import (
     Accuracy,
+    Fidelity,
     Instructions,
     MemoryUse,
     OutputResult,
@@ -94,6 +95,8 @@ class RunDocument(ResultDocument):
     outputs: tuple[OutputResult, ...]
     top: tuple[Score, ...]
     accuracy: Accuracy | None
+    fidelity: Fidelity | None
+    warnings: tuple[str, ...]
     macs: int
     instructions: Instructions
     memory: MemoryUse

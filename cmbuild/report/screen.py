@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import isinf
 from pathlib import Path
 
 from rich.text import Text
@@ -12,6 +13,8 @@ from rich.text import Text
 from cmbuild.report import text
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
+    Accuracy,
+    Fidelity,
     Instructions,
     MemoryUse,
     OpCount,
@@ -19,7 +22,7 @@ from cmbuild.results import (
     RunResult,
     Verification,
 )
-from cmbuild.text import count, plural, shape, size
+from cmbuild.text import count, percent, plural, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops
@@ -29,7 +32,9 @@ def screen(run: RunResult) -> Text:
     """The facts of a run, most important first."""
     lines = [
         _verdict(run.verification, _reference(run)),
+        *map(Text, _quality(run.accuracy, run.fidelity)),
         *weights_lines(run.weights),
+        *(Text(text.warning(each), "yellow") for each in run.warnings),
         Text(),
         *(Text(line) for line in _facts(run)),
         *_table(run.instructions),
@@ -69,14 +74,30 @@ def _verdict(check: Verification, reference: str) -> Text:
     return Text.assemble(("  ✗ NOT verified", BAD), "\n".join(lines))
 
 
+def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:
+    """What quantisation costs: in accuracy where there are labels, else in decibels."""
+    if accuracy is not None:
+        shares = {
+            "float": accuracy.float,
+            "int8": accuracy.reference,
+            "on the device": accuracy.device,
+        }
+        known = [f"{who} {percent(x)}" for who, x in shares.items() if x is not None]
+        counted = plural(accuracy.samples, "sample")
+        yield text.entry("accuracy", f"{', '.join(known)} ({counted})")
+    elif fidelity is not None:
+        agreeing = round(fidelity.agreement * fidelity.samples)
+        snr = "no error" if isinf(fidelity.snr_db) else f"SNR {fidelity.snr_db:.1f} dB"
+        yield text.entry(
+            "accuracy",
+            f"{snr}, largest output agrees on {agreeing:,} of {fidelity.samples:,}",
+        )
+
+
 def _facts(run: RunResult) -> Iterator[str]:
     if run.best:
         scores = (f"{score.label} {score.value:.3g}" for score in run.best)
         yield text.entry(f"top-{len(run.best)}", "   ".join(scores))
-    if run.accuracy is not None:
-        correct, total = run.accuracy.correct, run.accuracy.total
-        share = f"{correct / total:.1%}"
-        yield text.entry("accuracy", f"{share}: {correct:,} of {total:,} labelled samples")
     yield from port_lines(run.inputs, run.outputs)
     yield text.entry("work", _work(run))
     yield from memory_lines(run.memory)

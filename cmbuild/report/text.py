@@ -23,6 +23,11 @@ def entry(label: str, text: str) -> str:
     return _filled(f"  {label:<{LABEL}}", text)
 
 
+def warning(text: str) -> str:
+    """A line that begins with `!`; continued under its text where it is too long."""
+    return _filled("  ! ", text)
+
+
 def indented(text: str, columns: int) -> str:
     """The text on lines that begin so many columns from the left."""
     return _filled(" " * columns, text)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cmbuild.launchers.execution import Execution, Request, Watch
-from cmbuild.results import Accuracy, Score, Verification
+from cmbuild.results import Score, Verification
+from cmbuild.verify.fidelity import dequantized
 from cmbuild.verify.tolerance import count, describe, mismatches
 from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.weights import Origin
@@ -107,7 +108,7 @@ class Comparison:
         record = self._source.record
         if record is None or record.task is not Task.CLASSIFICATION or not self.outputs:
             return ()
-        scores = self._real(self.outputs[0][0]).reshape(-1)
+        scores = dequantized(self.outputs[0][0], self._plan.outputs[0]).reshape(-1)
         order = np.argsort(-scores, kind="stable")[:BEST]
         # Random weights know no classes: a name would look like an answer.
         named = record.weights.source is not Origin.RANDOM and len(record.classes) == scores.size
@@ -116,16 +117,6 @@ class Comparison:
             Score(int(index), names[index] if names else str(index), float(scores[index]))
             for index in order
         )
-
-    def accuracy(self) -> Accuracy | None:
-        """Over the samples with a known class; None if there are none."""
-        labels = self._reference.samples.labels
-        if labels is None or not self.outputs or not np.any(labels >= 0):
-            return None
-        scores = self.outputs[0].reshape(len(labels), -1)
-        known = labels >= 0
-        right = np.argmax(scores, axis=1)[known] == labels[known]
-        return Accuracy(int(np.count_nonzero(right)), int(np.count_nonzero(known)))
 
     def _raw(self, sample: int) -> list[bytes]:
         arrays = self._reference.samples[sample]
@@ -144,13 +135,6 @@ class Comparison:
             for tensor in step.writes
             if tensor.place.bytes
         ]
-
-    def _real(self, array: Array) -> Array:
-        """Quantised scores as the numbers that they stand for."""
-        scheme = self._plan.outputs[0].quantization
-        if array.dtype.kind == "f" or scheme is None:
-            return array
-        return (array.astype(np.float64) - scheme.zero_point) * scheme.scale
 
 
 def to_memory(array: Array, port: PortRecord) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cmbuild.results import (
     Accuracy,
+    Fidelity,
     FlashUse,
     Instructions,
     MemoryUse,
@@ -34,7 +35,9 @@ MV2 = RunResult(
         OutputResult("y", "float32", (1, 1000), "contiguous", None, None, Path("y/output_0.npy")),
     ),
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
-    accuracy=Accuracy(98, 100),
+    accuracy=Accuracy(metric="top-1", float=0.985, reference=0.98, device=0.98, samples=200),
+    fidelity=Fidelity(snr_db=41.23, agreement=0.99, samples=200),
+    warnings=(),
     instructions=Instructions(
         141_234_567,
         "simulated count",

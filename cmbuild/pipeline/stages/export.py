@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.folders import slug
@@ -23,6 +24,7 @@ from cmbuild.process import python_module
 from cmbuild.results import ExportResult
 from cmcompiler.errors import ErrorKind
 from cmcompiler.frontend.job import (
+    OUTPUTS,
     PROGRAM,
     RECORD,
     SAMPLES,
@@ -33,6 +35,9 @@ from cmcompiler.frontend.job import (
     versions,
 )
 from cmcompiler.frontend.job import read as read_json
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.outputs import ModelOutputs
 
 _SECONDS = 3600.0  # for all exports that share a child; the largest model takes half a minute
 
@@ -79,6 +84,13 @@ class ExportStage(Stage):
         return self.entry.folder / SAMPLES
 
     @cached_property
+    def outputs(self) -> ModelOutputs:
+        """Of the float module and of the quantised graph, on the samples."""
+        from cmcompiler.frontend.outputs import ModelOutputs
+
+        return ModelOutputs.load(self.entry.folder / OUTPUTS)
+
+    @cached_property
     def record(self) -> ExportRecord:
         return read_json(ExportRecord, self.entry.folder / RECORD)
 
@@ -96,7 +108,8 @@ class ExportStage(Stage):
         return ExportResult(self.record, program, samples)
 
     def make(self, folder: Path) -> None:
-        self.__dict__.pop("record", None)
+        for name in ("record", "outputs"):
+            self.__dict__.pop(name, None)
         self._batch.export(self, folder)
 
 

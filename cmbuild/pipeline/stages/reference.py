@@ -69,8 +69,44 @@ class ReferenceStage(Stage):
                 raise TooFewSamples(count=count, there=len(samples))
             labels = None if samples.labels is None else samples.labels[:count]
             return Samples(tuple(stack[:count] for stack in samples.inputs), labels)
-        exported = Samples.load(source.export.samples) if source.export else None
-        return exported_samples(exported, ports, sampling.samples or 1, self._seed)
+        exported = self._exported
+        return exported_samples(exported, ports, self._count(exported), self._seed)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether somebody asked for these samples, or for so many."""
+        return bool(self._sampling.inputs) or self._sampling.samples is not None
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether the samples are those of an export, and filled up with random ones."""
+        return not self._sampling.inputs and self.plan.source.export is not None
+
+    @cached_property
+    def real_inputs(self) -> tuple[Array, ...]:
+        """The samples before they are quantised."""
+        if not self.is_exported or self._exported is None:
+            return self.samples.inputs
+        return tuple(stack[: len(self.samples)] for stack in self._exported.inputs)
+
+    @cached_property
+    def real_outputs(self) -> tuple[Array, ...] | None:
+        """Those of the float model for the first samples or all; None where they are not known."""
+        export = self.plan.source.export
+        # The float model's buffers carry over from one sample to the next.
+        if export is None or not self.is_exported or (self.reset and self.plan.record.states):
+            return None
+        return tuple(stack[: len(self.samples)] for stack in export.outputs.real)
+
+    @cached_property
+    def _exported(self) -> Samples | None:
+        from cmcompiler.frontend.vectors import Samples
+
+        export = self.plan.source.export
+        return None if export is None else Samples.load(export.samples)
+
+    def _count(self, exported: Samples | None) -> int:
+        return self._sampling.samples or 1
 
     @cached_property
     def outputs(self) -> tuple[Array, ...]:

@@ -62,15 +62,19 @@ class SimulateStage(RepeatedStage):
         processes: Processes,
         folder: Path,
         *,
+        measured: ReferenceStage | None = None,
         flash: FlashStage | None = None,
     ) -> None:
         """
         Args:
+            measured: the reference's outputs for the samples that the float model was run on.
             flash: what puts the image onto hardware, for a run there.
         """
         self.name = runner.name
         self.subject = runner.subject
-        self.after = (runner, reference) if flash is None else (runner, reference, flash)
+        needed = (runner, reference, measured, flash)
+        self.after = tuple(dict.fromkeys(stage for stage in needed if stage is not None))
+        self.measured = measured
         self.flash = flash
         self.runner = runner
         self.reference = reference
@@ -203,8 +207,11 @@ class SimulateStage(RepeatedStage):
     def _result(
         self, comparison: Comparison, execution: Execution, outputs: Sequence[Path]
     ) -> RunResult:
+        from cmbuild.verify.quality import measure
+
         runner, plan = self.runner, self.runner.plan.record
         board, source = runner.board, runner.plan.source
+        quality = measure(self.reference, self.measured, comparison.outputs)
         return RunResult(
             model=source.name,
             board=board.name,
@@ -221,7 +228,9 @@ class SimulateStage(RepeatedStage):
                 for port, file in zip(runner.plan.outputs, outputs, strict=True)
             ),
             best=comparison.best(),
-            accuracy=comparison.accuracy(),
+            accuracy=quality.accuracy,
+            fidelity=quality.fidelity,
+            warnings=quality.warnings,
             instructions=self._instructions(execution),
             macs=plan.macs,
             memory=runner.memory(execution.stack, execution.pools),

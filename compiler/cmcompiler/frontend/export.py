@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -18,6 +19,7 @@ from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.job import ExportJob, ExportRecord
 from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.outputs import ModelOutputs, run_on
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.quiet import quiet
@@ -32,6 +34,7 @@ class _Prepared:
 
     model: Model
     quantized: Quantized
+    outputs: ModelOutputs
     calibration: records.CalibrationRecord
     seconds: dict[str, float]
 
@@ -41,7 +44,8 @@ class Exporter:
     """Runs jobs one after the other; jobs of one model for several targets quantise it once.
 
     Attributes:
-        step: called with the name of each step as it begins: import, load, quantize, lower, write.
+        step: called with the name of each step as it begins: import, load, quantize, evaluate,
+            lower, write.
         verbose: lets the libraries log and warn.
     """
 
@@ -80,6 +84,7 @@ class Exporter:
         with _replaced(job.output) as folder:
             (folder / records.PROGRAM).write_bytes(program)
             prepared.model.samples.save(folder / records.SAMPLES)
+            prepared.outputs.save(folder / records.OUTPUTS)
             (folder / records.RECORD).write_text(record.model_dump_json(indent=2) + "\n")
         return record
 
@@ -94,9 +99,11 @@ class Exporter:
                 calibration = read_calibration(job.calibration, model.example_inputs)
         with self._timed("quantize", seconds):
             quantized = quantize(model.module, model.example_inputs, calibration)
+        with self._timed("evaluate", seconds):
+            outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
         seen = records.CalibrationRecord(samples=len(calibration), detail=detail)
-        return _Prepared(model, quantized, seen, seconds)
+        return _Prepared(model, quantized, outputs, seen, seconds)
 
     @contextmanager
     def _timed(self, name: str, seconds: dict[str, float]) -> Iterator[None]:
@@ -104,6 +111,15 @@ class Exporter:
         start = perf_counter()
         yield
         seconds[name] = round(perf_counter() - start, 3)
+
+
+def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
+    from cmcompiler.frontend.quantization import in_eval_mode
+
+    # Buffers that a module changes would change in the user's, and in the other targets' programs.
+    real = run_on(in_eval_mode(deepcopy(model.module)), model.samples)
+    graph = deepcopy(quantized.program).module(check_guards=False)
+    return ModelOutputs(real, run_on(graph, model.samples, quantized.layout.arrange))
 
 
 def _record(job: ExportJob, prepared: _Prepared, seconds: dict[str, float]) -> ExportRecord:

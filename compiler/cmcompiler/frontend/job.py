@@ -22,6 +22,7 @@ from cmcompiler.target import Target
 PROGRAM = "model.pte"
 RECORD = "export.json"
 SAMPLES = "samples.npz"
+OUTPUTS = "outputs.npz"
 MAX_SEED = (1 << 32) - 1
 
 # Modules of the package that the frontend imports; a test compares this with the imports.
@@ -81,7 +82,7 @@ class InputRecord(Strict):
 
 
 class ExportRecord(Strict):
-    """What an export did: export.json beside model.pte and samples.npz.
+    """What an export did: export.json beside model.pte, samples.npz and outputs.npz.
 
     Attributes:
         versions: of the packages that made the program.

@@ -57,7 +57,7 @@ def _quantize(
     module: torch.nn.Module, example: Inputs, calibration: Sequence[Inputs], layout: LayoutMode
 ) -> Quantized:
     inputs = tuple(map(layout.arrange, example))
-    module = _in_eval_mode(module)
+    module = in_eval_mode(module)
     exported = _export(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
     buffers = mutable_buffers(module, inputs)
@@ -89,7 +89,8 @@ def _can_be_lowered(quantized: Quantized) -> bool:
     return True
 
 
-def _in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
+def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
+    """The module, or a copy if its mode is another."""
     # An exported graph has its mode traced in and refuses eval().
     if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
         return module

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,16 +9,16 @@ from harness.results import MV2
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
 from cmbuild.report.screen import screen
-from cmbuild.results import Instructions, OpCount, Verification, WeightsResult
+from cmbuild.results import Fidelity, Instructions, OpCount, Verification, WeightsResult
 
 MV2_SCREEN = """\
   ✓ verified: 2 of 2 samples match the int8 reference, bit-exact
+  accuracy  float 98.5 %, int8 98.0 %, on the device 98.0 % (200 samples)
   ! random weights: bit-exact but meaningless outputs
             pretrained weights could not be downloaded: no network; --weights
             FILE loads a state dict
 
   top-3     359 0.494   904 0.367   21 0.332
-  accuracy  98.0%: 98 of 100 labelled samples
   input     x float32 1×3×224×224 channels-last (int8 inside: scale 0.01862,
             zero point -3)
   output    y float32 1×1000
@@ -54,7 +55,25 @@ def test_tolerance_and_trained_weights_are_named() -> None:
     run = replace(MV2, verification=check, weights=WeightsResult("pretrained", "mobilenet_v2.pth"))
     lines = screen(run).plain.splitlines()
     assert lines[0] == "  ✓ verified: 1 of 1 sample matches the int8 reference, within tolerance"
-    assert lines[1] == "  weights   pretrained: mobilenet_v2.pth"
+    assert lines[2] == "  weights   pretrained: mobilenet_v2.pth"
+
+
+def test_without_labels_the_outputs_are_compared_with_those_of_the_float_model() -> None:
+    lines = screen(replace(MV2, accuracy=None)).plain.splitlines()
+    assert lines[1] == ("  accuracy  SNR 41.2 dB, largest output agrees on 198 of 200")
+    same = Fidelity(snr_db=math.inf, agreement=1.0, samples=3)
+    lines = screen(replace(MV2, accuracy=None, fidelity=same)).plain.splitlines()
+    assert lines[1] == ("  accuracy  no error, largest output agrees on 3 of 3")
+    lines = screen(replace(MV2, accuracy=None, fidelity=None)).plain.splitlines()
+    assert not any(line.startswith("  accuracy") for line in lines)
+
+
+def test_warnings_follow_the_verdict() -> None:
+    run = replace(MV2, weights=WeightsResult("given", "as given"), warnings=("SNR 3 dB", "x " * 60))
+    lines = screen(run).plain.splitlines()
+    assert lines[2:4] == ["  weights   given: as given", "  ! SNR 3 dB"]
+    assert [line[:5] for line in lines[4:6]] == ["  ! x", "    x"]
+    assert max(map(len, lines)) <= 80
 
 
 def test_nothing_compared_is_not_verified() -> None:

@@ -14,7 +14,7 @@ from harness.pte import operators
 from cmcompiler.__main__ import _export
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.export import Exporter, _replaced
-from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES, ExportRecord, read
+from cmcompiler.frontend.job import OUTPUTS, PROGRAM, RECORD, SAMPLES, ExportRecord, read
 from cmcompiler.frontend.vectors import Samples
 
 NET = """
@@ -71,7 +71,7 @@ def test_jobs_make_folders_and_a_failed_one_does_not_stop_the_others(write, tmp_
     # The two good jobs differ only in their target: loaded and quantised once.
     assert result.stderr.count("loading net.py") == 2
     steps = [(e["job"], e["step"]) for e in seen if e["event"] == "step" and e["job"] != 3]
-    alone = ("import", "load", "quantize", "lower", "write")
+    alone = ("import", "load", "quantize", "evaluate", "lower", "write")
     assert steps == [(0, s) for s in alone] + [(2, s) for s in ("import", "lower", "write")]
     assert [e["job"] for e in seen if e["event"] == "done"] == [0, 2]
     typo, untraceable = (e for e in seen if e["event"] == "error")
@@ -83,7 +83,7 @@ def test_jobs_make_folders_and_a_failed_one_does_not_stop_the_others(write, tmp_
     assert folders(tmp_path) == ["first", "second"]
     for name in ("first", "second"):
         files = {path.name for path in (tmp_path / name).iterdir()}
-        assert files == {PROGRAM, RECORD, SAMPLES}
+        assert files == {PROGRAM, RECORD, SAMPLES, OUTPUTS}
         assert operators((tmp_path / name / PROGRAM).read_bytes()) == {
             "cortex_m::quantize_per_tensor": 1,
             "cortex_m::quantized_linear": 1,
@@ -103,7 +103,7 @@ def test_equal_jobs_make_equal_files(tmp_path):
     (tmp_path / "job.json").write_text(json.dumps(job))
     result = export([tmp_path / "job.json"])
     assert result.returncode == 0, result.stdout + result.stderr
-    for name in (PROGRAM, SAMPLES):
+    for name in (PROGRAM, SAMPLES, OUTPUTS):
         assert (tmp_path / "again" / name).read_bytes() == (first / name).read_bytes()
     records = [read(ExportRecord, folder / RECORD) for folder in (first, tmp_path / "again")]
     assert (

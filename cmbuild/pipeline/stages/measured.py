@@ -1,0 +1,34 @@
+"""The reference on the samples of an export, to be compared with the float model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cmbuild.pipeline.request import Sampling
+from cmbuild.pipeline.stages.plan import PlanStage
+from cmbuild.pipeline.stages.reference import ReferenceStage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cmcompiler.frontend.vectors import Samples
+
+_MACS = 1_000_000_000
+"""Work of all samples together, but for the first: some seconds."""
+
+
+class MeasuredStage(ReferenceStage):
+    """As many of an export's samples as the reference computes in some seconds, whatever a run is
+    asked to run on.
+    """
+
+    def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
+        super().__init__(plan, sampling, seed, folder)
+        self.name = f"{plan.name}-float"
+        self.subject = f"{plan.source.name} against float"
+
+    def _count(self, exported: Samples | None) -> int:
+        from cmcompiler.frontend.outputs import MOST
+
+        there = 1 if exported is None else len(exported)
+        return max(1, min(there, MOST, _MACS // max(1, self.plan.record.macs)))

@@ -1,0 +1,95 @@
+"""Outputs of a model's float module and of its quantised graph on the samples of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.arrays import read_arrays
+from cmcompiler.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    import torch
+
+    from cmcompiler.frontend.vectors import Samples
+
+Arrays = tuple[npt.NDArray[Any], ...]
+
+MOST = 1000
+"""Samples that outputs are computed for; more would not change what they say."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ModelOutputs:
+    """Outputs on the first samples of an export, one array for each, shape (samples, *y.shape).
+
+    Attributes:
+        real: of the float module.
+        quantized: of the graph with quantize and dequantize around each operator, as torch runs it.
+    """
+
+    real: Arrays
+    quantized: Arrays
+
+    def save(self, path: Path) -> None:
+        """Writes an `.npz` of float_0, … and quantized_0, …"""
+        named = {"float": self.real, "quantized": self.quantized}
+        arrays = {
+            f"{name}_{index}": stack
+            for name, stacks in named.items()
+            for index, stack in enumerate(stacks)
+        }
+        np.savez(path, **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> ModelOutputs:
+        """Reads what `save` wrote.
+
+        Raises:
+            InvalidRequest: unreadable.
+        """
+        arrays = read_arrays(path)
+        real, quantized = (
+            tuple(stack for key, stack in arrays.items() if key.startswith(f"{name}_"))
+            for name in ("float", "quantized")
+        )
+        return cls(real, quantized)
+
+
+def run_on(
+    module: Callable[..., Any],
+    samples: Samples,
+    arrange: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
+) -> Arrays:
+    """The tensors among a module's outputs on the first samples, one after the other.
+
+    Args:
+        module: a copy that may change its buffers, which carry over from one sample to the next.
+        arrange: gives inputs the memory layout that the module expects.
+
+    Raises:
+        InvalidRequest: a sample that the module fails on.
+    """
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    rows: list[Sequence[torch.Tensor]] = []
+    with torch.no_grad():
+        for number, sample in enumerate(islice(samples, MOST), start=1):
+            inputs = [arrange(torch.from_numpy(np.ascontiguousarray(array))) for array in sample]
+            try:
+                leaves = tree_leaves(module(*inputs))
+            except Exception as error:  # the user's own code
+                reason = str(error).strip().partition("\n")[0]
+                raise InvalidRequest(
+                    f"sample {number}: {type(error).__name__}: {reason}"
+                ) from error
+            # A module may return the tensor that it changes with the next sample.
+            rows.append([x.detach().clone() for x in leaves if isinstance(x, torch.Tensor)])
+    return tuple(torch.stack(list(column)).numpy() for column in zip(*rows, strict=True))

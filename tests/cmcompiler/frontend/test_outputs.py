@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.outputs import ModelOutputs, run_on
+from cmcompiler.frontend.vectors import Samples
+
+SAMPLES = Samples((np.arange(6, dtype=np.float32).reshape(3, 1, 2),))
+
+
+class Running(torch.nn.Module):
+    """Returns a sum over the samples that it has seen, in a structure."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(1, 2))
+
+    def forward(self, x):
+        self.total += x
+        return {"sum": self.total, "none": None, "nested": [x > 2]}
+
+
+def test_buffers_carry_over_and_structures_are_flattened():
+    total, above = run_on(Running(), SAMPLES)
+    assert total.tolist() == [[[0, 1]], [[2, 4]], [[6, 9]]]
+    assert above.tolist() == [[[False, False]], [[False, True]], [[True, True]]]
+
+
+def test_a_sample_that_the_module_fails_on_is_named():
+    double = Samples((np.ones((2, 1, 2)),))
+    with pytest.raises(InvalidRequest, match="sample 1: RuntimeError: "):
+        run_on(torch.nn.Linear(2, 2), double)
+
+
+def test_saved_outputs_are_read_again(tmp_path):
+    outputs = ModelOutputs(run_on(Running(), SAMPLES), (np.ones((3, 1, 2), np.float32),))
+    outputs.save(tmp_path / "outputs.npz")
+    loaded = ModelOutputs.load(tmp_path / "outputs.npz")
+    assert [len(loaded.real), len(loaded.quantized)] == [2, 1]
+    for before, after in zip(outputs.real, loaded.real, strict=True):
+        np.testing.assert_array_equal(before, after)
