@@ -6,7 +6,7 @@ import importlib.util
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from cmbuild.executorch.families import (
 )
 from cmbuild.executorch.runtime import Runtime
 from cmbuild.executorch.tree import Tree
+from cmbuild.pipeline.performing import Waiting
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GXX
 
@@ -158,12 +159,15 @@ def variables(checkout: Checkout, parts: Parts) -> Mapping[str, str]:
     return found
 
 
-def build(checkout: Checkout, parts: Parts, tree: Tree, folder: Path) -> None:
+def build(
+    checkout: Checkout, parts: Parts, tree: Tree, folder: Path, note: Callable[[str], None]
+) -> None:
     """Builds the libraries that `built` finds.
 
     Args:
         tree: of this checkout with these variables, for a core and a toolchain.
         folder: gets the libraries and the logs.
+        note: told if another command is at work in the tree.
 
     Raises:
         MissingTool, ProcessFailed, TimedOut.
@@ -172,11 +176,12 @@ def build(checkout: Checkout, parts: Parts, tree: Tree, folder: Path) -> None:
     """
     log = folder / "build.log"
 
-    def waiting() -> None:
+    def check() -> None:
         if tree.builder.processes.is_ended:
             raise Interrupted
 
-    with locked(tree.lock, waiting):
+    message = f"another command is building {checkout.root}; waiting for it"
+    with locked(tree.lock, Waiting(message, check, note)):
         tree.refresh(checkout.sources)
         tree.configure(checkout.root, variables(checkout, parts), folder / "configure.log")
         objects = _portable_objects(checkout, parts, tree)
@@ -192,6 +197,7 @@ def build(checkout: Checkout, parts: Parts, tree: Tree, folder: Path) -> None:
             shutil.copy(found, folder / found.name)
         if objects:
             tree.archive(objects, folder / f"lib{PORTABLE}.a", folder / "archive.log")
+        tree.seal()
 
 
 def _portable_objects(checkout: Checkout, parts: Parts, tree: Tree) -> list[str]:

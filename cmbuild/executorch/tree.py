@@ -36,8 +36,9 @@ class Tree:
         return self.folder.with_name(f".{self.folder.name}.lock")
 
     def refresh(self, sources: Iterable[Path]) -> None:
-        """Removes what was built if ninja, which goes by time, would miss a change: a file that
-        differs from the one of the last build but is older than it.
+        """Removes what was built if ninja, which goes by time, would miss a change: a source that
+        differs from the one of the last build but is older than it, or anything built that has
+        changed since `seal`.
         """
         record = self.folder / "sources.json"
         now = {
@@ -50,8 +51,10 @@ class Tree:
         except (OSError, ValueError):
             before, since = {}, float("inf")
         changed = (Path(name) for name, content in now.items() if before.get(name) != content)
-        if any(file.exists() and file.stat().st_mtime <= since for file in changed):
+        is_missed = any(file.exists() and file.stat().st_mtime <= since for file in changed)
+        if is_missed or (self._sealed.exists() and self._sealed.read_text() != self._content):
             remove(self.folder, CacheFolder.EXECUTORCH.path)
+        self._sealed.unlink(missing_ok=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         record.write_text(json.dumps(now))
 
@@ -87,6 +90,10 @@ class Tree:
         """
         self._run([find_program(NINJA), "-C", self._build, *targets], log)
 
+    def seal(self) -> None:
+        """Records what was built. Until then, as after a build that failed, ninja alone decides."""
+        self._sealed.write_text(self._content)
+
     def library(self, target: str) -> Path | None:
         """What was built of a library, None if nothing was."""
         return next(iter(sorted(self._build.rglob(f"lib{target}.a"))), None)
@@ -117,6 +124,14 @@ class Tree:
     @property
     def _build(self) -> Path:
         return self.folder / "build"
+
+    @property
+    def _sealed(self) -> Path:
+        return self.folder / "content"
+
+    @property
+    def _content(self) -> str:
+        return digest(self._build)
 
     def _run(self, command: Sequence[str | Path], log: Path) -> None:
         self.builder.processes.run(command, log=log, timeout=_SECONDS, env=_CLEAN)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cmbuild.cache.folders import remove
 from cmbuild.cache.locks import locked
+from cmbuild.cache.store import Condition
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.stage import Stage
@@ -34,7 +35,7 @@ class Waiting:
 def is_made(stage: Stage) -> bool:
     """Whether the result of a stage is there, as `perform` would make it."""
     try:
-        return stage.is_made()
+        return stage.condition() is Condition.WHOLE
     except Exception:
         return False  # perform fails in the same way, where it is reported
 
@@ -49,11 +50,13 @@ def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]
     entry = stage.entry
     message = f"another command is making {entry.folder.name}; waiting for it"
     with locked(entry.lock, Waiting(message, check, note)):
-        if not stage.is_made():
-            if stage.is_damaged():
-                note(f"{entry.folder} has changed since it was made; made again")
-            with entry.replace(stage.fingerprint) as folder:
-                stage.make(folder)
+        condition = stage.condition()
+        if condition is Condition.WHOLE:
+            return
+        if condition is Condition.DAMAGED:
+            note(f"{entry.folder} has changed since it was made; made again")
+        with entry.replace(stage.fingerprint) as folder:
+            stage.make(folder)
 
 
 def clean(stage: Stage) -> None:

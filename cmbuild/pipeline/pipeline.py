@@ -224,7 +224,9 @@ class Pipeline:
         plan = ExecutorchPlanStage(source, board, library.target.isa, folder)
         check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
         operators = OperatorStage(plan, check, processes, folder)
-        libraries = ExecutorchLibraryStage(operators, library, CacheFolder.EXECUTORCH.path)
+        libraries = ExecutorchLibraryStage(
+            operators, library, self.context, CacheFolder.EXECUTORCH.path
+        )
         place = simulated(board, library.target.isa, map(self._board, self._board_folders))
         dry = ExecutorchRunnerStage(plan, library, place, folder, libraries=libraries)
         pools = PoolStage(dry, launcher if place is board else None, processes, folder)

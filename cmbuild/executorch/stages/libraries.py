@@ -17,6 +17,7 @@ from cmbuild.executorch.runtime import Runtime
 from cmbuild.executorch.stages.checkout import CheckoutStage
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.tree import Tree
+from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import Processes
@@ -89,7 +90,9 @@ class ExecutorchLibraryStage(Stage):
     verb = "built"
     shared = True
 
-    def __init__(self, operators: OperatorStage, library: LibraryStage, folder: Path) -> None:
+    def __init__(
+        self, operators: OperatorStage, library: LibraryStage, context: WorkContext, folder: Path
+    ) -> None:
         """
         Args:
             library: the static runtime's, with the same core and toolchain.
@@ -100,6 +103,7 @@ class ExecutorchLibraryStage(Stage):
         self.after = (operators,)
         self.operators = operators
         self._library = library
+        self._context = context
         self._folder = folder
 
     def parts(self) -> Mapping[str, Value]:
@@ -127,7 +131,7 @@ class ExecutorchLibraryStage(Stage):
 
     def make(self, folder: Path) -> None:
         checkout, needed = self.operators.checkout, self.operators.parts_needed
-        building.build(checkout, needed, self._tree, folder)
+        building.build(checkout, needed, self._tree, folder, self._context.note)
 
     @property
     def _tree(self) -> Tree:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.folders import slug
-from cmbuild.cache.store import Entry
+from cmbuild.cache.store import Condition, Entry
 from cmbuild.errors import CmbuildError, compiler_failure
 from cmbuild.files import copy
 from cmbuild.pipeline.context import WorkContext
@@ -94,8 +94,11 @@ class ExportStage(Stage):
     def record(self) -> ExportRecord:
         return read_json(ExportRecord, self.entry.folder / RECORD)
 
-    def is_made(self) -> bool:
-        return super().is_made() and not superseded(self.job, self.record)
+    def condition(self) -> Condition:
+        found = super().condition()
+        if found is Condition.WHOLE and superseded(self.job, self.record):
+            return Condition.ABSENT
+        return found
 
     def deliver(self, folder: Path | None) -> ExportResult:
         """What the export gave; copies it into the user's folder, if there is one."""

@@ -74,13 +74,9 @@ class Stage(ABC):
     def make(self, folder: Path) -> None:
         """Makes the result in an empty folder, which becomes the entry."""
 
-    def is_made(self) -> bool:
-        """Whether the result is there, made from what it depends on as it is now."""
-        return self.entry.holds(self.fingerprint)
-
-    def is_damaged(self) -> bool:
-        """Whether the result is there, but no longer what `make` left."""
-        return self.entry.condition(self.fingerprint) is Condition.DAMAGED
+    def condition(self) -> Condition:
+        """What the result is worth: made from what it depends on as it is now, and unchanged?"""
+        return self.entry.condition(self.fingerprint)
 
     def check(self) -> None:  # noqa: B027  # most stages have nothing to check
         """Finds out before any work what would fail late: a tool or a file that is not there."""
@@ -114,8 +110,5 @@ class RepeatedStage(Stage):
     def parts(self) -> Mapping[str, Value]:
         return {}
 
-    def is_made(self) -> bool:
-        return False
-
-    def is_damaged(self) -> bool:
-        return False
+    def condition(self) -> Condition:
+        return Condition.ABSENT

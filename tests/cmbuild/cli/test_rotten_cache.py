@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 from harness.commands import NETWORK, Commands
 
 from cmbuild.cache.store import STAMP, Condition, Entry
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.performing import perform
+from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.process import Processes
 
 RUN = ("run", NETWORK, "--board", "microbit")
 
@@ -36,10 +41,19 @@ def delete(path: Path) -> None:
 DAMAGES: tuple[Callable[[Path], None], ...] = (flip, truncate, empty, delete)
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with the board's library."""
+    folder = tmp_path_factory.mktemp("warm")
+    warm = Commands(folder, folder / "cache")
+    assert warm("build", NETWORK, "--board", "microbit").exit_code == 0
+    return warm.cache
+
+
 @pytest.fixture
-def own(cmbuild: Commands, tmp_path: Path) -> Commands:
+def own(cmbuild: Commands, library: Path, tmp_path: Path) -> Commands:
     """cmbuild with a cache that no other test uses."""
-    return replace(cmbuild, cache=tmp_path / "own-cache")
+    return replace(cmbuild, cache=shutil.copytree(library, tmp_path / "own-cache"))
 
 
 def results(own: Commands) -> dict[str, Path]:
@@ -83,6 +97,28 @@ def test_a_damaged_result_is_made_again(
     result = own(*RUN, "--json")
     assert result.done == {"simulate"}
     assert result.document["memory"] == good["memory"]
+
+
+def test_a_damaged_kernel_harness_is_made_again(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = shutil.copytree(library, tmp_path / "own-cache")
+    monkeypatch.setenv("CMBUILD_CACHE", str(cache))
+    notes: list[str] = []
+
+    def image() -> Path:
+        pipeline = Pipeline(WorkContext(Processes(), tmp_path))
+        stage = pipeline.kernel_harness("microbit")
+        for each in (stage.library, stage):
+            perform(each, lambda: None, notes.append)
+        return stage.image
+
+    file = image()
+    flip(file)
+    damaged = file.read_bytes()
+    assert image().read_bytes() != damaged
+    assert image() == file
+    assert notes == [f"{file.parent} has changed since it was made; made again"]
 
 
 def test_flipped_weights_are_not_verified_against_themselves(own: Commands) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import pytest
 from harness.checkout import FLATBUFFERS, environment, make_checkout
 from harness.upstream import ROOT
 
 from cmbuild.cache.folders import CacheFolder
+from cmbuild.cache.locks import locked
 from cmbuild.errors import ProcessFailed
 from cmbuild.executorch.building import OtherCmsisNn, Parts, build, built, variables
 from cmbuild.executorch.checkout import Checkout
@@ -150,21 +153,32 @@ Compile = Callable[..., set[str]]
 
 
 @pytest.fixture
-def compile_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compile:
-    """Builds what operators need, in one tree; the names of the files that were compiled."""
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    """With this computer's own compiler."""
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
     processes = Processes()
     toolchain = find_toolchain(HOST, processes, tmp_path / "toolchain.log")
     monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
     builder = Builder(processes, toolchain, Target("cortex-m55", Isa.SCALAR))
-    tree = Tree(CacheFolder.EXECUTORCH.path / "tree", builder)
+    return Tree(CacheFolder.EXECUTORCH.path / "tree", builder)
+
+
+@pytest.fixture
+def notes() -> list[str]:
+    """What the user is told."""
+    return []
+
+
+@pytest.fixture
+def compile_(tmp_path: Path, tree: Tree, notes: list[str]) -> Compile:
+    """Builds what operators need, in one tree; the names of the files that were compiled."""
 
     def get(checkout: Checkout, *names: str) -> set[str]:
         parts = Parts.of(assign(checkout.root, names), primitives=False)
         folder = tmp_path / f"libraries-{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
-        build(checkout, parts, tree, folder)
+        build(checkout, parts, tree, folder, notes.append)
         assert all(file.is_file() for file in built(checkout, parts, folder).libraries)
         log = (folder / "build.log").read_text()
         return set(re.findall(r"Building CXX? object \S+/(\w+\.\w+)\.o", log))
@@ -203,6 +217,32 @@ def test_an_older_file_in_place_of_a_newer_one_is_compiled(
     file.write_text(f"{file.read_text()}// Older.\n")
     os.utime(file, (0, 0))
     assert "op_permute_copy.cpp" in compile_(checkout, PERMUTE)
+
+
+def test_a_kept_object_that_has_changed_is_not_linked(
+    checkout: Checkout, compile_: Compile, tree: Tree
+) -> None:
+    """Ninja goes by time, and would see nothing."""
+    first = compile_(checkout, CLONE)
+    kept = next(tree.folder.rglob("op__clone_dim_order.cpp.o"))
+    times = kept.stat()
+    data = bytearray(kept.read_bytes())
+    data[len(data) // 2] ^= 1
+    kept.write_bytes(data)
+    os.utime(kept, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert compile_(checkout, CLONE) == first
+
+
+def test_a_command_says_that_it_waits_for_another_one_in_the_same_tree(
+    checkout: Checkout, compile_: Compile, tree: Tree, notes: list[str]
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        with locked(tree.lock, lambda: None):
+            second = pool.submit(compile_, checkout, CLONE)
+            while not notes:
+                sleep(0.01)
+        second.result()
+    assert notes == [f"another command is building {checkout.root}; waiting for it"]
 
 
 def test_why_cmake_failed_is_told(checkout: Checkout, compile_: Compile) -> None:
