@@ -13,7 +13,6 @@ from executorch.backends.arm.quantizer.arm_quantizer_utils import PatternQuantiz
 from executorch.backends.arm.quantizer.quantization_config import QuantizationConfig
 from executorch.backends.cortex_m.edge_compile_config import cortex_m_edge_compile_config
 from executorch.backends.cortex_m.library.cmsis_nn import Backend
-from executorch.backends.cortex_m.passes.aten_to_cortex_m_pass import AtenToCortexMPass
 from executorch.backends.cortex_m.passes.cortex_m_pass_manager import CortexMPassManager
 from executorch.backends.cortex_m.passes.passes_utils import get_activation_bounds, quantize_val
 from executorch.backends.cortex_m.quantizer.node_finders import NodeTargetNodeFinder
@@ -112,21 +111,20 @@ def to_cortex_m(
     layout: LayoutMode,
     target: Target,
     after_folding: Sequence[type[ExportPass]] = (),
-    before_replacement: Sequence[type[ExportPass]] = (),
+    after_replacement: Sequence[type[ExportPass]] = (),
 ) -> ExportedProgram:
     """A quantised program in the edge dialect with its operators replaced by `cortex_m::` ones.
 
     Args:
         after_folding: passes to run once quantize and dequantize are folded into other nodes.
-        before_replacement: passes to run just before operators are replaced.
+        after_replacement: passes to run once the backend has replaced its operators.
     """
     manager = CortexMPassManager
     explicit = layout.is_explicit
     passes = list(manager.explicit_layout_pass_list if explicit else manager.legacy_pass_list)
     folded = passes.index(FoldAndAnnotateQParamsPass) + 1
     passes[folded:folded] = after_folding
-    replacement = passes.index(AtenToCortexMPass)
-    passes[replacement:replacement] = before_replacement
+    passes += after_replacement
     lowered: ExportedProgram = manager(
         program, passes, target_config(target), use_explicit_layout=explicit
     ).transform()

@@ -9,7 +9,6 @@ from torch.export import ExportedProgram
 from cmcompiler.errors import unsupported
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
-from cmcompiler.frontend.passes.hardswish_table import TabulateHardswish
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.target import Target
@@ -29,8 +28,8 @@ def lower(quantized: Quantized, target: Target) -> bytes:
             edge,
             quantized.layout,
             target,
-            after_folding=(ReplaceQuantizedOps, FuseClamps),
-            before_replacement=(TabulateHardswish,),
+            after_folding=(FuseClamps,),
+            after_replacement=(ReplaceQuantizedOps,),
         )
     with unsupported("ExecuTorch"):
         lowered = EdgeProgramManager(cortex_m, compile_config=config)

@@ -25,7 +25,8 @@ from cmcompiler.usercode import blaming
 class ReplaceQuantizedOps(ExportPass):  # type: ignore[misc]
     """Replaces operators registered with `quantized_op` by their lowering.
 
-    Runs after quantize and dequantize are folded.
+    Runs after the backend has replaced its operators: before that, running the graph gives tensors
+    between convolutions that are not int8.
     """
 
     def __init__(self, exported_program: ExportedProgram) -> None:

@@ -9,9 +9,17 @@ from collections.abc import Callable
 
 from torch.fx import GraphModule
 
+from cmcompiler.frontend.rewrites.functions import join_functions
+from cmcompiler.frontend.rewrites.identities import remove_identities
+from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 
-REWRITES: tuple[Callable[[GraphModule], None], ...] = (rewrite_norms,)
+REWRITES: tuple[Callable[[GraphModule], None], ...] = (
+    remove_identities,
+    remove_in_place,
+    rewrite_norms,
+    join_functions,
+)
 """In the order in which they run."""
 
 

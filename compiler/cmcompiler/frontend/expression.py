@@ -1,0 +1,105 @@
+"""Functions of one number as text: `mul.Tensor(x, sigmoid(x))`, with operators of torch.
+
+The text is Python: calls and literals. Values used twice, and some others so that calls do not nest
+deeply, are assigned first: `t0 = exp(x); div.Tensor(t0, add.Tensor(t0, 1))`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ARGUMENT = "x"
+
+DEEPEST = 16
+"""Python's parser takes 90 nested calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call in a function's chain.
+
+    Attributes:
+        operator: `mul.Tensor`; `sigmoid` if the overload is the default one.
+        arguments, keywords: literals and values.
+    """
+
+    operator: str
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The result of a step, or the function's argument if there is no step."""
+
+    step: int | None = None
+
+
+def text_of(steps: Sequence[Step]) -> str:
+    """The function whose result is that of the last step."""
+    used = [
+        value.step
+        for step in steps
+        for value in (*step.arguments, *step.keywords.values())
+        if isinstance(value, Value)
+    ]
+    parts: list[str] = []
+    assignments: list[str] = []
+    for number, step in enumerate(steps):
+        written = [_text(value, parts) for value in step.arguments]
+        written += [f"{name}={_text(value, parts)}" for name, value in step.keywords.items()]
+        call = f"{step.operator}({', '.join(written)})"
+        if used.count(number) > 1 or number % DEEPEST == DEEPEST - 1:
+            name = f"t{len(assignments)}"
+            assignments.append(f"{name} = {call}")
+            call = name
+        parts.append(call)
+    return "; ".join([*assignments, parts[-1]])
+
+
+def is_literal(value: Any) -> bool:
+    """Whether text can express an argument."""
+    if isinstance(value, list | tuple):
+        return all(map(is_literal, value))
+    is_number = isinstance(value, int | float) and not math.isnan(value)
+    return value is None or isinstance(value, str) or is_number
+
+
+def _text(value: Any, parts: Sequence[str]) -> str:
+    if isinstance(value, Value):
+        return ARGUMENT if value.step is None else parts[value.step]
+    if isinstance(value, float) and math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"  # what Python reads as infinite
+    return repr(value)
+
+
+def evaluate(text: str, x: Any, operators: Any) -> Any:
+    """The function of a tensor.
+
+    Args:
+        operators: `torch.ops.aten`.
+    """
+    names = {ARGUMENT: x}
+    *assignments, last = ast.parse(text).body
+    for statement in assignments:
+        assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+        names[statement.targets[0].id] = _value(statement.value, names, operators)
+    assert isinstance(last, ast.Expr)
+    return _value(last.value, names, operators)
+
+
+def _value(node: ast.expr, names: Mapping[str, Any], operators: Any) -> Any:
+    if isinstance(node, ast.Name):
+        return names[node.id]
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    arguments = [_value(argument, names, operators) for argument in node.args]
+    keywords = {
+        str(keyword.arg): _value(keyword.value, names, operators) for keyword in node.keywords
+    }
+    packet, _, overload = ast.unparse(node.func).partition(".")
+    return getattr(getattr(operators, packet), overload or "default")(*arguments, **keywords)
