@@ -19,6 +19,7 @@ _STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")
 _KERNEL = re.compile(
     r"^void cm_([a-z0-9_]+)\(const struct cm_context \*\w*,([^)]*)\)", re.MULTILINE
 )
+_SHARED = ("rows.h", "gates.h", "recurrence.h")
 _CALL = re.compile(r"\s*const struct cm_call \*\w*")
 _FIELD = re.compile(r"(int32_t|uint32_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
 
@@ -112,7 +113,8 @@ def _kernels(file: Path) -> Iterator[Kernel]:
 
 def _shared() -> dict[str, str]:
     """Structs that are part of others."""
-    return _structs((paths.runtime() / "include" / "cmrt" / "rows.h").read_text())
+    headers = paths.runtime() / "include" / "cmrt"
+    return _structs("".join((headers / name).read_text() for name in _SHARED))
 
 
 def without_comments(text: str) -> str:

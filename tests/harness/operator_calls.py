@@ -11,6 +11,7 @@ from cmcompiler.ops.arithmetic import SCALARS, TENSORS
 from cmcompiler.ops.unary import FLOATS
 from harness.calls import Given, In, Out
 from harness.examples import Array
+from harness.recurrent_calls import recurrent_calls
 from harness.transformer_calls import transformer_calls
 
 Arguments = tuple[Given, ...]
@@ -52,6 +53,7 @@ def operator_calls() -> Mapping[str, Arguments]:
         **_images(),
         **_matrices(),
         **_norms(),
+        **recurrent_calls(),
         **transformer_calls(),
     }
 

@@ -137,15 +137,6 @@ STRIP_FUNCTION(cm_dsp_multiply_single, MULTIPLY_SINGLE, OUTPUT_SINGLE);
 STRIP_FUNCTION(cm_dsp_sum_pair, MULTIPLY_PAIR, STORE_SUMS);
 /* clang-format on */
 
-static void widen_single(uint32_t *out, const int8_t *row, int32_t depth)
-{
-    for (int32_t k = 0; k < depth; k += DEPTHS) {
-        uint32_t word = load_bytes(row + k);
-        *out++ = widen_even(word);
-        *out++ = widen_odd(word);
-    }
-}
-
 static void widen_pair(uint32_t *out, const int8_t *row0, const int8_t *row1, int32_t depth)
 {
     for (int32_t k = 0; k < depth; k += DEPTHS) {

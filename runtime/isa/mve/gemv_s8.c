@@ -1,21 +1,14 @@
 /* One int8 row times a matrix with MVE: eight columns at a time. */
 #include "cmrt/isa.h"
+#include "row_product.h"
 
 #include <stddef.h>
-
-enum { CHUNK = 16, COLUMNS = 8, CHUNK_CODE = 68 };
-
-/* Follows the weights of eight columns, 16 depths of each in turn; even columns come before odd ones. */
-struct rescale {
-    int32_t bias[COLUMNS], multiplier[COLUMNS], shift[COLUMNS];
-};
 
 /* Operands of the assembly, which copies the first 16 bytes to its stack frame. */
 struct vector {
     int32_t zero_point; /* r0 */
     int32_t one;        /* r4 */
-    int32_t turns;      /* r9: of the loop over four chunks after the first */
-    int32_t entry;      /* entry point, in bytes from the loop's start */
+    struct loop loop;   /* turns: r9 */
     const int8_t *weights;
     const int8_t *lhs;
     int8_t *out;
@@ -26,38 +19,6 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
                "used in assembly");
 
 /* clang-format off */
-/* 16 depths: q0 of the row, q1 and q2 of the columns. 17 instructions of four bytes. */
-#define MULTIPLY(mac) \
-    "vldrb.8 q0, [r3], #16\n" \
-    "vldrw.32 q1, [r1], #128\n" \
-    mac " r0, q0, q1\n" \
-    "vldrw.32 q2, [r1, #-112]\n" \
-    mac " r8, q0, q2\n" \
-    "vldrw.32 q1, [r1, #-96]\n" \
-    mac " r2, q0, q1\n" \
-    "vldrw.32 q2, [r1, #-80]\n" \
-    mac " r10, q0, q2\n" \
-    "vldrw.32 q1, [r1, #-64]\n" \
-    mac " r4, q0, q1\n" \
-    "vldrw.32 q2, [r1, #-48]\n" \
-    mac " r12, q0, q2\n" \
-    "vldrw.32 q1, [r1, #-32]\n" \
-    mac " r6, q0, q1\n" \
-    "vldrw.32 q2, [r1, #-16]\n" \
-    mac " lr, q0, q2\n"
-
-/* q4 holds zeros, to split shifts to the left from those to the right; for the rounding see gemm_s8.c. */
-#define RESCALE(sum) \
-    "vldrw.32 q2, [r1, #48]\n" \
-    "vmax.s32 q3, q2, q4\n" \
-    "vmin.s32 q2, q2, q4\n" \
-    "vshl.s32 " sum ", " sum ", q3\n" \
-    "vldrw.32 q3, [r1, #16]\n" \
-    "vqrdmulh.s32 " sum ", " sum ", q3\n" \
-    "vand q3, " sum ", q2\n" \
-    "vqdmlah.s32 " sum ", q3, r4\n" \
-    "vrshl.s32 " sum ", " sum ", q2\n"
-
 void cm_mve_multiply_vector(const struct vector *vector);
 __asm(".section .text.cm_mve_multiply_vector,\"ax\",%progbits\n"
       ".syntax unified\n"
@@ -124,20 +85,12 @@ __asm(".section .text.cm_mve_multiply_vector,\"ax\",%progbits\n"
       ".text\n");
 /* clang-format on */
 
-static void multiply(const struct cm_gemm *gemm, struct vector *vector)
-{
-    int32_t chunks = gemm->depth > 0 ? (gemm->depth + CHUNK - 1) / CHUNK : 1;
-    int32_t turns = (chunks + 2) / 4; /* of four chunks after the first; the first iteration may be short */
-    vector->turns = turns;
-    vector->entry = turns == 0 ? 4 * CHUNK_CODE + 8 : (4 * turns - (chunks - 1)) * CHUNK_CODE;
-    cm_mve_multiply_vector(vector);
-}
-
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
     struct vector vector = {
         .zero_point = gemm->output.zero_point,
         .one = 1,
+        .loop = loop_over(gemm->depth),
         .weights = gemm->weights,
         .lhs = gemm->lhs,
         .out = gemm->out,
@@ -148,5 +101,5 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
         vector.maximum[i] = (int16_t)gemm->output.maximum;
     }
     if (gemm->rows == 1 && gemm->columns > 0)
-        multiply(gemm, &vector);
+        cm_mve_multiply_vector(&vector);
 }

@@ -13,6 +13,7 @@ from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize,
 
 GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
 GEMV = Microkernel("gemv_s8", mve=True)
+GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,6 +124,13 @@ def gemv_weights(filters: Filters, isa: Isa) -> bytes:
     return b"".join(blocks)
 
 
+def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
+    """For cm_isa_gemv_s16: filters are the gates, whose range and zero point are not used."""
+    if GEMV16.provider(isa) is Isa.DSP:
+        return _blocks_dsp(filters, 4)
+    return gemv_weights(filters, isa)
+
+
 def gemm_workspace(depth: int, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemm_s8 needs."""
     return {
@@ -153,9 +161,13 @@ def _gemm_scalar(filters: Filters) -> bytes:
 
 
 def _gemm_dsp(filters: Filters) -> bytes:
-    """Blocks of two channels: biases, 4 depths of each in turn, then each one's rescaling."""
+    return _blocks_dsp(filters, 2)
+
+
+def _blocks_dsp(filters: Filters, size: int) -> bytes:
+    """Blocks of channels: biases, 4 depths of each in turn, then each one's rescaling."""
     blocks = []
-    for block in filters.blocks(2):
+    for block in filters.blocks(size):
         blocks += [block.bias.astype("<i4").tobytes(), _by_chunks(block.weights, 4)]
         blocks.append(block.rescale_dsp.astype("<i4").tobytes())
     return b"".join(blocks)

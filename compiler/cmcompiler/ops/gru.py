@@ -1,0 +1,144 @@
+"""GRU of one layer and direction: cmbuild::quantized_gru."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Array, KernelCall, Scratch, Tensors, Words
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.gates import (
+    UNIT_BITS,
+    GateProduct,
+    Int16Array,
+    Narrowing,
+    clamp16,
+    packed_table,
+    sigmoid,
+    tanh,
+)
+from cmcompiler.ops.support.packing import GEMV16
+from cmcompiler.ops.support.recurrence import (
+    Recurrence,
+    load_state,
+    optional,
+    read_narrowing,
+    read_sequences,
+    store_state,
+)
+from cmcompiler.ops.support.requantize import Int8Array
+
+PRODUCTS = 3
+"""Gates of a product, as in torch: reset, update, new."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gru(Recurrence):
+    """Like an LSTM of CMSIS-NN, with the state in 16 bits.
+
+    Of four gates, new from the input, reset, update and new from the state, the first three take
+    the input's product and the last three the state's. With r and z the sigmoids of reset and
+    update:
+
+        n = tanh(clamp16(new from the input + ((r · new from the state + 2^14) >> 15)))
+        h = (z · h + ((2^15 - z) · n >> (15 - state_bits)) + 2^14) >> 15
+
+    Inputs of the op: the sequence, then the initial state, if given.
+
+    Attributes:
+        input_product: its gates are new, reset, update; those of hidden_product reset, update, new.
+        state_bits: fractional bits of the int16 state.
+        narrowing: of the state to int8 outputs.
+        has_final: the final state is the second result.
+    """
+
+    label = "gru"
+    gates_per_unit = 4
+
+    state_bits: int
+    narrowing: Narrowing
+    has_final: bool
+
+    @property
+    def units(self) -> int:
+        return self.hidden_product.depth
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        given = inputs[1] if inputs[1:] else None
+        state = load_state(given, self.state_bits, (self.batch, self.units))
+        initial = None if given is None else self.narrowing(state)
+        output, state = self.walk_through(inputs[0], initial, state)
+        return (output, store_state(state, self.state_bits)) if self.has_final else (output,)
+
+    def step(
+        self, x: Int8Array, before: Int8Array, state: Int16Array
+    ) -> tuple[Int8Array, Int16Array]:
+        gates = np.zeros((len(x), self.gates_per_unit * self.units), np.int16)
+        gates[:, : -self.units] = self.input_product.add(gates[:, : -self.units], x)
+        gates[:, self.units :] = self.hidden_product.add(gates[:, self.units :], before)
+        fresh, reset, update, held = gates.reshape(len(x), 4, self.units).swapaxes(0, 1)
+        z = sigmoid(update)
+        n = tanh(clamp16(fresh + ((sigmoid(reset) * held + (1 << 14)) >> 15)))
+        new = ((1 << 15) - z) * n >> (UNIT_BITS - self.state_bits)
+        state = ((z * state + new + (1 << 14)) >> 15).astype(np.int16)
+        return self.narrowing(state), state
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
+            *self.layer_arguments(inputs[0], outputs[0], isa),
+            ("table", packed_table()),
+            ("initial_state", optional(inputs, 1)),
+            ("final_state", optional(outputs, 1)),
+            ("state", Scratch(2 * self.batch * self.units)),
+            ("state_bits", self.state_bits),
+            *self.narrowing.arguments("narrowing"),
+        ]
+        return [KernelCall("gru", arguments, microkernel=GEMV16)]
+
+
+PARAMETERS = (
+    "(Tensor input, Tensor? state, Tensor input_weights, Tensor input_bias, Tensor input_rescale, "
+    "Tensor hidden_weights, Tensor hidden_bias, Tensor hidden_rescale, int state_bits, "
+    "int multiplier, int shift, int zero_point, bool batch_first, bool reverse, *, Tensor(a!) out"
+)
+
+
+@program_op(
+    f"cmbuild::quantized_gru.out{PARAMETERS})",
+    f"cmbuild::quantized_gru_state.out{PARAMETERS}, Tensor(b!) final)",
+)
+def read(call: Call) -> None:
+    has_final = call.operator == "cmbuild::quantized_gru_state.out"
+    layer = read_sequences(call, PRODUCTS, not call.is_none("state"))
+    if layer.units != layer.outputs:
+        call.invalid(f"{layer.outputs} outputs of {layer.units} units")
+    narrowing = read_narrowing(call)
+    op = Gru(
+        layer.walk,
+        layer.steps,
+        layer.batch,
+        _new_first(layer.input_product),
+        layer.hidden_product,
+        narrowing.zero_point,
+        call.integer("state_bits", 0, UNIT_BITS),
+        narrowing,
+        has_final,
+    )
+    given = [layer.state(call, "state", layer.units)] if layer.walk.has_initial else []
+    final = [layer.final(call, "final")] if has_final else []
+    call.emit(op, [layer.sequence, *given], [layer.output, *final])
+
+
+def _new_first(product: GateProduct) -> GateProduct:
+    """With the last third of its gates first."""
+    order = np.roll(np.arange(len(product.weights)), len(product.weights) // PRODUCTS)
+    return replace(
+        product,
+        weights=product.weights[order],
+        bias=product.bias[order],
+        multipliers=tuple(product.multipliers[i] for i in order),
+        shifts=tuple(product.shifts[i] for i in order),
+    )

@@ -1,0 +1,209 @@
+"""LSTM of one layer and direction: cmbuild::quantized_lstm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Array, KernelCall, Packed, Scratch, Tensors, Words
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.convolution import check_depth
+from cmcompiler.ops.support.gates import (
+    Int16Array,
+    Narrowing,
+    clamp16,
+    packed_table,
+    sigmoid,
+    tanh,
+)
+from cmcompiler.ops.support.packing import GEMV16, Filters
+from cmcompiler.ops.support.parameters import read_scale, read_zero_point
+from cmcompiler.ops.support.recurrence import (
+    NONE,
+    Recurrence,
+    Sequences,
+    initial_rows,
+    load_state,
+    optional,
+    read_narrowing,
+    read_rescale_rows,
+    read_sequences,
+    store_state,
+)
+from cmcompiler.ops.support.requantize import (
+    Int8Array,
+    Int32Array,
+    Range,
+    Requantize,
+    rounding_shift_right,
+)
+
+GATES = 4
+
+MOST_CELL_BITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Rows of units to rows of outputs.
+
+    Attributes:
+        weights: int8 [outputs, units].
+        bias: int32 [outputs], with the units' zero point folded in.
+    """
+
+    weights: Int8Array
+    bias: Int32Array
+    requantize: Requantize
+
+    def __call__(self, units: Int8Array) -> Int8Array:
+        sums = units.astype(np.int64) @ self.weights.T.astype(np.int64) + self.bias
+        return self.requantize(sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Lstm(Recurrence):
+    """Arithmetic: CMSIS-NN's arm_lstm_unidirectional_s8, with a multiplier for each gate's row.
+
+    Gates are input, forget, cell and output, as in torch. Inputs of the op: the sequence, then the
+    initial outputs and cells, if given.
+
+    Attributes:
+        cell_bits: fractional bits of the int16 cell state.
+        narrowing: of output gate · tanh(cell), 30 fractional bits, to int8 units.
+        scale: of the output, for initial outputs.
+        has_final: the final cells are the second result.
+    """
+
+    label = "lstm"
+    gates_per_unit = GATES
+
+    cell_bits: int
+    narrowing: Narrowing
+    projection: Projection | None
+    scale: np.float32
+    has_final: bool
+
+    @property
+    def units(self) -> int:
+        return len(self.input_product.weights) // GATES
+
+    @property
+    def macs(self) -> int:
+        projected = 0 if self.projection is None else self.projection.weights.size
+        return super().macs + self.steps * self.batch * projected
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        hidden = initial_rows(inputs[1], self.scale, self.zero_point) if inputs[1:] else None
+        cell = load_state(
+            inputs[2] if inputs[1:] else None, self.cell_bits, (self.batch, self.units)
+        )
+        output, cell = self.walk_through(inputs[0], hidden, cell)
+        return (output, store_state(cell, self.cell_bits)) if self.has_final else (output,)
+
+    def step(
+        self, x: Int8Array, before: Int8Array, state: Int16Array
+    ) -> tuple[Int8Array, Int16Array]:
+        gates = self.input_product.add(np.zeros((len(x), GATES * self.units), np.int16), x)
+        gates = self.hidden_product.add(gates, before)
+        entry, forget, fresh, shown = gates.reshape(len(x), GATES, self.units).swapaxes(0, 1)
+        # Halving rounds up, the shift rounds away from zero: CMSIS-NN's way to a power of two.
+        kept = rounding_shift_right((sigmoid(forget) * state + 1) >> 1, 14)
+        added = rounding_shift_right((sigmoid(entry) * tanh(fresh) + 1) >> 1, 29 - self.cell_bits)
+        cell = clamp16(kept.astype(np.int64) + added)
+        units = self.narrowing(sigmoid(shown) * tanh(cell, self.cell_bits))
+        return units if self.projection is None else self.projection(units), cell
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
+            *self.layer_arguments(inputs[0], outputs[0], isa),
+            ("table", packed_table()),
+            ("initial_hidden", optional(inputs, 1)),
+            ("initial_cell", optional(inputs, 2)),
+            ("final_cell", optional(outputs, 1)),
+            ("cell", Scratch(2 * self.batch * self.units)),
+            ("cell_bits", self.cell_bits),
+            *self.narrowing.arguments("narrowing"),
+            *self._projection_arguments(isa),
+            ("inverse_scale", float(np.float32(1) / self.scale)),
+        ]
+        return [KernelCall("lstm", arguments, microkernel=GEMV16)]
+
+    def _projection_arguments(self, isa: Isa) -> Words:
+        if self.projection is None:
+            names = ("weights", "units", "outputs", "zero_point", "minimum", "maximum", "rounding")
+            words: Words = [(name, NONE if name in ("weights", "units") else 0) for name in names]
+        else:
+            own = self.projection
+            filters = Filters.of(own.weights, own.bias, own.requantize)
+            words = [
+                ("weights", Packed(packing.gemv_weights(filters, isa))),
+                ("units", Scratch(self.units)),
+                ("outputs", len(own.weights)),
+                *filters.output_arguments(),
+            ]
+        return [(f"projection.{name}", word) for name, word in words]
+
+
+PARAMETERS = (
+    "(Tensor input, Tensor? hidden, Tensor? cell, Tensor input_weights, Tensor input_bias, "
+    "Tensor input_rescale, Tensor hidden_weights, Tensor hidden_bias, Tensor hidden_rescale, "
+    "Tensor? projection_weights, Tensor? projection_bias, Tensor? projection_rescale, "
+    "int cell_bits, int multiplier, int shift, int zero_point, float output_scale, "
+    "int output_zero_point, bool batch_first, bool reverse, *, Tensor(a!) out"
+)
+
+
+@program_op(
+    f"cmbuild::quantized_lstm.out{PARAMETERS})",
+    f"cmbuild::quantized_lstm_state.out{PARAMETERS}, Tensor(b!) final)",
+)
+def read(call: Call) -> None:
+    has_final = call.operator == "cmbuild::quantized_lstm_state.out"
+    has_initial = not call.is_none("hidden")
+    layer = read_sequences(call, GATES, has_initial)
+    inputs, outputs = [layer.sequence], [layer.output]
+    if has_initial:
+        inputs += [
+            layer.state(call, "hidden", layer.outputs),
+            layer.state(call, "cell", layer.units),
+        ]
+    elif not call.is_none("cell"):
+        call.invalid("cell without hidden")
+    if has_final:
+        outputs.append(layer.final(call, "final"))
+    narrowing = read_narrowing(call)
+    zero_point = read_zero_point(call, "output_zero_point")
+    projection = _read_projection(call, layer, zero_point)
+    if projection is None and narrowing.zero_point != zero_point:
+        call.invalid(f"zero points {narrowing.zero_point} and {zero_point} of one tensor")
+    op = Lstm(
+        *layer.shared,
+        zero_point,
+        call.integer("cell_bits", 0, MOST_CELL_BITS),
+        narrowing,
+        projection,
+        read_scale(call, "output_scale"),
+        has_final,
+    )
+    call.emit(op, inputs, outputs)
+
+
+def _read_projection(call: Call, layer: Sequences, zero_point: int) -> Projection | None:
+    if call.is_none("projection_weights"):
+        if layer.units != layer.outputs:
+            call.invalid(f"{layer.outputs} outputs of {layer.units} units")
+        return None
+    weights = call.constant("projection_weights", dtype=np.int8, rank=2)
+    bias = call.constant("projection_bias", dtype=np.int32, rank=1)
+    count = layer.outputs
+    if weights.shape != (count, layer.units) or bias.shape != (count,):
+        call.invalid(f"projection of shapes {list(weights.shape)} and {list(bias.shape)}")
+    check_depth(call, layer.units)
+    multipliers, shifts = read_rescale_rows(call, "projection_rescale", count)
+    requantize = Requantize(multipliers, shifts, zero_point, Range(-128, 127))
+    return Projection(weights, bias, requantize)

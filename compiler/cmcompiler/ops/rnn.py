@@ -1,0 +1,94 @@
+"""Elman RNN of one layer and direction: cmbuild::quantized_rnn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.gates import Int16Array, Narrowing, packed_table, tanh
+from cmcompiler.ops.support.packing import GEMV16
+from cmcompiler.ops.support.parameters import read_scale
+from cmcompiler.ops.support.recurrence import (
+    NONE,
+    Recurrence,
+    initial_rows,
+    optional,
+    read_narrowing,
+    read_sequences,
+)
+from cmcompiler.ops.support.requantize import Int8Array
+
+FUNCTIONS = ("tanh", "relu")
+
+
+@dataclass(frozen=True, eq=False)
+class Rnn(Recurrence):
+    """int8(tanh(gate)) of gates with 12 fractional bits, or int8(max(gate, 0)) of any.
+
+    Inputs of the op: the sequence, then the initial outputs, if given.
+
+    Attributes:
+        function: tanh or relu.
+        narrowing: of the function's results to int8 outputs.
+        scale: of the output, for initial outputs.
+    """
+
+    label = "rnn"
+    gates_per_unit = 1
+    element = np.dtype(np.int8)
+
+    function: str
+    narrowing: Narrowing
+    scale: np.float32
+
+    @property
+    def units(self) -> int:
+        return self.hidden_product.depth
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        hidden = initial_rows(inputs[1], self.scale, self.zero_point) if inputs[1:] else None
+        stateless = np.zeros((self.batch, 0), np.int16)
+        return (self.walk_through(inputs[0], hidden, stateless)[0],)
+
+    def step(
+        self, x: Int8Array, before: Int8Array, state: Int16Array
+    ) -> tuple[Int8Array, Int16Array]:
+        gates = self.input_product.add(np.zeros((len(x), self.units), np.int16), x)
+        gates = self.hidden_product.add(gates, before)
+        is_tanh = self.function == "tanh"
+        return self.narrowing(tanh(gates) if is_tanh else np.maximum(gates, 0)), state
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
+            *self.layer_arguments(inputs[0], outputs[0], isa),
+            ("table", packed_table() if self.function == "tanh" else NONE),
+            ("initial_hidden", optional(inputs, 1)),
+            *self.narrowing.arguments("narrowing"),
+            ("inverse_scale", float(np.float32(1) / self.scale)),
+        ]
+        return [KernelCall("rnn", arguments, microkernel=GEMV16)]
+
+
+@program_op(
+    "cmbuild::quantized_rnn.out(Tensor input, Tensor? hidden, Tensor input_weights, "
+    "Tensor input_bias, Tensor input_rescale, Tensor hidden_weights, Tensor hidden_bias, "
+    "Tensor hidden_rescale, str function, int multiplier, int shift, int zero_point, "
+    "float output_scale, bool batch_first, bool reverse, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    layer = read_sequences(call, 1, not call.is_none("hidden"))
+    if layer.units != layer.outputs:
+        call.invalid(f"{layer.outputs} outputs of {layer.units} units")
+    function = call.string("function")
+    if function not in FUNCTIONS:
+        call.unsupported(f"function {function}")
+    narrowing = read_narrowing(call)
+    scale = read_scale(call, "output_scale")
+    op = Rnn(*layer.shared, narrowing.zero_point, function, narrowing, scale)
+    given = [layer.state(call, "hidden", layer.units)] if layer.walk.has_initial else []
+    call.emit(op, [layer.sequence, *given], [layer.output])

@@ -1,0 +1,153 @@
+"""Gates of recurrent layers: int16 sums of int8 products, sigmoid and tanh by table.
+
+Arithmetic: CMSIS-NN's arm_nn_vec_mat_mul_result_acc_s8_s16 and arm_nn_activation_s16.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.ir.op import Packed, Words
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.requantize import (
+    Int8Array,
+    Int32Array,
+    Range,
+    Requantize,
+    requantize,
+    wrap32,
+)
+
+Int16Array = npt.NDArray[np.int16]
+WideArray = npt.NDArray[np.int64]
+
+GATE_BITS = 12
+"""Fractional bits of a gate before its activation."""
+
+UNIT_BITS = 15
+"""Fractional bits of sigmoid and tanh."""
+
+STEPS_PER_UNIT = 24
+"""Entries of the table for each unit of sigmoid's argument."""
+
+SIGMOID_BITS, TANH_BITS = 9, 8
+"""Of three times the argument: so many lie between two entries of the table."""
+
+FARTHEST_TANH = 255 * 256 // 3
+"""From here on tanh takes the table's last entry."""
+
+
+def clamp16(x: npt.NDArray[np.integer[Any]]) -> Int16Array:
+    return np.clip(x, -(1 << 15), (1 << 15) - 1).astype(np.int16)
+
+
+@cache
+def table() -> tuple[tuple[int, int], ...]:
+    """sigmoid(i / 24) - 1/2 of 16 fractional bits, and the step to the next entry.
+
+    Half of the largest distance between curve and chord is added to each entry, so that
+    interpolation errs equally to both sides.
+    """
+    entries = []
+    for i in range(255):
+        y = 1 / (1 + math.exp(-i / STEPS_PER_UNIT))
+        curvature = y * (1 - y) * (1 - 2 * y) / STEPS_PER_UNIT**2
+        entries.append(round(65536 * (y - curvature / 16)) - 32768)
+    entries.append(32767)
+    steps = [after - entry for entry, after in pairwise(entries)]
+    return tuple(zip(entries, [*steps, 0], strict=True))
+
+
+def packed_table() -> Packed:
+    """The table as kernels read it: pairs of uint16."""
+    return Packed(np.array(table(), "<u2").tobytes())
+
+
+def sigmoid(x: Int16Array) -> WideArray:
+    """Of x with 12 fractional bits: 1 to 32767, of 15 fractional bits."""
+    base, fraction, slope = _look_up(np.abs(x.astype(np.int64)), SIGMOID_BITS)
+    distance = ((base << SIGMOID_BITS) + fraction * slope + (1 << SIGMOID_BITS)) >> 10
+    return (1 << 14) + np.where(x < 0, -distance, distance)
+
+
+def tanh(x: Int16Array, bits: int = GATE_BITS) -> WideArray:
+    """Of x with 0 to 12 fractional bits: -32767 to 32767, of 15 fractional bits."""
+    magnitude = np.minimum(np.abs(x.astype(np.int64)) << (GATE_BITS - bits), FARTHEST_TANH)
+    base, fraction, slope = _look_up(magnitude, TANH_BITS)
+    result = base + ((fraction * slope + (1 << (TANH_BITS - 1))) >> TANH_BITS)
+    return np.where(x < 0, -result, result)
+
+
+def _look_up(magnitude: WideArray, bits: int) -> tuple[WideArray, WideArray, WideArray]:
+    """Entry, distance from it, and step to the next one."""
+    entries = np.array(table())[3 * magnitude >> bits]
+    return entries[..., 0], 3 * magnitude & ((1 << bits) - 1), entries[..., 1]
+
+
+@dataclass(frozen=True, eq=False)
+class GateProduct:
+    """Rows of int8 numbers times constant int8 weights, added to int16 gates.
+
+    Attributes:
+        weights: int8 [gates, depth].
+        bias: int32 [gates], to be added to the sum of weight * raw input: the input's zero point
+            is folded in.
+        multipliers, shifts: of each gate.
+    """
+
+    weights: Int8Array
+    bias: Int32Array
+    multipliers: tuple[int, ...]
+    shifts: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        return int(self.weights.shape[1])
+
+    def add(self, gates: Int16Array, rows: Int8Array) -> Int16Array:
+        """Gates [rows, gates] and the products of rows [rows, depth], saturated."""
+        # Exact: sums of products of int8 numbers are far below 2^53.
+        sums = (rows.astype(np.float64) @ self.weights.T.astype(np.float64)).astype(np.int64)
+        sums = wrap32(sums + self.bias).astype(np.int64)
+        scaled = requantize(sums, np.array(self.multipliers), np.array(self.shifts))
+        return clamp16(gates.astype(np.int64) + scaled)
+
+    def arguments(self, name: str, isa: Isa) -> Words:
+        """The fields of a kernel's argument struct that fill a `struct cm_gate_product`."""
+        requantize = Requantize(self.multipliers, self.shifts, 0, Range(-128, 127))
+        filters = Filters.of(self.weights, self.bias, requantize)
+        return [
+            (f"{name}.weights", Packed(packing.gemv16_weights(filters, isa))),
+            (f"{name}.depth", self.depth),
+            (f"{name}.rounding", filters.rounding),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """From a wide number to int8: clamp(x · multiplier · 2^(shift - 31) + zero_point)."""
+
+    multiplier: int
+    shift: int
+    zero_point: int
+
+    def __call__(self, x: npt.NDArray[np.integer[Any]]) -> Int8Array:
+        scaled = requantize(x, self.multiplier, self.shift).astype(np.int64)
+        return np.clip(scaled + self.zero_point, -128, 127).astype(np.int8)
+
+    def arguments(self, name: str) -> Words:
+        """The fields of a kernel's argument struct that fill a `struct cm_narrowing`."""
+        return [
+            (f"{name}.multiplier", self.multiplier),
+            (f"{name}.shift", self.shift),
+            (f"{name}.zero_point", self.zero_point),
+        ]

@@ -1,0 +1,275 @@
+"""Recurrent layers: one layer in one direction, with the loop over time in the kernel.
+
+Arithmetic: a step adds the products of its input row and of the preceding output row to zeroed
+gates, each saturated to int16; what follows is the op's own. States between runs are floats, which
+hold an int16 state exactly because its scale is a power of two.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.decode.call import Call
+from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word, Words
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.quantize import Quantize
+from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.convolution import check_depth
+from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, clamp16
+from cmcompiler.ops.support.parameters import INT32_MAX, read_zero_point
+from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Int8Array
+
+NONE = 0xFFFFFFFF
+"""CM_REF_NONE of cmrt/program.h."""
+
+MOST_STATE_BITS = 15
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How a layer walks through its sequence.
+
+    Attributes:
+        is_batch_first: tensors are [batch, steps, numbers], else [steps, batch, numbers].
+        is_reverse: from the last step to the first.
+        has_initial: a state is given. Then the output has one more step, where the walk begins,
+            which holds the initial outputs.
+    """
+
+    is_batch_first: bool
+    is_reverse: bool
+    has_initial: bool
+
+    @property
+    def time(self) -> int:
+        """The dimension of steps."""
+        return int(self.is_batch_first)
+
+    def rows(self, array: Array) -> Array:
+        """A view with steps first, in the order of the walk."""
+        ordered = np.moveaxis(array, self.time, 0)
+        return ordered[::-1] if self.is_reverse else ordered
+
+    def start(self, tensor: Tensor, skipped: int = 0) -> tuple[Address, int, int]:
+        """The first row after some, and bytes from step to step and from batch to batch."""
+        steps, batch, row = tensor.shape[self.time], tensor.shape[1 - self.time], tensor.shape[2]
+        step, across = (row, steps * row) if self.is_batch_first else (batch * row, row)
+        first = steps - 1 - skipped if self.is_reverse else skipped
+        return Address(tensor, first * step), -step if self.is_reverse else step, across
+
+
+@dataclass(frozen=True, eq=False)
+class Recurrence(Op):
+    """What LSTM, GRU and RNN share.
+
+    Attributes:
+        input_product, hidden_product: from an input row and from the preceding output row.
+        zero_point: of the output.
+    """
+
+    gates_per_unit: ClassVar[int]
+
+    walk: Walk
+    steps: int
+    batch: int
+    input_product: GateProduct
+    hidden_product: GateProduct
+    zero_point: int
+
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """Those of the gates; a projection may have fewer outputs."""
+
+    @property
+    def macs(self) -> int:
+        weights = self.input_product.weights.size + self.hidden_product.weights.size
+        return self.steps * self.batch * weights
+
+    @abstractmethod
+    def step(
+        self, x: Int8Array, before: Int8Array, state: Int16Array
+    ) -> tuple[Int8Array, Int16Array]:
+        """The output row [batch, outputs] and state [batch, units] after a step."""
+
+    def walk_through(
+        self, sequence: Int8Array, initial: Int8Array | None, state: Int16Array
+    ) -> tuple[Int8Array, Int16Array]:
+        """The output for an input sequence, and the final state."""
+        blank = np.full((self.batch, self.hidden_product.depth), self.zero_point, np.int8)
+        row = blank if initial is None else initial
+        output = [] if initial is None else [initial]
+        for x in self.walk.rows(sequence):
+            row, state = self.step(x, row, state)
+            output.append(row)
+        ordered = np.stack(output[::-1] if self.walk.is_reverse else output)
+        return np.ascontiguousarray(np.moveaxis(ordered, 0, self.walk.time)), state
+
+    def layer_arguments(self, sequence: Tensor, output: Tensor, isa: Isa) -> Words:
+        """The fields of a kernel's argument struct that fill a `struct cm_recurrence`."""
+        first, input_step, input_batch = self.walk.start(sequence)
+        result, output_step, output_batch = self.walk.start(output, int(self.walk.has_initial))
+        outputs = self.hidden_product.depth
+        depth = max(self.input_product.depth, outputs, self.units)
+        words: Words = [
+            ("input", first),
+            ("output", result),
+            ("gates", Scratch(2 * self.gates_per_unit * self.units)),
+            ("workspace", Scratch(packing.gemm_workspace(depth, isa))),
+            ("blank", NONE if self.walk.has_initial else Scratch(outputs)),
+            *self.input_product.arguments("input_product", isa),
+            *self.hidden_product.arguments("hidden_product", isa),
+            ("units", self.units),
+            ("steps", self.steps),
+            ("batch", self.batch),
+            ("input_step", input_step),
+            ("input_batch", input_batch),
+            ("output_step", output_step),
+            ("output_batch", output_batch),
+            ("zero_point", self.zero_point),
+        ]
+        return [(f"layer.{name}", word) for name, word in words]
+
+
+def initial_rows(values: Floats, scale: np.float32, zero_point: int) -> Int8Array:
+    """Initial outputs, quantised like the outputs."""
+    (rows,) = Quantize(np.dtype(np.int8), float(scale), zero_point, -128, 127).reference(values)
+    return rows
+
+
+def load_state(values: Floats | None, bits: int, shape: tuple[int, int]) -> Int16Array:
+    """Floats as int16 numbers of so many fractional bits, halves to even; NaN gives 0."""
+    if values is None:
+        return np.zeros(shape, np.int16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.nan_to_num(np.rint(values * np.float32(2**bits)), posinf=1e9, neginf=-1e9)
+    return clamp16(np.clip(steps, -(2.0**24), 2.0**24).astype(np.int64))
+
+
+def store_state(state: Int16Array, bits: int) -> Floats:
+    return state.astype(np.float32) * np.float32(2.0**-bits)
+
+
+def optional(tensors: Tensors, position: int) -> Word:
+    """The address of a tensor that may be missing."""
+    return Address(tensors[position]) if position < len(tensors) else NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """The arguments that all recurrent layers have in common, checked.
+
+    Attributes:
+        units: gates divided by the number for each unit.
+    """
+
+    walk: Walk
+    sequence: Tensor
+    output: Tensor
+    input_product: GateProduct
+    hidden_product: GateProduct
+    units: int
+
+    @property
+    def batch(self) -> int:
+        return self.output.shape[1 - self.walk.time]
+
+    @property
+    def steps(self) -> int:
+        return self.sequence.shape[self.walk.time]
+
+    @property
+    def outputs(self) -> int:
+        return self.output.shape[2]
+
+    @property
+    def shared(self) -> tuple[Walk, int, int, GateProduct, GateProduct]:
+        """The first fields of a Recurrence."""
+        return self.walk, self.steps, self.batch, self.input_product, self.hidden_product
+
+    def state(self, call: Call, name: str, size: int) -> Tensor:
+        """An initial state: float32 [batch, size]."""
+        operand = call.tensor(name, dtype=np.float32, rank=2)
+        if operand.shape != (self.batch, size):
+            call.invalid(f"{name} has shape {list(operand.shape)}, not {[self.batch, size]}")
+        return call.arrange(operand, range(2))
+
+    def final(self, call: Call, name: str) -> Tensor:
+        """A final state to write: float32 [batch, units]."""
+        operand = call.output(name, dtype=np.float32)
+        if operand.shape != (self.batch, self.units):
+            call.invalid(f"{name} has shape {list(operand.shape)}, not {[self.batch, self.units]}")
+        return call.arranged_output(operand, range(2))
+
+
+def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
+    """Input, output and products.
+
+    Args:
+        gates: for each unit, of both products.
+    """
+    operand = call.tensor("input", dtype=np.int8, rank=3)
+    result = call.output("out", dtype=np.int8)
+    walk = Walk(call.boolean("batch_first"), call.boolean("reverse"), has_initial)
+    if result.rank != 3 or 0 in (*operand.shape, *result.shape):
+        call.unsupported(f"{list(operand.shape)} to {list(result.shape)}")
+    expected = list(operand.shape)
+    expected[walk.time] += has_initial
+    if list(result.shape[:2]) != expected[:2]:
+        call.invalid(f"out has shape {list(result.shape)} for an input of {list(operand.shape)}")
+    products = [
+        _read_product(call, "input", operand.shape[2]),
+        _read_product(call, "hidden", result.shape[2]),
+    ]
+    rows = len(products[0].weights)
+    if rows % gates or rows == 0 or len(products[1].weights) != rows:
+        call.invalid(f"{rows} and {len(products[1].weights)} gates")
+    return Sequences(
+        walk,
+        call.arrange(operand, range(3)),
+        call.arranged_output(result, range(3)),
+        products[0],
+        products[1],
+        rows // gates,
+    )
+
+
+def _read_product(call: Call, name: str, depth: int) -> GateProduct:
+    weights = call.constant(f"{name}_weights", dtype=np.int8, rank=2)
+    if weights.shape[1] != depth:
+        call.invalid(f"{name}_weights have shape {list(weights.shape)} for rows of {depth}")
+    check_depth(call, depth)
+    bias = call.constant(f"{name}_bias", dtype=np.int32, rank=1)
+    multipliers, shifts = read_rescale_rows(call, f"{name}_rescale", len(weights))
+    if len(bias) != len(weights):
+        call.invalid(f"{name}_bias has shape {list(bias.shape)}")
+    return GateProduct(weights, bias, multipliers, shifts)
+
+
+def read_rescale_rows(call: Call, name: str, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Multipliers and shifts, int32 [2, count]; a shift below -31 becomes a multiplier of 0."""
+    rescale = call.constant(name, dtype=np.int32, rank=2)
+    if rescale.shape != (2, count):
+        call.invalid(f"{name} has shape {list(rescale.shape)}, not {[2, count]}")
+    multipliers, shifts = (row.astype(np.int64) for row in rescale)
+    if count and (multipliers.min() < 0 or shifts.max() > LONGEST_SHIFT):
+        call.invalid(f"{name} has a negative multiplier or a shift above {LONGEST_SHIFT}")
+    is_zero = shifts < -LONGEST_SHIFT
+    kept = np.where(is_zero, 0, multipliers), np.where(is_zero, 0, shifts)
+    return tuple(kept[0].tolist()), tuple(kept[1].tolist())
+
+
+def read_narrowing(call: Call) -> Narrowing:
+    """From the arguments multiplier, shift and zero_point."""
+    shift = call.integer("shift", None, LONGEST_SHIFT)
+    multiplier = call.integer("multiplier", 0, INT32_MAX)
+    scale = (multiplier, shift) if shift >= -LONGEST_SHIFT else (0, 0)
+    return Narrowing(*scale, read_zero_point(call, "zero_point"))

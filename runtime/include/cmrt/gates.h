@@ -1,0 +1,91 @@
+/* Gates of recurrent layers; see compiler/cmcompiler/ops/support/gates.py for the arithmetic. */
+#ifndef CMRT_GATES_H
+#define CMRT_GATES_H
+
+#include "cmrt/arithmetic.h"
+
+/* Constant weights, packed as packing.py says in gemv16_weights. */
+struct cm_gate_weights {
+    const void *packed;
+    int32_t depth, gates, rounding;
+};
+
+/* gates[g] += bias[g] + sum over k < depth of row[k] * weights[g][k], rescaled and saturated. `workspace` is
+   of the size that packing.py says in gemm_workspace. */
+void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
+                     void *workspace);
+
+/* An entry of the table of sigmoid and tanh. */
+struct cm_gate_entry {
+    uint16_t base, step;
+};
+
+struct cm_narrowing {
+    int32_t multiplier, shift, zero_point;
+};
+
+/* One step of an LSTM. Gates of each unit: input, forget, cell, output. */
+struct cm_lstm_step {
+    const int16_t *gates;
+    int16_t *cell; /* of cell_bits fractional bits */
+    int8_t *out;
+    const struct cm_gate_entry *table;
+    int32_t units, cell_bits;
+    struct cm_narrowing narrowing; /* of 30 fractional bits */
+};
+void cm_isa_lstm_step_s8(const struct cm_lstm_step *step);
+
+/* One step of a GRU. Gates of each unit: new from the input, reset, update, new from the state. */
+struct cm_gru_step {
+    const int16_t *gates;
+    int16_t *state; /* of state_bits fractional bits */
+    int8_t *out;
+    const struct cm_gate_entry *table;
+    int32_t units, state_bits;
+    struct cm_narrowing narrowing; /* of state_bits fractional bits */
+};
+void cm_isa_gru_step_s8(const struct cm_gru_step *step);
+
+/* out = narrow(tanh(gate)), or narrow(max(gate, 0)) without a table. */
+void cm_isa_rnn_step_s8(const int16_t *gates, const struct cm_gate_entry *table,
+                        const struct cm_narrowing *narrowing, int8_t *out, int32_t units);
+
+/* In plain C. */
+
+enum {
+    CM_GATE_BITS = 12,               /* fractional bits of a gate */
+    CM_FARTHEST_TANH = 255 * 256 / 3 /* with as many, from here on tanh takes the last entry */
+};
+
+static inline int16_t cm_clamp_s16(int32_t x)
+{
+    return (int16_t)cm_clamp(x, INT16_MIN, INT16_MAX);
+}
+
+/* Of 15 fractional bits. */
+static inline int32_t cm_gate_sigmoid(const struct cm_gate_entry *table, int32_t gate)
+{
+    int32_t steps = 3 * (gate < 0 ? -gate : gate);
+    struct cm_gate_entry entry = table[steps >> 9];
+    int32_t distance = (entry.base + ((steps & 511) * entry.step >> 9) + 1) >> 1;
+    return (1 << 14) + (gate < 0 ? -distance : distance);
+}
+
+/* Of 15 fractional bits; the argument has `left` fewer fractional bits than a gate. */
+static inline int32_t cm_gate_tanh(const struct cm_gate_entry *table, int32_t gate, int32_t left)
+{
+    int32_t magnitude = (gate < 0 ? -gate : gate) << left;
+    int32_t steps = 3 * (magnitude < CM_FARTHEST_TANH ? magnitude : CM_FARTHEST_TANH);
+    struct cm_gate_entry entry = table[steps >> 8];
+    int32_t result = entry.base + (((steps & 255) * entry.step + 128) >> 8);
+    return gate < 0 ? -result : result;
+}
+
+static inline int8_t cm_narrow(const struct cm_narrowing *narrowing, int32_t x)
+{
+    int32_t scaled = cm_requantize(x, narrowing->multiplier, narrowing->shift);
+    int32_t low = INT8_MIN - narrowing->zero_point, high = INT8_MAX - narrowing->zero_point;
+    return (int8_t)(cm_clamp(scaled, low, high) + narrowing->zero_point);
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* The loop over time of one recurrent layer in one direction; see
+   compiler/cmcompiler/ops/support/recurrence.py. */
+#ifndef CMRT_RECURRENCE_H
+#define CMRT_RECURRENCE_H
+
+#include "cmrt/elementwise.h"
+#include "cmrt/gates.h"
+#include "cmrt/program.h"
+#include "cmrt/rounding.h"
+
+#include <string.h>
+
+struct cm_gate_product {
+    cm_ref weights;
+    int32_t depth, rounding;
+};
+
+/* Steps are in bytes and negative if time runs backwards: the first row of input and output is that of the
+   step computed first. */
+struct cm_recurrence {
+    cm_ref input, output;
+    cm_ref gates, workspace;
+    cm_ref
+        blank; /* a row of zero points; CM_REF_NONE if the row before the first output is the initial one */
+    struct cm_gate_product input_product, hidden_product;
+    int32_t units, steps, batch;
+    int32_t input_step, input_batch, output_step, output_batch;
+    int32_t zero_point;
+};
+
+/* How a layer's gates lie in memory. */
+struct cm_gate_layout {
+    int32_t count;        /* for each unit */
+    int32_t input_count;  /* of those, so many from the first on take the input's product */
+    int32_t hidden_first; /* the first that takes the state's product */
+    int32_t hidden_count;
+};
+
+typedef void cm_recurrence_step(const struct cm_context *context, const void *op, int32_t batch,
+                                const int16_t *gates, int8_t *out);
+
+static inline void cm_recur(const struct cm_context *context, const struct cm_recurrence *r,
+                            struct cm_gate_layout layout, cm_recurrence_step *step, const void *op)
+{
+    const int8_t *input = cm_read(context, r->input);
+    int8_t *output = cm_write(context, r->output);
+    int16_t *gates = cm_write(context, r->gates);
+    void *workspace = cm_write(context, r->workspace);
+    struct cm_gate_weights input_weights = {cm_read(context, r->input_product.weights),
+                                            r->input_product.depth, layout.input_count * r->units,
+                                            r->input_product.rounding};
+    struct cm_gate_weights hidden_weights = {cm_read(context, r->hidden_product.weights),
+                                             r->hidden_product.depth, layout.hidden_count * r->units,
+                                             r->hidden_product.rounding};
+    const int8_t *blank = NULL;
+    if (r->blank != CM_REF_NONE)
+        blank = memset(cm_write(context, r->blank), r->zero_point, (size_t)r->hidden_product.depth);
+    for (int32_t i = 0; i < r->steps; ++i)
+        for (int32_t n = 0; n < r->batch; ++n) {
+            int8_t *out = output + i * r->output_step + n * r->output_batch;
+            const int8_t *before = i == 0 && blank != NULL ? blank : out - r->output_step;
+            memset(gates, 0, (size_t)(layout.count * r->units) * sizeof *gates);
+            cm_isa_gemv_s16(&input_weights, input + i * r->input_step + n * r->input_batch, gates, workspace);
+            cm_isa_gemv_s16(&hidden_weights, before, gates + layout.hidden_first * r->units, workspace);
+            step(context, op, n, gates, out);
+        }
+}
+
+/* Quantises the initial state [batch, depth] into the row before the first output. */
+static inline void cm_load_rows(const struct cm_context *context, const struct cm_recurrence *r,
+                                cm_ref initial, uint32_t inverse_scale)
+{
+    int32_t depth = r->hidden_product.depth;
+    struct cm_quantize_parameters to = {cm_float(inverse_scale), r->zero_point, INT8_MIN, INT8_MAX};
+    const float *from = cm_read(context, initial);
+    int8_t *row = (int8_t *)cm_write(context, r->output) - r->output_step;
+    for (int32_t n = 0; n < r->batch; ++n)
+        cm_isa_quantize_s8(&to, from + n * depth, row + n * r->output_batch, depth);
+}
+
+/* 2^bits for -127 < bits < 128. */
+static inline float cm_power_of_two(int32_t bits)
+{
+    return cm_float((uint32_t)(bits + 127) << 23);
+}
+
+/* Sets an int16 state of `bits` fractional bits from floats, or to zero if there are none. */
+static inline int16_t *cm_load_state(const struct cm_context *context, cm_ref state, cm_ref initial,
+                                     int32_t bits, int32_t count)
+{
+    int16_t *values = cm_write(context, state);
+    if (initial == CM_REF_NONE)
+        return memset(values, 0, (size_t)count * sizeof *values);
+    const float *from = cm_read(context, initial);
+    for (int32_t i = 0; i < count; ++i)
+        values[i] = cm_clamp_s16(cm_round_to_even(from[i] * cm_power_of_two(bits)));
+    return values;
+}
+
+/* The exact floats of such a state, if they have a place. */
+static inline void cm_store_state(const struct cm_context *context, cm_ref state, cm_ref final, int32_t bits,
+                                  int32_t count)
+{
+    if (final == CM_REF_NONE)
+        return;
+    const int16_t *values = cm_read(context, state);
+    float *to = cm_write(context, final);
+    for (int32_t i = 0; i < count; ++i)
+        to[i] = (float)values[i] * cm_power_of_two(-bits);
+}
+
+#endif

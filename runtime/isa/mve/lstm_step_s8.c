@@ -1,0 +1,29 @@
+#include "gate_functions.h"
+
+/* x * 2^-(bits + 1): halving rounds up, the shift away from zero. */
+static inline struct halves divide(struct halves x, int32_t bits)
+{
+    return (struct halves){rounding_shift_right(vrshrq_n_s32(x.even, 1), bits),
+                           rounding_shift_right(vrshrq_n_s32(x.odd, 1), bits)};
+}
+
+void cm_isa_lstm_step_s8(const struct cm_lstm_step *step)
+{
+    const struct cm_gate_entry *table = step->table;
+    int32_t units = step->units, left = CM_GATE_BITS - step->cell_bits;
+    for (int32_t i = 0; i < units; i += 8) {
+        const int16_t *gates = step->gates + i;
+        int16_t *cell = step->cell + i;
+        mve_pred16_t valid = vctp16q((uint32_t)(units - i));
+        int16x8_t forget = sigmoid(table, vldrhq_z_s16(gates + units, valid));
+        int16x8_t kept = saturate(divide(multiply(forget, vldrhq_z_s16(cell, valid)), 14));
+        int16x8_t input = sigmoid(table, vldrhq_z_s16(gates, valid));
+        int16x8_t fresh = hyperbolic_tangent(table, vldrhq_z_s16(gates + 2 * units, valid), 0);
+        int16x8_t added = saturate(divide(multiply(input, fresh), 29 - step->cell_bits));
+        int16x8_t next = vqaddq_s16(kept, added);
+        vstrhq_p_s16(cell, next, valid);
+        int16x8_t output = sigmoid(table, vldrhq_z_s16(gates + 3 * units, valid));
+        int16x8_t shown = hyperbolic_tangent(table, next, left);
+        narrow(&step->narrowing, multiply(output, shown), step->out + i, valid);
+    }
+}

@@ -1,0 +1,94 @@
+/* int8 matrix product without SIMD: a row by four columns at a time.
+
+   Armv6-M loads unsigned bytes in one instruction, but not signed ones. So both factors are offset by 128:
+   sum x w = sum (x + 128)(w + 128) - 128 sum (x + 128) - 128 sum w, where the last term is in the bias. */
+#ifndef ROW_PRODUCT_H
+#define ROW_PRODUCT_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { COLUMNS = 4, DEPTHS = 8 };
+
+/* Four columns: their weights follow, depth by depth, with zeros up to a multiple of eight depths; the last
+   block repeats the last column. */
+struct block {
+    int32_t bias[COLUMNS], multiplier[COLUMNS], shift[COLUMNS];
+};
+
+struct sums {
+    uint32_t column[COLUMNS];
+};
+
+/* Offsets a row by 128. Returns the sum of the results. */
+static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
+{
+    uint32_t sum = 0;
+    int32_t k = 0;
+    if ((uintptr_t)row % 4 == 0)
+        for (; k + 4 <= depth; k += 4) {
+            uint32_t four;
+            memcpy(&four, __builtin_assume_aligned(row + k, 4), 4);
+            four ^= UINT32_C(0x80808080);
+            memcpy(__builtin_assume_aligned(out + k, 4), &four, 4);
+            four = (four & 0x00ff00ff) + (four >> 8 & 0x00ff00ff);
+            sum += (four & 0xffff) + (four >> 16);
+        }
+    for (; k < depth; ++k) {
+        out[k] = (uint8_t)(row[k] ^ 0x80);
+        sum += out[k];
+    }
+    for (; k % DEPTHS != 0; ++k)
+        out[k] = 0;
+    return sum;
+}
+
+#if defined(__thumb__) && !defined(__thumb2__)
+/* clang-format off */
+#define COLUMN(sum, offset) \
+    "ldrb %[w], [%[weights], #" offset "]\n" \
+    "muls %[w], %[x], %[w]\n" \
+    "add " sum ", " sum ", %[w]\n"
+#define DEPTH(k, offset0, offset1, offset2, offset3) \
+    "ldrb %[x], [%[row], #" k "]\n" \
+    COLUMN("%[sum0]", offset0) COLUMN("%[sum1]", offset1) COLUMN("%[sum2]", offset2) COLUMN("%[sum3]", offset3)
+
+static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
+{
+    uint32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+    uint32_t x, w;
+    for (const uint8_t *end = row + depth; row < end; row += DEPTHS, weights += COLUMNS * DEPTHS)
+        __asm(".syntax unified\n"
+              DEPTH("0", "0", "1", "2", "3")
+              DEPTH("1", "4", "5", "6", "7")
+              DEPTH("2", "8", "9", "10", "11")
+              DEPTH("3", "12", "13", "14", "15")
+              DEPTH("4", "16", "17", "18", "19")
+              DEPTH("5", "20", "21", "22", "23")
+              DEPTH("6", "24", "25", "26", "27")
+              DEPTH("7", "28", "29", "30", "31")
+              : [sum0] "+h"(sum0), [sum1] "+h"(sum1), [sum2] "+h"(sum2), [sum3] "+h"(sum3), [x] "=&l"(x),
+                [w] "=&l"(w)
+              : [row] "l"(row), [weights] "l"(weights), "m"(*(const uint8_t(*)[DEPTHS])row),
+                "m"(*(const uint8_t(*)[COLUMNS * DEPTHS])weights)
+              : "cc");
+    return (struct sums){{sum0, sum1, sum2, sum3}};
+}
+/* clang-format on */
+#else
+static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
+{
+    uint32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+#pragma GCC unroll 4
+    for (int32_t k = 0; k < depth; ++k, weights += COLUMNS) {
+        uint32_t x = row[k];
+        sum0 += x * weights[0];
+        sum1 += x * weights[1];
+        sum2 += x * weights[2];
+        sum3 += x * weights[3];
+    }
+    return (struct sums){{sum0, sum1, sum2, sum3}};
+}
+#endif
+
+#endif

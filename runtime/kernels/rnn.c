@@ -1,0 +1,27 @@
+/* RNN of one layer and direction; see compiler/cmcompiler/ops/rnn.py. */
+#include "cmrt/recurrence.h"
+
+struct cm_rnn {
+    struct cm_recurrence layer;
+    cm_ref table; /* CM_REF_NONE for ReLU */
+    cm_ref initial_hidden;
+    struct cm_narrowing narrowing;
+    uint32_t inverse_scale; /* float, of the outputs */
+};
+
+static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,
+                 int8_t *out)
+{
+    const struct cm_rnn *op = arguments;
+    (void)batch;
+    const struct cm_gate_entry *table = op->table == CM_REF_NONE ? NULL : cm_read(context, op->table);
+    cm_isa_rnn_step_s8(gates, table, &op->narrowing, out, op->layer.units);
+}
+
+void cm_rnn(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_rnn *op = call->arguments;
+    if (op->initial_hidden != CM_REF_NONE)
+        cm_load_rows(context, &op->layer, op->initial_hidden, op->inverse_scale);
+    cm_recur(context, &op->layer, (struct cm_gate_layout){1, 1, 0, 1}, step, op);
+}

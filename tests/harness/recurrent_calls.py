@@ -1,0 +1,58 @@
+"""One small call of every operator with a loop over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.calls import Given, In, Out
+from harness.examples import Array
+
+STEPS, BATCH, FEATURES, UNITS, OUTPUTS = 3, 1, 4, 6, 7
+
+
+def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
+    sequence = In(_int8(STEPS, BATCH, FEATURES))
+    out, longer = Out("int8", (STEPS, BATCH, UNITS)), Out("int8", (STEPS + 1, BATCH, UNITS))
+    state, final = In(_floats(BATCH, UNITS)), Out("float32", (BATCH, UNITS))
+    narrowing, place = (1 << 30, -7, 3), (False, False)
+    lstm = (*_product(4 * UNITS, FEATURES), *_product(4 * UNITS, OUTPUTS))
+    gru = (*_product(3 * UNITS, FEATURES), *_product(3 * UNITS, UNITS))
+    return {
+        "cmbuild::quantized_lstm.out": (
+            *(sequence, None, None, *lstm, *_product(OUTPUTS, UNITS), 12, 1 << 30, -22, 3),
+            *(0.01, -5, *place, Out("int8", (STEPS, BATCH, OUTPUTS))),
+        ),
+        "cmbuild::quantized_lstm_state.out": (
+            *(sequence, state, state),
+            *(*_product(4 * UNITS, FEATURES), *_product(4 * UNITS, UNITS), None, None, None),
+            *(11, 1 << 30, -22, 3, 0.01, 3, *place, longer, final),
+        ),
+        "cmbuild::quantized_gru.out": (sequence, None, *gru, 15, *narrowing, *place, out),
+        "cmbuild::quantized_gru_state.out": (
+            *(sequence, state, *gru, 14, *narrowing, *place, longer, final),
+        ),
+        "cmbuild::quantized_rnn.out": (
+            *(sequence, None, *_product(UNITS, FEATURES), *_product(UNITS, UNITS), "tanh"),
+            *(*narrowing, 0.01, *place, out),
+        ),
+    }
+
+
+def _product(rows: int, depth: int) -> tuple[In, In, In]:
+    """Weights, bias, and multipliers with shifts."""
+    rescale = np.array([[1 << 30] * rows, [-3] * rows], np.int32)
+    return (
+        In(_int8(rows, depth), constant=True),
+        In(np.arange(rows, dtype=np.int32), constant=True),
+        In(rescale, constant=True),
+    )
+
+
+def _int8(*shape: int) -> Array:
+    return (np.arange(np.prod(shape)) * 37 % 256 - 128).astype(np.int8).reshape(shape)
+
+
+def _floats(*shape: int) -> Array:
+    return (np.arange(np.prod(shape), dtype=np.float32) / 8 - 0.3).reshape(shape)
