@@ -17,7 +17,14 @@ def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
         [In(np.full(size, 1 << bits, np.int32), constant=True) for bits in (24, 10)]
         for size in (3, 4)
     )
+    matrices = (
+        numbers[:12].reshape(2, 2, 3),
+        numbers[:6].reshape(1, 2, 3),
+        numbers[:8].reshape(1, 2, 4),
+    )
+    attention = (*map(In, matrices), In(np.array([[[True, False]]])), True, 3, -4, 1 << 24, 0)
     return {
         "cmbuild::quantized_layer_norm.out": (x, (1,), None, *three, 9, 8, -3, Out("int8", (2, 3))),
         "cmbuild::quantized_group_norm.out": (image, 2, *four, 9, 8, -3, Out("int8", (2, 4, 3))),
+        "cmbuild::quantized_attention.out": (*attention, 1 << 30, 0, 5, Out("int8", (2, 2, 4))),
     }

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from torch.fx import GraphModule
 
+from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
@@ -18,6 +19,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
     rewrite_norms,
+    rewrite_attention,
     join_functions,
 )
 """In the order in which they run."""

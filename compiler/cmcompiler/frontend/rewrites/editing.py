@@ -44,6 +44,12 @@ def replace(old: Node, new: Node) -> None:
     old.graph.erase_node(old)
 
 
+def arguments(node: Node, *defaults: Any) -> list[Any]:
+    """The positional arguments of a node, the rest by default."""
+    given = node.args[: len(defaults)]
+    return [*given, *defaults[len(given) :]]
+
+
 def fake(node: Node) -> Any:
     """The node's value without data: shape, strides, dtype."""
     if "val" not in node.meta and node.op == "get_attr":

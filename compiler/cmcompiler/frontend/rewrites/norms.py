@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.editing import fake, insert, is_constant, replace
+from cmcompiler.frontend.rewrites.editing import arguments, fake, insert, is_constant, replace
 
 aten, cmbuild = torch.ops.aten, torch.ops.cmbuild
 
@@ -26,14 +26,14 @@ def rewrite_norms(module: GraphModule) -> None:
 
 
 def _layer_norm(node: Node) -> Node | None:
-    x, shape, weight, bias, eps = _arguments(node, None, None, None, None, 1e-5)
+    x, shape, weight, bias, eps = arguments(node, None, None, None, None, 1e-5)
     if not _are_constant(weight, bias):
         return None
     return insert(node, cmbuild.layer_norm.default, x, _last(x, shape), weight, bias, eps)
 
 
 def _rms_norm(node: Node) -> Node | None:
-    x, shape, weight, eps = _arguments(node, None, None, None, None)
+    x, shape, weight, eps = arguments(node, None, None, None, None)
     if not _are_constant(weight):
         return None
     return insert(node, cmbuild.rms_norm.default, x, _last(x, shape), weight, eps or FLOAT_EPSILON)
@@ -45,7 +45,7 @@ def _last(x: Node, shape: list[int]) -> list[int]:
 
 
 def _group_norm(node: Node) -> Node | None:
-    x, groups, weight, bias, eps = _arguments(node, None, None, None, None, 1e-5)
+    x, groups, weight, bias, eps = arguments(node, None, None, None, None, 1e-5)
     if not _are_constant(weight, bias):
         return None
     return insert(node, cmbuild.group_norm.default, x, groups, weight, bias, eps)
@@ -53,17 +53,11 @@ def _group_norm(node: Node) -> Node | None:
 
 def _instance_norm(node: Node) -> Node | None:
     defaults = (None, None, None, None, None, True, 0.1, 1e-5)
-    x, weight, bias, _, _, uses_input, _, eps = _arguments(node, *defaults)
+    x, weight, bias, _, _, uses_input, _, eps = arguments(node, *defaults)
     if not uses_input or not _are_constant(weight, bias):
         return None
     channels = fake(x).shape[1]
     return insert(node, cmbuild.group_norm.default, x, channels, weight, bias, eps)
-
-
-def _arguments(node: Node, *defaults: Any) -> list[Any]:
-    """The positional arguments of a node, the rest by default."""
-    given = node.args[: len(defaults)]
-    return [*given, *defaults[len(given) :]]
 
 
 def _are_constant(*parameters: Any) -> bool:

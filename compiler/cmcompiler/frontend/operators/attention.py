@@ -1,0 +1,107 @@
+"""cmbuild::attention and masked_attention for torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
+from cmcompiler.ops.attention import INT16_MIN, STEPS
+
+LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
+
+_MATRICES = "Tensor query, Tensor key, Tensor value"
+_NUMBERS = (
+    "bool is_causal, int query_zero_point, int value_zero_point, int score_multiplier, "
+    "int score_shift, int output_multiplier, int output_shift, int output_zero_point"
+)
+LIBRARY.define(f"attention({_MATRICES}, Tensor? mask, float scale) -> Tensor")
+LIBRARY.define(f"masked_attention({_MATRICES}, Tensor mask, float scale) -> Tensor")
+_schema = f"{_MATRICES}, Tensor? mask, {_NUMBERS}"
+LIBRARY.define(f"quantized_attention({_schema}) -> Tensor")
+LIBRARY.define(f"quantized_attention.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+
+
+def _shape(query: Tensor, key: Tensor, value: Tensor, *_: object) -> Tensor:
+    return query.new_empty((*query.shape[:2], value.shape[2]))
+
+
+for _name in ("attention", "masked_attention", "quantized_attention"):
+    torch.library.register_fake(f"cmbuild::{_name}", _shape)
+
+
+@torch.library.impl(LIBRARY, "attention", "CompositeExplicitAutograd")
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
+) -> Tensor:
+    """Of matrices [batch, rows, depth] with a constant mask, to be added to the scaled scores.
+
+    Consecutive matrices of queries may share keys and values. The mask has 1 in place of what it
+    repeats.
+    """
+    return _attention(query, key, value, mask, scale)
+
+
+@torch.library.impl(LIBRARY, "masked_attention", "CompositeExplicitAutograd")
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float
+) -> Tensor:
+    """As attention, with a mask of bool that is true where a key counts."""
+    added = torch.where(mask, 0.0, -math.inf)
+    return _attention(query, key, value, added, scale)
+
+
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
+) -> Tensor:
+    group = len(query) // len(key)
+    key, value = (x.repeat_interleave(group, dim=0) for x in (key, value))
+    scores = query @ key.transpose(1, 2) * scale
+    scores = scores if mask is None else scores + mask
+    # Rows that see nothing are zero, as in torch's own attention.
+    return scores.softmax(dim=2).nan_to_num(0.0) @ value
+
+
+@quantized_op(torch.ops.cmbuild.attention.default, constants=[3])
+def to_quantized_attention(call: QuantizedCall) -> Replacement:
+    mask, is_causal = call.constants.get(3), False
+    steps = None
+    if mask is not None:
+        is_causal = _is_causal(mask)
+        steps = None if is_causal else _in_steps(mask)
+    return _quantized(call, steps, is_causal)
+
+
+@quantized_op(torch.ops.cmbuild.masked_attention.default)
+def to_quantized_masked_attention(call: QuantizedCall) -> Replacement:
+    return _quantized(call, call.arguments[3], False)
+
+
+def _is_causal(mask: Tensor) -> bool:
+    _, rows, keys = mask.shape
+    triangle = torch.full((rows, keys), -math.inf).triu(1)
+    return rows > 1 and bool((mask == triangle).all())
+
+
+def _in_steps(mask: Tensor) -> Tensor:
+    """As int16; what is added to no score remains apart from what only makes it small."""
+    steps = (mask.double() * (STEPS / math.log(2))).round().clamp(INT16_MIN + 1, -INT16_MIN - 1)
+    steps[mask == -math.inf] = INT16_MIN
+    return steps.to(torch.int16)
+
+
+def _quantized(call: QuantizedCall, mask: Any, is_causal: bool) -> Replacement:
+    arguments: Sequence[Any] = call.arguments
+    query, key, value, _, scale = arguments
+    factor = call.inputs[0].scale * call.inputs[1].scale * scale * STEPS / math.log(2)
+    # Kernels shift to the left only.
+    multiplier, shift = fixed_point(factor)
+    score = (multiplier, shift) if shift >= 0 else (multiplier >> -shift, 0)
+    mean = fixed_point(call.inputs[2].scale / call.output.scale)
+    zero_points = (call.inputs[0].zero_point, call.inputs[2].zero_point)
+    numbers = (is_causal, *zero_points, *score, *mean, call.output.zero_point)
+    return torch.ops.cmbuild.quantized_attention.default, (query, key, value, mask, *numbers)

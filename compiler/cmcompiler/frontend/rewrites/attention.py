@@ -1,0 +1,87 @@
+"""Puts the compiler's own attention in place of torch's, which the backend would decompose."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.editing import (
+    arguments,
+    constant,
+    constant_value,
+    fake,
+    insert,
+    is_constant,
+    replace,
+)
+
+aten, cmbuild = torch.ops.aten, torch.ops.cmbuild
+
+
+def rewrite_attention(module: GraphModule) -> None:
+    """Replaces scaled dot product attention, without a mask or with a constant or bool one."""
+    for node in list(module.graph.nodes):
+        if node.target is aten.scaled_dot_product_attention.default:
+            made = _attention(node)
+            if made is not None:
+                replace(node, made)
+
+
+def _attention(node: Node) -> Node | None:
+    defaults = (None, None, None, None, 0.0, False)
+    query, key, value, mask, dropout, is_causal = arguments(node, *defaults)
+    batch, other = (tuple(fake(x).shape[:-2]) for x in (query, key))
+    is_grouped = bool(node.kwargs.get("enable_gqa"))
+    if dropout or fake(value).shape[:-2] != other or not _share(batch, other, is_grouped):
+        return None
+    depth = fake(query).shape[-1]
+    scale = node.kwargs.get("scale") or 1 / math.sqrt(depth)
+    matrices = [_matrices(node, x) for x in (query, key, value)]
+    rows, keys = fake(matrices[0]).shape[1], fake(matrices[1]).shape[1]
+    operator = cmbuild.attention.default
+    if is_causal:
+        mask = constant(node, "causal_mask", torch.full((1, rows, keys), -math.inf).triu(1))
+    elif is_constant(mask):
+        mask = constant(node, "mask", _as_matrices(_additive(constant_value(mask)), batch))
+    elif isinstance(mask, Node) and fake(mask).dtype == torch.bool:
+        mask = _computed_mask(node, mask, batch)
+        operator = cmbuild.masked_attention.default
+    elif mask is not None:
+        return None
+    made = insert(node, operator, *matrices, mask, scale)
+    return insert(node, aten.view.default, made, list(fake(node).shape))
+
+
+def _share(batch: tuple[int, ...], other: tuple[int, ...], is_grouped: bool) -> bool:
+    """Whether consecutive matrices of queries have the same keys."""
+    return batch == other or (is_grouped and batch[:-1] == other[:-1])
+
+
+def _matrices(node: Node, x: Node) -> Node:
+    """With one dimension of batches."""
+    shape = fake(x).shape
+    return insert(node, aten.reshape.default, x, [math.prod(shape[:-2]), *shape[-2:]])
+
+
+def _additive(mask: Tensor) -> Tensor:
+    return torch.where(mask, 0.0, -math.inf) if mask.dtype == torch.bool else mask
+
+
+def _as_matrices(mask: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """A mask that broadcasts to scores, as [1 or batch, 1 or rows, keys]."""
+    leading = mask.shape[:-2]
+    if math.prod(leading) > 1:
+        mask = mask.expand(*batch, *mask.shape[-2:])
+    return mask.reshape(-1, *mask.shape[-2:])
+
+
+def _computed_mask(node: Node, mask: Node, batch: tuple[int, ...]) -> Node:
+    """The same of one that the program computes."""
+    shape = list(fake(mask).shape)
+    if math.prod(shape[:-2]) > 1:
+        shape = [*batch, *shape[-2:]]
+        mask = insert(node, aten.expand.default, mask, shape)
+    return insert(node, aten.reshape.default, mask, [math.prod(shape[:-2]), *shape[-2:]])
