@@ -21,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from harness.calls import In, Out, calling
 from harness.examples import Example, single
 from harness.images import kernel_harness
 from harness.runtime import Runtime
@@ -33,7 +34,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
-from cmcompiler.plan import make_plan
+from cmcompiler.plan.planner import make_plan
 
 NUMBERS = np.random.default_rng(0)
 
@@ -94,7 +95,7 @@ def conv(text: str, outputs: int, kernel: int = 1, stride: int = 1, relu: bool =
         geometry,
         -3,
         requantize(outputs, kernel * kernel * channels, relu),
-        (1, *geometry.output_size(height, width), outputs),
+        (1, *geometry.output_size((height, width)), outputs),
     )
     return single(op, int8(1, height, width, channels))
 
@@ -108,7 +109,7 @@ def depthwise(text: str, kernel: int = 3, stride: int = 1, relu: bool = True) ->
         geometry,
         -3,
         requantize(channels, kernel * kernel, relu),
-        (1, *geometry.output_size(height, width), channels),
+        (1, *geometry.output_size((height, width)), channels),
     )
     return single(op, int8(1, height, width, channels))
 
@@ -116,6 +117,92 @@ def depthwise(text: str, kernel: int = 3, stride: int = 1, relu: bool = True) ->
 def linear(features: int, outputs: int) -> Example:
     op = Linear(int8(outputs, features), bias(outputs), requantize(outputs, features, False), 1)
     return single(op, int8(1, features))
+
+
+def floats(*shape: int) -> np.ndarray:
+    return NUMBERS.standard_normal(shape, np.float32)
+
+
+NHWC = (0, 2, 3, 1)
+
+
+def float_conv(
+    shape: tuple[int, ...],
+    weights: tuple[int, ...],
+    groups: int = 1,
+    order: tuple[int, ...] | None = None,
+    transposed: bool = False,
+) -> Example:
+    """Strides are 2 if it is transposed, else 1."""
+    rank = len(shape) - 2
+    padding, ones = tuple(n // 2 for n in weights[2:]), (1,) * rank
+    stride = (2,) * rank if transposed else ones
+    extra = ones if transposed else (0,) * rank
+    channels = weights[1] * groups if transposed else weights[0]
+    sizes = [2 * n if transposed else n for n in shape[2:]]
+    return calling(
+        "aten::convolution.out",
+        In(floats(*shape), order),
+        In(floats(*weights), constant=True),
+        In(floats(channels), constant=True),
+        *(stride, padding, ones, transposed, extra, groups),
+        Out(np.float32, (shape[0], channels, *sizes), order),
+    )
+
+
+def product(lhs: tuple[int, ...], rhs: tuple[int, ...], order: tuple[int, ...]) -> Example:
+    """Args: order: of the dimensions of rhs in memory."""
+    out = Out(np.float32, (*lhs[:-1], rhs[-1]))
+    return calling("aten::bmm.out", In(floats(*lhs)), In(floats(*rhs), order), out)
+
+
+def float_linear(rows: int, features: int, outputs: int) -> Example:
+    weights, added = (In(floats(*s), constant=True) for s in ((outputs, features), (outputs,)))
+    out = Out(np.float32, (rows, outputs))
+    return calling("aten::linear.out", In(floats(rows, features)), weights, added, out)
+
+
+def layer_norm(rows: int, size: int) -> Example:
+    parameters = [In(floats(size), constant=True) for _ in range(2)]
+    outputs = [Out(np.float32, shape) for shape in ((rows, size), (rows, 1), (rows, 1))]
+    return calling(
+        "aten::native_layer_norm.out", In(floats(rows, size)), (size,), *parameters, 1e-5, *outputs
+    )
+
+
+def float_layers() -> Iterator[Layer]:
+    image = (1, 16, 14, 14)
+    yield Layer("float conv 3x3 14x14x16->16", float_conv(image, (16, 16, 3, 3), order=NHWC))
+    yield Layer("float conv 3x3 16x14x14->16", float_conv(image, (16, 16, 3, 3)))
+    yield Layer("float conv 3x3 28x28x3->8", float_conv((1, 3, 28, 28), (8, 3, 3, 3), order=NHWC))
+    yield Layer("float conv 1x1 14x14x16->32", float_conv(image, (32, 16, 1, 1), order=NHWC))
+    yield Layer("float conv 1x1 7x7x64->64", float_conv((1, 64, 7, 7), (64, 64, 1, 1), order=NHWC))
+    yield Layer("float conv1d 5 64x16->32", float_conv((1, 16, 64), (32, 16, 5)))
+    yield Layer("float depthwise 3x3 14x14x16", float_conv(image, (16, 1, 3, 3), 16, NHWC))
+    yield Layer("float depthwise 3x3 16x14x14", float_conv(image, (16, 1, 3, 3), 16))
+    yield Layer(
+        "float transposed 3x3 s2 14x14x16->8", float_conv(image, (16, 8, 3, 3), 1, NHWC, True)
+    )
+    yield Layer("float linear 128->96", float_linear(1, 128, 96))
+    yield Layer("float linear 32x64->64", float_linear(32, 64, 64))
+    yield Layer("float bmm 4x32x32x32", product((4, 32, 32), (4, 32, 32), (0, 1, 2)))
+    yield Layer("float bmm 4x32x16x32, transposed", product((4, 32, 16), (4, 16, 32), (0, 2, 1)))
+    yield Layer("float layer_norm 32x64", layer_norm(32, 64))
+    x = In(floats(32, 32))
+    same = Out(np.float32, (32, 32))
+    yield Layer("float softmax 32x32", calling("aten::_softmax.out", x, 1, False, same))
+    for name in ("add", "mul", "div"):
+        arguments = [x, In(floats(32, 32)), *([1] if name == "add" else [])]
+        yield Layer(f"float {name} 1024", calling(f"aten::{name}.out", *arguments, same))
+    for name in ("relu", "hardswish", "sigmoid", "tanh", "sqrt"):
+        yield Layer(f"float {name} 1024", calling(f"aten::{name}.out", x, same))
+    yield Layer("float gelu 1024", calling("aten::gelu.out", x, "none", same))
+    pixels = In(floats(*image), NHWC)
+    pool = Out(np.float32, (1, 16, 7, 7), NHWC)
+    args = ((2, 2), (2, 2), (0, 0), False, True, None)
+    yield Layer("float avg_pool 2x2 14x14x16", calling("aten::avg_pool2d.out", pixels, *args, pool))
+    mean = Out(np.float32, (1, 16, 1, 1), NHWC)
+    yield Layer("float mean 14x14x16", calling("aten::mean.out", pixels, (2, 3), True, None, mean))
 
 
 def layers() -> Iterator[Layer]:
@@ -137,6 +224,7 @@ def layers() -> Iterator[Layer]:
     yield Layer("depthwise 3x3 25x5x64", depthwise("25x5x64"))
     yield Layer("depthwise 5x5 14x14x240", depthwise("14x14x240", 5))
     yield Layer("depthwise 5x5 s2 14x14x288", depthwise("14x14x288", 5, 2))
+    yield from float_layers()
 
 
 def instructions(isa: str, measured: list[Layer], folder: Path) -> list[int]:

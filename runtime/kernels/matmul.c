@@ -1,46 +1,63 @@
 /* Products of float matrices; see compiler/cmcompiler/ops/matmul.py. */
 #include "cmrt/arithmetic.h"
+#include "cmrt/dot.h"
 #include "cmrt/program.h"
 
-/* Steps in elements; those of the addend may be 0. */
+/* Vectors that are multiplied with others. Steps in bytes. */
+struct cm_side {
+    cm_ref data;
+    int32_t batch, step, block;
+};
+
 struct cm_matmul_f32 {
-    cm_ref lhs, rhs, addend, output;
-    int32_t batch, rows, depth, columns;
-    int32_t lhs_batch, lhs_row, lhs_depth;
-    int32_t rhs_batch, rhs_depth, rhs_column;
-    int32_t addend_batch, addend_row, addend_column;
+    cm_ref taps, output, addend;
+    int32_t tap_count, blocks, batch;
+    struct cm_side rows, lanes;
+    int32_t row_count, lane_count;
+    int32_t output_batch, output_row, output_lane;
+    int32_t addend_batch, addend_row, addend_lane;
     uint32_t alpha, beta; /* floats */
 };
 
-static float dot(const float *lhs, int32_t lhs_step, const float *rhs, int32_t rhs_step, int32_t count)
+static int32_t smaller(int32_t a, int32_t b)
 {
-    float sum = 0;
-    for (int32_t k = 0; k < count; ++k) {
-        sum += *lhs * *rhs;
-        lhs += lhs_step;
-        rhs += rhs_step;
-    }
-    return sum;
+    return a < b ? a : b;
 }
 
 void cm_matmul_f32(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_matmul_f32 *op = call->arguments;
-    const float *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
-    const float *addend = op->addend == CM_REF_NONE ? NULL : cm_read(context, op->addend);
-    float *output = cm_write(context, op->output);
-    float alpha = cm_float(op->alpha), beta = cm_float(op->beta);
-    for (int32_t n = 0; n < op->batch; ++n)
-        for (int32_t row = 0; row < op->rows; ++row)
-            for (int32_t column = 0; column < op->columns; ++column) {
-                float product =
-                    dot(lhs + n * op->lhs_batch + row * op->lhs_row, op->lhs_depth,
-                        rhs + n * op->rhs_batch + column * op->rhs_column, op->rhs_depth, op->depth) *
-                    alpha;
-                if (addend != NULL)
-                    product +=
-                        addend[n * op->addend_batch + row * op->addend_row + column * op->addend_column] *
-                        beta;
-                *output++ = product;
-            }
+    const uint8_t *rows = cm_read(context, op->rows.data), *lanes = cm_read(context, op->lanes.data);
+    const uint8_t *addend = op->addend == CM_REF_NONE ? NULL : cm_read(context, op->addend);
+    uint8_t *output = cm_write(context, op->output);
+    struct cm_dot dot = {
+        .taps = cm_read(context, op->taps),
+        .tap_count = op->tap_count,
+        .blocks = op->blocks,
+        .row_block = op->rows.block,
+        .lane_block = op->lanes.block,
+        .row_count = op->row_count,
+        .row_step = op->rows.step,
+        .out_step = op->output_row,
+        .addend_step = op->addend_row,
+        .alpha = cm_float(op->alpha),
+        .beta = cm_float(op->beta),
+    };
+    for (int32_t first = 0; first < op->lane_count; first += CM_DOT_LANES) {
+        int32_t count = smaller(op->lane_count - first, CM_DOT_LANES);
+        for (int32_t i = 0; i < CM_DOT_LANES && count != dot.lane_count; ++i) {
+            dot.lane_offsets[i] = smaller(i, count - 1) * op->lanes.step;
+            dot.addend_offsets[i] = smaller(i, count - 1) * op->addend_lane;
+            dot.out_offsets[i] = smaller(i, count - 1) * op->output_lane;
+        }
+        dot.lane_count = count;
+        for (int32_t n = 0; n < op->batch; ++n) {
+            dot.row = rows + n * op->rows.batch;
+            dot.lane = lanes + n * op->lanes.batch + first * op->lanes.step;
+            dot.out = output + n * op->output_batch + first * op->output_lane;
+            if (addend != NULL)
+                dot.addend = addend + n * op->addend_batch + first * op->addend_lane;
+            cm_isa_dot_f32(&dot);
+        }
+    }
 }

@@ -54,6 +54,18 @@ def array(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
     return rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
 
 
+EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 2**-126, -(2**-126), 2**-149, 2**127, -(2**127))
+
+
+def extreme_floats(shape: tuple[int, ...], seed: int) -> npt.NDArray[np.float32]:
+    """Random numbers, often subnormal or with subnormal products; some have EXTREMES among them."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([2.0**-126, 2.0**-110, 2.0**-70, 2.0**-64, 1.0])
+    numbers = (rng.standard_normal(shape) * scale).astype(np.float32)
+    is_extreme = rng.random(shape) < rng.choice([0, 0.02, 0.2])
+    return np.where(is_extreme, rng.choice(np.array(EXTREMES, np.float32), shape), numbers)
+
+
 def shapes(rank: int = 4, longest: int = 9) -> st.SearchStrategy[tuple[int, ...]]:
     return st.lists(st.integers(1, longest), min_size=1, max_size=rank).map(tuple)
 

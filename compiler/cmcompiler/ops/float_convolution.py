@@ -12,16 +12,18 @@ import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.matmul import NONE
+from cmcompiler.ops.support.dot import DOT, FLOAT_BYTES, TAP_BYTES, blocks_of, byte_steps
 from cmcompiler.ops.support.functions import Floats
 
 LARGEST = (1 << 15) - 1
 """Of a stride, a padding or a dilation."""
 
 AXES = ("depth", "height", "width")
+DIMS = (("batch", "group", "channel"),) * 2 + (("group", "output", "channel"),)
 SPATIAL_FIRST = (3, 4, 5, 0, 1, 2)
 
 
@@ -50,6 +52,11 @@ class Axis:
         """Inputs that a period moves on."""
         return self.period * self.dilation // self.spread
 
+    @property
+    def turn(self) -> int:
+        """Outputs from one to the next whose taps may meet inputs in the same way."""
+        return max(min(self.spread // gcd(self.spread, self.stride), self.output), 1)
+
     def pairs(self, tap: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Outputs and the inputs that the tap of each meets."""
         outputs = np.arange(self.output)
@@ -58,12 +65,54 @@ class Axis:
         met = (places % self.spread == 0) & (inputs >= 0) & (inputs < self.input)
         return outputs[met], inputs[met]
 
+    def segments(self) -> npt.NDArray[np.intp]:
+        """Outputs, a turn apart, that meet inputs with the same taps.
+
+        Rows: how many there are, their taps, the first one, its first input, its first tap.
+        """
+        return np.concatenate([self._segments(first) for first in range(self.turn)])
+
+    def _segments(self, first: int) -> npt.NDArray[np.intp]:
+        outputs = np.arange(first, self.output, self.turn)
+        taps = np.arange(min(self.kernel, self.period))
+        places = first * self.stride - self.padding + taps * self.dilation
+        meeting = taps[places % self.spread == 0]
+        if not meeting.size or not outputs.size or not self.input:
+            numbers = [outputs.size, 0, first, 0, 0]
+            return np.array([numbers] if outputs.size else [], np.intp).reshape(-1, 5)
+        tap, move = int(meeting[0]), abs(self.advance)
+        inputs = (outputs * self.stride - self.padding + tap * self.dilation) // self.spread
+        # Taps before and from the first one on that lies in the image.
+        ahead = inputs if self.advance > 0 else self.input - 1 - inputs
+        skipped = np.maximum(-(ahead // move), 0)
+        there = np.minimum(
+            (self.input - 1 - ahead) // move + 1, len(range(tap, self.kernel, self.period))
+        )
+        counts = np.maximum(there - skipped, 0)
+        skipped = np.where(counts > 0, skipped, 0)
+        inputs = np.where(counts > 0, inputs + skipped * self.advance, 0)
+        changes = np.flatnonzero(np.diff(skipped) | np.diff(counts)) + 1
+        starts = np.array([0, *changes])
+        sizes = np.diff([*starts, outputs.size])
+        weights = np.where(counts > 0, tap + skipped * self.period, 0)
+        return np.stack([sizes, *(x[starts] for x in (counts, outputs, inputs, weights))], axis=1)
+
     def fields(self, name: str, steps: Sequence[int]) -> Words:
-        """As a kernel's `struct cm_axis`, with the steps of input, output and weights."""
-        fields = ("input", "output", "kernel", "stride", "padding", "dilation", "spread")
-        numbers = [(field, getattr(self, field)) for field in fields]
-        numbers += [("period", self.period), ("advance", self.advance)]
-        numbers += zip(("input_step", "output_step", "weight_step"), steps, strict=True)
+        """As a kernel's `struct cm_axis`, with the steps of input, output and weights in bytes."""
+        segments, (source, target, weight) = self.segments(), steps
+        table = segments * (1, 1, target, source, weight)
+        counts, taps = segments[:, 0], segments[:, 1]
+        # Steps that nobody takes may not fit 32 bits.
+        is_long, meets_many = (counts > 1).any(), (taps > 1).any()
+        is_moving = (counts[taps > 0] > 1).any()
+        numbers: Words = [
+            ("segments", Packed(table.astype("<i4").tobytes(), 4)),
+            ("segment_count", len(segments)),
+            ("output_step", self.turn * target if is_long else 0),
+            ("input_step", self.turn * self.stride // self.spread * source if is_moving else 0),
+            ("tap_input", self.advance * source if meets_many else 0),
+            ("tap_weight", self.period * weight if meets_many else 0),
+        ]
         return [(f"{name}.{field}", value) for field, value in numbers]
 
 
@@ -119,23 +168,34 @@ class FloatConvolution(Op):
         return (output.write(total, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        windows = (self.images, self.output, self.weights)
+        images, output, weights, channel_input = self.images, self.output, self.weights, 0
+        if output.shape[2] == 1:
+            # Channels of one group, each with inputs of its own.
+            channel_input = FLOAT_BYTES * images.strides[1]
+            output = output.permute((0, 2, 1, 3, 4, 5))
+            weights = weights.permute((1, 0, 2, 3, 4, 5))
+        windows = (images, output, weights)
+        most = prod(int(axis.segments()[:, 1].max(initial=0)) for axis in self.axes)
+        block, blocks = blocks_of(self.images.shape[2], most)
         arguments: Words = [
             ("input", Address(inputs[0])),
             ("weights", Address(inputs[1])),
             ("bias", Address(inputs[2]) if len(inputs) > 2 else NONE),
             ("output", Address(outputs[0])),
-            ("batch", self.output.shape[0]),
-            ("groups", self.output.shape[1]),
-            ("output_channels", self.output.shape[2]),
-            ("channels", self.images.shape[2]),
-            *self.images.steps("input", ("batch", "group", "channel")),
-            *self.output.steps("output", ("batch", "group", "channel")),
-            *self.weights.steps("weight", ("group", "output", "channel")),
+            ("taps", Scratch(max(block * most, 1) * TAP_BYTES)),
+            ("block", block),
+            ("blocks", blocks),
+            ("batch", output.shape[0]),
+            ("groups", output.shape[1]),
+            ("output_channels", output.shape[2]),
+            ("channel_input", channel_input),
         ]
+        for name, window, dims in zip(("input", "output", "weight"), windows, DIMS, strict=True):
+            arguments += byte_steps(name, window, dims)
         for i, (name, axis) in enumerate(zip(AXES, self.axes, strict=True)):
-            arguments += axis.fields(name, [window.strides[3 + i] for window in windows])
-        return [KernelCall("convolution_f32", arguments)]
+            steps = [FLOAT_BYTES * window.strides[3 + i] for window in windows]
+            arguments += axis.fields(name, steps)
+        return [KernelCall("convolution_f32", arguments, microkernel=DOT)]
 
 
 @program_op(

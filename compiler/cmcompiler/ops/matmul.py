@@ -14,11 +14,15 @@ from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.support.dot import DOT, FLOAT_BYTES, blocks_of, byte_steps, tap_table
 from cmcompiler.ops.support.functions import Floats
 from cmcompiler.ops.support.movement import broadcast
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
+
+LEAST_LANES = 4
+"""Columns; of fewer, the rows run along the lanes instead."""
 
 
 @dataclass(frozen=True)
@@ -64,22 +68,35 @@ class Matmul(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         addend = self.addend or Strided((0, 0, 0), (0, 0, 0))
+        sides = [(inputs[0], self.lhs), (inputs[1], self.rhs.permute((0, 2, 1)))]
+        windows = [Strided.dense((*self.lhs.shape[:2], self.rhs.shape[2])), addend]
+        if self.rhs.shape[2] < LEAST_LANES and self.lhs.shape[1] > self.rhs.shape[2]:
+            sides.reverse()
+            windows = [window.permute((0, 2, 1)) for window in windows]
+        block, blocks = blocks_of(self.depth)
+        steps = np.arange(block)
         arguments: Words = [
-            ("lhs", Address(inputs[0])),
-            ("rhs", Address(inputs[1])),
-            ("addend", NONE if self.addend is None else Address(inputs[2])),
+            ("taps", tap_table(*(FLOAT_BYTES * steps * side.strides[2] for _, side in sides))),
             ("output", Address(outputs[0])),
+            ("addend", NONE if self.addend is None else Address(inputs[2])),
+            ("tap_count", block),
+            ("blocks", blocks),
             ("batch", self.lhs.shape[0]),
-            ("rows", self.lhs.shape[1]),
-            ("depth", self.depth),
-            ("columns", self.rhs.shape[2]),
-            *self.lhs.steps("lhs", ("batch", "row", "depth")),
-            *self.rhs.steps("rhs", ("batch", "depth", "column")),
-            *addend.steps("addend", ("batch", "row", "column")),
-            ("alpha", self.alpha),
-            ("beta", self.beta),
         ]
-        return [KernelCall("matmul_f32", arguments)]
+        for name, (tensor, side) in zip(("rows", "lanes"), sides, strict=True):
+            batch, step, depth = side.strides
+            arguments += [
+                (f"{name}.data", Address(tensor, FLOAT_BYTES * side.offset)),
+                (f"{name}.batch", FLOAT_BYTES * batch),
+                (f"{name}.step", FLOAT_BYTES * step),
+                (f"{name}.block", FLOAT_BYTES * depth * block),
+            ]
+        counts = [side.shape[1] for _, side in sides]
+        arguments += zip(("row_count", "lane_count"), counts, strict=True)
+        for name, window in zip(("output", "addend"), windows, strict=True):
+            arguments += byte_steps(name, window, ("batch", "row", "lane"))
+        arguments += [("alpha", self.alpha), ("beta", self.beta)]
+        return [KernelCall("matmul_f32", arguments, microkernel=DOT)]
 
 
 Side = tuple[Strided, Tensor]

@@ -8,7 +8,7 @@ import torch
 from harness.calls import In, Out, calling
 from harness.examples import Array, Example
 from harness.runtime import Runtime
-from harness.strategies import array, seeds
+from harness.strategies import array, extreme_floats, seeds
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +58,59 @@ def test_convolution(runtime: Runtime, rank: int, transposed: bool, data: st.Dat
     for example, expected in drawn:
         assert np.allclose(example.reference.outputs[0], expected, rtol=1e-5, atol=2e-5)
     runtime.check(*(example for example, _ in drawn))
+
+
+@st.composite
+def extreme_calls(draw: st.DrawFn) -> Example:
+    groups, inputs, outputs = (draw(st.integers(1, 6)) for _ in range(3))
+    height, width = draw(st.integers(1, 8)), draw(st.integers(1, 8))
+    shapes = (
+        (1, groups * inputs, height, width),
+        (groups * outputs, inputs, 3, 3),
+        (groups * outputs,),
+    )
+    x, w, b = (extreme_floats(shape, draw(seeds)) for shape in shapes)
+    order = draw(st.sampled_from([(0, 1, 2, 3), (0, 2, 3, 1)]))
+    out = Out(np.float32, (1, groups * outputs, height, width), order)
+    parameters = ((1, 1), (1, 1), (1, 1), False, (0, 0), groups)
+    return calling("aten::convolution.out", In(x, order), In(w), In(b), *parameters, out)
+
+
+@settings(max_examples=4)
+@given(st.lists(extreme_calls(), min_size=1, max_size=15))
+def test_subnormal_infinite_and_undefined(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+@st.composite
+def wide_calls(draw: st.DrawFn) -> Example:
+    """With more channels and places than a microkernel takes at once."""
+    channels, outputs, size = (draw(st.integers(1, 40)) for _ in range(3))
+    kernel, dilation = draw(st.integers(1, 9)), draw(st.integers(1, 3))
+    reach = dilation * (kernel - 1)
+    groups = channels if draw(st.booleans()) else 1
+    outputs = channels * draw(st.integers(1, 2)) if groups > 1 else outputs
+    count = size + 2 * (reach // 2) - reach
+    shapes = ((1, channels, size), (outputs, channels // groups, kernel), (outputs,))
+    x, w, b = (In(array(shape, "float32", draw(seeds))) for shape in shapes)
+    parameters = ((1,), (reach // 2,), (dilation,), False, (0,), groups)
+    return calling(
+        "aten::convolution.out", x, w, b, *parameters, Out(np.float32, (1, outputs, count))
+    )
+
+
+@settings(max_examples=4)
+@given(st.lists(wide_calls(), min_size=1, max_size=10))
+def test_many_channels_and_places(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+def test_strides_far_beyond_the_image(runtime: Runtime) -> None:
+    rng = np.random.default_rng(1)
+    x, w = (In(rng.standard_normal((1, 20000, 1, 1), np.float32), (0, 2, 3, 1)) for _ in range(2))
+    far = ((32767, 32767), (32767, 32767), (32767, 32767))
+    out = Out(np.float32, (1, 1, 3, 3))
+    runtime.check(calling("aten::convolution.out", x, w, None, *far, False, (0, 0), 1, out))
 
 
 def test_sums_go_over_channels_then_taps_and_the_bias_comes_last() -> None:

@@ -10,7 +10,7 @@ import torch
 from harness.calls import Given, In, Out, calling
 from harness.examples import Array, Example
 from harness.runtime import Runtime
-from harness.strategies import array, seeds
+from harness.strategies import array, extreme_floats, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +79,20 @@ def test_product(runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.
     for example, expected in drawn:
         assert np.allclose(example.reference.outputs[0], expected, rtol=1e-5, atol=1e-5)
     runtime.check(*(example for example, _ in drawn))
+
+
+@st.composite
+def extreme_products(draw: st.DrawFn) -> Example:
+    m, k, n = sizes(draw, 3)
+    shapes = ((n,), (m, k), (k, n))
+    c, a, b = (In(extreme_floats(shape, draw(seeds))) for shape in shapes)
+    return calling("aten::addmm.out", c, a, b, 1, 1, Out(np.float32, (m, n)))
+
+
+@settings(max_examples=5)
+@given(st.lists(extreme_products(), min_size=1, max_size=15))
+def test_subnormal_infinite_and_undefined(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
 
 
 def test_sums_go_from_the_first_product_to_the_last() -> None:
