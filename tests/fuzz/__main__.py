@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.images import kernel_harness
 
+from cmcompiler.isa import Isa
 from fuzz.campaign import Campaign, Finding, Report, fails_alike
 from fuzz.minimise import minimise
 
@@ -24,8 +25,12 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path, default=FOLDER, help="gets what is found")
     given = parser.parse_args()
     given.corpus.mkdir(parents=True, exist_ok=True)
-    harness = kernel_harness("native", "scalar", given.corpus)
-    campaign = Campaign(harness, given.corpus, given.seed, given.workers)
+    harnesses = {
+        Isa.SCALAR: kernel_harness("native", "scalar", given.corpus),
+        Isa.DSP: kernel_harness("corstone300", "dsp", given.corpus),
+        Isa.MVE: kernel_harness("corstone300", "mve", given.corpus),
+    }
+    campaign = Campaign(harnesses, given.corpus, given.seed, given.workers)
     start, known = time.monotonic(), 0
     for report in campaign.rounds():
         seconds = time.monotonic() - start

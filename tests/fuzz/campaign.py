@@ -1,4 +1,6 @@
-"""Rounds of mutants on several processes, the accepted ones in batches on native code."""
+"""Rounds of mutants on several processes, the accepted ones in batches on native code and on
+simulators.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ import shutil
 import struct
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 from harness.calls import program_calling
+from harness.examples import Example
 from harness.golden import VARIABLE
 from harness.operator_calls import operator_calls
 from harness.program_file import write_program
@@ -26,6 +28,9 @@ from harness.runtime import case_of, first_mistake
 
 from cmbuild.conformance.harness import LOG, KernelHarness, Stopped
 from cmcompiler.errors import CompilerError
+from cmcompiler.isa import Isa
+from cmcompiler.plan.plan import Plan
+from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import Method, Program
 from cmcompiler.pte.reader import read_program
 from fuzz.bytes_mutations import damaged
@@ -40,6 +45,22 @@ PATIENCE = 60 + CHUNK
 
 MOST_SEEDS = 3000
 
+SAMPLE = 8
+"""One chunk in so many also runs on a simulator."""
+
+MOST_SIMULATED = 256 << 10
+"""Bytes of an arena and of constants; simulated boards have less memory than this computer."""
+
+Accepted = tuple[bytes, int, tuple[Example, Plan]]
+"""A program, the seed of its inputs, and one of its methods with its plan."""
+
+
+PLACES = {isa: "native" if isa is Isa.SCALAR else isa.label for isa in Isa}
+"""Where the plans for an instruction set run."""
+
+RAN = ("differs on", *PLACES.values())
+"""How the signatures of findings begin that were made by running a program."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -47,12 +68,14 @@ class Finding:
 
     Attributes:
         seed: that its inputs were made from.
+        isa: where it ran; SCALAR is native code.
     """
 
     signature: str
     details: str
     data: bytes
     seed: int
+    isa: Isa = Isa.SCALAR
 
 
 @dataclass
@@ -106,10 +129,11 @@ def _method(data: bytes) -> Method | None:
 class Campaign:
     """
     Attributes:
+        harnesses: by instruction set: this computer for SCALAR, and perhaps simulators.
         folder: for the files of each batch.
     """
 
-    harness: KernelHarness
+    harnesses: Mapping[Isa, KernelHarness]
     folder: Path
     seed: int
     workers: int = 2
@@ -136,7 +160,7 @@ class Campaign:
     def _chunk(self, corpus: Sequence[bytes], number: int, pipe: Connection) -> None:
         """Sends each mutant before it is tried, and what became of it after."""
         chance = random.Random(f"{self.seed} {number}")
-        accepted: list[tuple[bytes, int, Any]] = []
+        accepted: list[Accepted] = []
         for index in range(CHUNK):
             seed = number * CHUNK + index
             data = mutant(corpus, chance)
@@ -144,32 +168,51 @@ class Campaign:
             outcome = try_program(data, seed)
             pipe.send(("ended", outcome.kind, outcome.signature, outcome.details))
             accepted += [(data, seed, example) for example in outcome.examples]
-        pipe.send(("batch", len(accepted)))
-        for finding in self.run(accepted):
-            pipe.send(("finding", finding))
+        isas = [isa for isa in self.harnesses if isa is not Isa.SCALAR]
+        turn, rest = divmod(number, SAMPLE)
+        chosen = [isas[turn % len(isas)]] if isas and rest == 0 else []
+        for isa in (Isa.SCALAR, *chosen):
+            batch = planned_for(isa, accepted)
+            pipe.send(("batch", isa, len(batch)))
+            for finding in self.run(batch, isa):
+                pipe.send(("finding", finding))
         pipe.send(("done",))
 
-    def run(self, accepted: Sequence[tuple[bytes, int, Any]]) -> Iterator[Finding]:
-        """Runs examples on native code and compares them with their reference."""
+    def run(self, accepted: Sequence[Accepted], isa: Isa = Isa.SCALAR) -> Iterator[Finding]:
+        """Runs examples, planned for an instruction set, and compares them with their reference."""
         left = list(accepted)
         while left:
             cases = [case_of(plan, example) for _, _, (example, plan) in left]
             folder = Path(mkdtemp(dir=self.folder))
             try:
-                results = self.harness.run(cases, folder, timeout=300)
+                results = self.harnesses[isa].run(cases, folder, timeout=300)
             except Stopped as error:
                 if error.case >= len(left):
                     raise
                 data, seed, _ = left.pop(error.case)
-                yield Finding(f"native: {_cause(folder, error)}", str(error), data, seed)
+                signature = f"{PLACES[isa]}: {_cause(folder, error)}"
+                yield Finding(signature, str(error), data, seed, isa)
                 continue
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
             for (data, seed, (example, _)), case, result in zip(left, cases, results, strict=True):
                 mistake = first_mistake(case, example, result)
                 if mistake is not None:
-                    yield Finding(f"differs: {example.name[:60]}", mistake, data, seed)
+                    signature = f"differs on {PLACES[isa]}: {example.name[:60]}"
+                    yield Finding(signature, mistake, data, seed, isa)
             return
+
+
+def planned_for(isa: Isa, accepted: Sequence[Accepted]) -> list[Accepted]:
+    """With plans for an instruction set, those that fit into a simulated board if that runs it."""
+    if isa is Isa.SCALAR:
+        return list(accepted)
+    plans = [make_plan(example.graph, isa) for _, _, (example, _) in accepted]
+    return [
+        (data, seed, (example, plan))
+        for plan, (data, seed, (example, _)) in zip(plans, accepted, strict=True)
+        if plan.arena_bytes + len(plan.constants) <= MOST_SIMULATED
+    ]
 
 
 def _cause(folder: Path, error: Stopped) -> str:
@@ -200,8 +243,8 @@ def _collect(pipe: Connection, report: Report, corpus: list[bytes]) -> None:
                         report.signatures.add(signature)
                         if len(data) < 1 << 16:
                             corpus.append(data)
-                case ("batch", count):
-                    report.kinds["on native"] += count
+                case ("batch", isa, count):
+                    report.kinds[f"on {PLACES[isa]}"] += count
                 case ("finding", finding):
                     found(finding)
                 case ("done",):
@@ -216,8 +259,9 @@ def fails_alike(finding: Finding, campaign: Campaign, data: bytes) -> bool:
     outcome: Outcome = try_program(data, finding.seed)
     if outcome.kind == "crash":
         return outcome.signature == finding.signature
-    if not finding.signature.startswith(("native", "differs")):
+    if not finding.signature.startswith(RAN):
         return False
-    again = campaign.run([(data, finding.seed, example) for example in outcome.examples])
+    accepted = [(data, finding.seed, example) for example in outcome.examples]
+    again = campaign.run(planned_for(finding.isa, accepted), finding.isa)
     kind = finding.signature.partition(":")[0]
     return any(other.signature.startswith(kind) for other in again)

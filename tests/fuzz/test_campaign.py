@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from harness.images import kernel_harness
 
-from fuzz.campaign import CHUNK, Campaign, mutant, seeds
+from cmcompiler.isa import Isa
+from fuzz.campaign import CHUNK, SAMPLE, Campaign, mutant, seeds
 from fuzz.trial import try_program
 
 FOUND = sorted((Path(__file__).parent / "found").glob("*.pte"))
@@ -18,7 +20,7 @@ FOUND = sorted((Path(__file__).parent / "found").glob("*.pte"))
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     folder = tmp_path_factory.mktemp("fuzz")
-    return Campaign(kernel_harness("native", "scalar", folder), folder, seed=0)
+    return Campaign({Isa.SCALAR: kernel_harness("native", "scalar", folder)}, folder, seed=0)
 
 
 def test_mutants_are_refused_or_right(campaign: Campaign) -> None:
@@ -28,6 +30,19 @@ def test_mutants_are_refused_or_right(campaign: Campaign) -> None:
     )
     assert report.mutants == 2 * 2 * CHUNK
     assert report.kinds["on native"] > CHUNK // 4
+
+
+@pytest.mark.long
+def test_mutants_are_right_on_simulators(campaign: Campaign) -> None:
+    folder = campaign.folder
+    simulators = {
+        isa: kernel_harness("corstone300", isa.label, folder) for isa in (Isa.DSP, Isa.MVE)
+    }
+    sampled = replace(campaign, harnesses={**campaign.harnesses, **simulators}, seed=1)
+    *_, report = islice(sampled.rounds(), SAMPLE)
+    assert not report.findings
+    assert report.kinds["on dsp"] > 0
+    assert report.kinds["on mve"] > 0
 
 
 def test_mutants_are_the_same_from_the_same_seed() -> None:
