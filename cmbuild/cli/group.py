@@ -13,7 +13,7 @@ PACKAGE = "cmbuild.cli.verbs"
 
 
 class Verbs(click.Group):
-    """Commands that are imported when they are asked for: each verb's module has a `command`."""
+    """Imports a verb's module only when it is needed; each has a `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         folder = import_module(PACKAGE).__path__

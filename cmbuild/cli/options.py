@@ -20,7 +20,7 @@ FILE = click.Path(path_type=Path)
 
 
 class OutputFolder(click.Path):
-    """A folder to be made, if there is none."""
+    """A folder, created if missing."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         folder = Path(str(super().convert(value, param, ctx)))
@@ -32,7 +32,7 @@ OUTPUT_FOLDER = OutputFolder()
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """One decorator of several, whose options are listed in this order."""
+    """Several decorators as one; their options are listed in this order."""
 
     def decorate(function: F) -> F:
         for option in reversed(options):
@@ -73,7 +73,7 @@ def of(
     Args:
         only: these fields, if there are any.
         without: all others.
-        changes: by field, what a verb has another way: keywords of click.option, and `flags`.
+        changes: by field, what differs for a verb: keywords of click.option, and `flags`.
     """
     return together(
         *(
@@ -102,7 +102,7 @@ def _option(
         keywords["multiple"] = True
     elif option.field == "board":
         keywords["shell_complete"] = complete_boards
-    if option.default is not None:  # None would do as the value of a required option
+    if option.default is not None:  # None would count as the value of a required option
         keywords.setdefault("default", option.default)
     return click.option(*flags, option.field, **keywords | changes)
 
@@ -120,13 +120,13 @@ def _type(option: Option, spelling: Spelling) -> Any:
 build_dir = of(BuildRequest, only=("build_dir",))
 
 firmware = of(BuildRequest, method={"flags": ("--program-method",)})
-"""As of(BuildRequest), where `--method` is something else."""
+"""As of(BuildRequest), for verbs whose `--method` is something else."""
 
 json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on standard output."
 )
 
-verbose = click.option("--verbose", "-v", is_flag=True, help="Print the commands that are run.")
+verbose = click.option("--verbose", "-v", is_flag=True, help="Print the commands as they run.")
 
 output = together(json, verbose)
 
@@ -137,5 +137,5 @@ jobs = click.option(
     default=lambda: min(os.cpu_count() or 1, 8),
     show_default="one a core",
     metavar="N",
-    help="Steps to run at once.",
+    help="Number of parallel steps.",
 )

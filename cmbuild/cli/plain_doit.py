@@ -1,6 +1,6 @@
-"""The command line of plain doit: cmbuild's reporters and exit codes, whatever doit refuses.
+"""The command line of plain doit, with cmbuild's reporters and exit codes.
 
-pyproject.toml names the commands, so that plain doit takes them in place of its own.
+pyproject.toml names the commands, so that plain doit uses them instead of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cmbuild.report.choice import reporter
 from cmbuild.tasks.dodo import plain_tasks
 
 _REFUSED = 3
-"""doit's status for what was wrong before any task began."""
+"""doit's status for errors before the first task."""
 
 
 def task_cmbuild() -> Iterator[dict[str, Any]]:
@@ -32,7 +32,7 @@ def task_cmbuild() -> Iterator[dict[str, Any]]:
 
 
 class _Refusing:
-    """What a command of doit's becomes with this before it."""
+    """Mixed into a command of doit's."""
 
     name: str
 
@@ -41,7 +41,7 @@ class _Refusing:
             command: Any = super()
             status: int | None = command.parse_execute(in_args)
         except InvalidCommand as error:
-            # Some commands say which task they did not find in words only.
+            # Some commands name a task that they did not find only in the message.
             if error.not_found is None:
                 failure = UsageError(message=str(error).rstrip("."))
             else:

@@ -55,7 +55,7 @@ def cli() -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Runs a command; every way that it can end is an exit code of cmbuild.errors."""
+    """Runs a command; however it ends, the exit code is one of cmbuild.errors."""
     prepare_streams()
     try:
         _check_working_folder()
@@ -88,7 +88,7 @@ def _report(error: BaseException, json: bool) -> int:
 
 
 def _usage(error: click.ClickException) -> CmbuildError:
-    """What click found wrong, in our form."""
+    """A click error as an error of cmbuild."""
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path if context else 'cmbuild'} --help`"
     if isinstance(error, click.NoSuchOption):

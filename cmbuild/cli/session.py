@@ -45,7 +45,7 @@ class VerbSession:
         """Performs stages and all that they need, through doit.
 
         Args:
-            folders: build folders that no other command may work in until the session ends.
+            folders: build folders to lock until the session ends.
             jobs: stages to work on at once.
 
         Raises:
@@ -83,11 +83,11 @@ def session(
     keep_going: bool = False,
     remarks: Sequence[str] = (),
 ) -> Iterator[VerbSession]:
-    """Ends with the results and the failure, if there is one, shown; raises none of them.
+    """Shows the results and the failure, if any, at the end; does not raise it.
 
     Args:
         logs: folder for what child processes print.
-        keep_going: a stage that fails ends only what needs it.
+        keep_going: a failed stage stops only the stages that need it.
         remarks: lines to show before the first stage.
     """
     with Session(reporter(json, verbose), logs, keep_going, remarks) as at_work:

@@ -32,7 +32,7 @@ class UpstreamDocument(Document):
 
 
 class CellDocument(Document):
-    """What is not known is null. `failure` says why there is no verified result."""
+    """Unknown values are null. `failure` says why there is no verified result."""
 
     model: str
     board: str
@@ -73,7 +73,7 @@ class CellDocument(Document):
 
 
 class BenchDocument(Document):
-    """`cmbuild bench`; `error`, `hint` and `exit_code` are there only if a cell failed."""
+    """`cmbuild bench`; `error`, `hint` and `exit_code` are present only if a cell failed."""
 
     cells: tuple[CellDocument, ...]
     upstream: str
@@ -104,19 +104,19 @@ class BenchReport:
 
     @property
     def _compares(self) -> bool:
-        """Toolchains or executors, where there are several: in place of upstream."""
+        """Toolchains or executors, if several: compared instead of upstream."""
         return len({(cell.board, cell.isa) for cell in self.cells}) < len(
             {(cell.board, cell.isa, cell.toolchain, cell.executor) for cell in self.cells}
         )
 
     def _name(self, cell: BenchCell) -> str:
-        """What tells it from the others of its model on its board."""
+        """What distinguishes it from the other cells of its model and board."""
         if len({each.executor for each in self.cells}) == 1:
             return cell.toolchain
         return "static" if cell.executor == "static" else "upstream"
 
     def _base(self, cell: BenchCell) -> BenchCell | None:
-        """The first toolchain's or executor's cell, if there are several."""
+        """The cell of the first toolchain or executor, if several."""
         if not self._compares:
             return None
         place = (cell.model, cell.board, cell.isa)
@@ -137,7 +137,7 @@ class BenchReport:
 
 
 def provenance(cells: Sequence[BenchCell]) -> str:
-    """How instructions were counted, where they were."""
+    """How instructions were counted, if they were."""
     ways = (
         cell.result.instructions.provenance
         for cell in cells
@@ -155,13 +155,13 @@ def _rows(cell: BenchCell, base: BenchCell | None, name: str) -> Iterator[Text]:
     """
     Args:
         base: to compare with; compares with upstream if None.
-        name: of what made the cell another one than its base.
+        name: of the toolchain or executor that distinguishes it from its base.
     """
     run, upstream = cell.result, cell.upstream
     other = _count(None if upstream is None else upstream.instructions)
     ratio = cell.ratio
     if base is not None:
-        other, ratio = name, None  # the column is called otherwise
+        other, ratio = name, None  # the column has another name
         if base.instructions and cell.instructions:
             ratio = base.instructions / cell.instructions
     verified = "✗ no" if run is None or cell.failure else run.verification.rule
@@ -200,7 +200,7 @@ def _line(columns: Sequence[str]) -> str:
 
 
 def _count(number: int | None) -> str:
-    """Three digits that matter at least: `4.81 M`, `166.5 M`."""
+    """At least three significant digits: `4.81 M`, `166.5 M`."""
     if number is None:
         return _NONE
     for unit, scale in (("G", 10**9), ("M", 10**6), ("k", 10**3)):

@@ -14,7 +14,7 @@ Plain = str | int | float | None
 
 
 def to_csv(cells: Sequence[BenchCell]) -> str:
-    """One line a cell, with a header; what is not known is empty."""
+    """One line per cell, with a header; unknown values are empty."""
     rows = [_flat(CellDocument.of(cell)) for cell in cells]
     file = io.StringIO()
     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -24,7 +24,7 @@ def to_csv(cells: Sequence[BenchCell]) -> str:
 
 
 def to_markdown(cells: Sequence[BenchCell], command: str) -> str:
-    """A document: a table, what made it, and where its figures come from."""
+    """A document: a table, the command that made it, and where its figures come from."""
     header = (
         *("model", "board", "isa", "toolchain", "verified", "instructions", "upstream", "ratio"),
         *("MAC/instruction", "flash", "RAM"),

@@ -1,4 +1,4 @@
-"""The boards there are, for people and for programs."""
+"""The available boards, for people and for programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cmbuild.text import size
 
 
 class BoardDocument(Document):
-    """`flash` and `ram` are what images use of the memory, in bytes; null on a computer."""
+    """`flash` and `ram` are the bytes available to images; null for a computer."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class BoardDocument(Document):
 
 
 class AvailabilityDocument(Document):
-    """A way to run, flash or build; `problem` and `hint` are null where it can be used."""
+    """A way to run, flash or build; `problem` and `hint` are null if it is available."""
 
     name: str
     title: str
@@ -87,7 +87,7 @@ class BoardsReport:
 
 @dataclass(frozen=True, slots=True)
 class BoardReport:
-    """Implements Report: all about one board, and what of it can be used here."""
+    """Implements Report: everything about one board, and what is available on this machine."""
 
     board: Board
     runners: Sequence[Availability]
@@ -147,7 +147,7 @@ def _memory(board: Board, layout: Layout) -> str:
 
 
 def _means(label: str, means: Sequence[Availability]) -> list[str]:
-    """A line each, and what follows from it below."""
+    """One line each, with its consequence below."""
     lines = []
     for index, each in enumerate(means):
         title = each.title if each.usable else f"{each.title}: {each.problem}"

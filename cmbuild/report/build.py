@@ -1,4 +1,4 @@
-"""A firmware that was built and not run, for people and for programs."""
+"""Firmware that was built but not run, for people and for programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cmbuild.results import BuildResult, MemoryUse, PortResult, WeightsResult
 
 
 class BuildDocument(ResultDocument):
-    """`memory.ram.stack` is null: only a run knows how deep it gets."""
+    """`memory.ram.stack` is null: its depth is known only after a run."""
 
     model: str
     board: str

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def reporter(json: bool, verbose: bool = False) -> Reporter:
-    """For programs if asked for, live on a terminal, plain lines elsewhere.
+    """JSON if requested, live output on a terminal, plain lines otherwise.
 
     Args:
         verbose: show the command lines of child processes.

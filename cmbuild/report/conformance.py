@@ -1,4 +1,4 @@
-"""What ExecuTorch's own tests came to on a board, for people and for programs."""
+"""The results of ExecuTorch's own tests on a board, for people and for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmbuild.report import text
 from cmbuild.report.documents import Document, ResultDocument, StepDocument
 
 GOOD, BAD, WARN, FAINT = "green", "red", "yellow", "dim"
-_OP = 32  # columns of an op's name
+_OP = 32  # width of an op's name
 _COUNT = 9
 
 
@@ -41,9 +41,9 @@ class RemarkDocument(Document):
 
 
 class ConformanceDocument(ResultDocument):
-    """`cmbuild conformance`; `error`, `hint` and `exit_code` are there only if it failed.
+    """`cmbuild conformance`; `error`, `hint` and `exit_code` are present only if it failed.
 
-    `xfailed` are failures that the tests' authors expect, `xpassed` passes that they do not.
+    `xfailed` are failures that the tests' authors expect, `xpassed` are unexpected passes.
     """
 
     board: str
@@ -119,7 +119,7 @@ def _row(op: str, cells: Sequence[str]) -> str:
 
 
 def _section(title: str, style: str, results: Sequence[CaseVerdict]) -> Iterator[Text]:
-    """Each test with its reason; those of a file that share one are one entry."""
+    """Each test with its reason; tests of a file that share one are one entry."""
     if not results:
         return
     yield Text()

@@ -11,7 +11,7 @@ from cmbuild.toolchain import tools
 
 
 def server_lines(server: Server, has_gdb: bool) -> Iterator[str]:
-    """Lines that are not wrapped, so that they can be copied."""
+    """Lines without wrapping, so that they can be copied."""
     yield _line("debug", f"{server.machine} waits at {server.address}")
     yield _line("VS Code", f'"executable": "{server.image}",')
     yield _line("", f'"gdbTarget": "{server.address}",')

@@ -1,4 +1,4 @@
-"""What this machine has and lacks, for people and for programs."""
+"""The tools found and missing on this machine, for people and for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON documents that `--json` prints: one object a command, on standard output."""
+"""The JSON documents that `--json` prints: one object per command, on standard output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Document(BaseModel):
 
 
 class ErrorDocument(Document):
-    """A command that failed: what standard error says, for programs."""
+    """A failed command: the content of standard error, for programs."""
 
     error: str
     hint: str | None
@@ -69,14 +69,14 @@ class ResultDocument(Document):
         """
         Args:
             result: has the fields of the document as attributes.
-            others: those fields that it does not have.
+            others: the remaining fields.
         """
         same = {name: getattr(result, name) for name in cls.model_fields if hasattr(result, name)}
         return cls(**same | {"steps": tuple(map(StepDocument.of, steps))} | others)
 
 
 class RunDocument(ResultDocument):
-    """`cmbuild run`; `error`, `hint` and `exit_code` are there only if it failed."""
+    """`cmbuild run`; `error`, `hint` and `exit_code` are present only if it failed."""
 
     model: str
     board: str

@@ -1,4 +1,4 @@
-"""What an export gave, for people and for programs."""
+"""The result of an export, for people and for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmbuild.results import ExportResult, WeightsResult
 from cmbuild.text import plural, shape, size
 from cmcompiler.frontend.quantized import FloatOperator
 
-_FLOATS = 5  # operators in float that are named
+_FLOATS = 5  # float operators to name
 
 
 class ExportDocument(ResultDocument):

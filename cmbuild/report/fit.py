@@ -26,8 +26,9 @@ _BASIS = {
 
 
 class NeedDocument(Document):
-    """What a program takes of a board; bytes. `weights` and `arena` are exact, `basis` says where
-    `code` and `static` come from: the library, a related one, or assumed. `stack` is reserved.
+    """Bytes that a program needs of a board. `weights` and `arena` are exact; `basis` says where
+    `code` and `static` come from: the library, a related one, or an assumption; `stack` is
+    reserved.
     """
 
     weights: int
@@ -40,7 +41,7 @@ class NeedDocument(Document):
 
 
 class FitDocument(Document):
-    """A model on a board; `fits` and `need` are null if there is no program of the model."""
+    """A model on a board; `fits` and `need` are null if the model is not exported."""
 
     model: str
     board: str

@@ -1,4 +1,4 @@
-"""A board that was flashed, or what flashing it would do, for people and for programs."""
+"""A flashed board, or what flashing it would do, for people and for programs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cmbuild.results import FlashResult
 
 
 class FlashDocument(ResultDocument):
-    """`place` is null for a dry run; `actions` are what is done, or would be, in words;
-    `confirmed` is the port at which the image greets, or null, and `doubt` says why.
+    """`place` is null for a dry run; `actions` are in words what was done, or would be;
+    `confirmed` is the port at which the image responded, or null, and `doubt` says why.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Output for programs: one JSON object on standard output, all else on standard error."""
+"""Output for programs: one JSON object on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Json(Lines):
         self._outcomes.append(outcome)
 
     def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
-        """Several results are several objects, a line each; a failure is in the last of them."""
+        """Several results are several objects, one per line; the last one has the failure."""
         import json
 
-        # By way of pydantic's JSON, which has null for what JSON cannot say, as NaN.
+        # pydantic writes null for what JSON cannot express, such as NaN.
         documents = [
             json.loads(r.document(self._outcomes).model_dump_json()) for r in reports(results)
         ]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cmbuild.errors import CmbuildError
 
 STATUS = 48  # column at which the status of a step starts
-REASON = 6  # columns that the line below is indented by, which says why a step failed
+REASON = 6  # indentation of the line that says why a step failed
 
 
 def line(kind: str, subject: str, status: str) -> str:

@@ -1,4 +1,4 @@
-"""Output for a terminal: the steps as they move, then the screen, with colours for states."""
+"""Output for a terminal: the steps in motion, then the screen, with colours for states."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ class LiveSteps:
             return joined
 
     def _news(self) -> list[WorkStep]:
-        """Of more steps than the terminal has lines: those at work, and those that failed."""
+        """If there are more steps than the terminal has lines: the running and the failed ones."""
         outcomes = self._outcomes
         failed = [step for step in outcomes if outcomes[step].state is StepState.FAILED]
         working = [step for step in self._since if step not in outcomes]
         return [*failed, *working]
 
     def _lines(self, steps: Sequence[WorkStep]) -> list[Text]:
-        """One for each, and one below it with the reason for a failure."""
+        """One line each, and one below with the reason for a failure."""
         lines = []
         for step in steps:
             lines.append(self._line(step))

@@ -25,12 +25,12 @@ class Report(Protocol):
 
 
 def reports(results: Sequence[object]) -> list[Report]:
-    """The reports of results; a report stands for itself."""
+    """The reports of results; a report is its own."""
     return [each if isinstance(each, Report) else _report(each) for each in results]
 
 
 def title(report: Report, results: Sequence[object]) -> str:
-    """A line that says which of several results comes; of a kind that says so."""
+    """A heading for one of several results, if its report has one."""
     name = getattr(report, "title", None)
     return f"  {name}\n" if name is not None and len(results) > 1 else ""
 

@@ -23,7 +23,7 @@ class RunReport:
 
     @property
     def title(self) -> str:
-        """Among several runs, which one."""
+        """Which of several runs it is."""
         return f"{self.result.model} on {self.result.board}"
 
     def screen(self) -> Text:

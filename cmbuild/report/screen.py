@@ -51,7 +51,7 @@ def shown(path: Path) -> Path:
 
 
 def _reference(run: RunResult) -> str:
-    """The reference is of int8 if anything at the program's inputs and outputs is quantised."""
+    """Called int8 if any input or output of the program is quantised."""
     ports = (*run.inputs, *run.outputs)
     return "the reference" if all(port.scale is None for port in ports) else "the int8 reference"
 
@@ -75,7 +75,7 @@ def _verdict(check: Verification, reference: str) -> Text:
 
 
 def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:
-    """What quantisation costs: in accuracy where there are labels, else in decibels."""
+    """What quantisation costs: accuracy if there are labels, otherwise decibels."""
     if accuracy is not None:
         shares = {
             "float": accuracy.float,
@@ -104,7 +104,7 @@ def _facts(run: RunResult) -> Iterator[str]:
 
 
 def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> Iterator[str]:
-    """The inputs and outputs, a line each."""
+    """Inputs and outputs, one line each."""
     for port in inputs:
         yield text.entry("input", _port(port))
     for port in outputs:
@@ -112,7 +112,7 @@ def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> I
 
 
 def memory_lines(memory: MemoryUse) -> Iterator[str]:
-    """What is used of a board's memory."""
+    """How much of a board's memory is used."""
     flash, ram = memory.flash, memory.ram
     parts = f"{size(flash.weights)} weights + {size(flash.code)} code"
     yield text.entry("flash", parts + _of(flash.capacity))

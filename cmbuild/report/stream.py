@@ -1,4 +1,4 @@
-"""Lines for readers of every kind: gone, without UTF-8, or on a terminal that obeys escapes."""
+"""Output to any reader: a closed pipe, one without UTF-8, a terminal that obeys escapes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import IO
 _ASCII = str.maketrans(
     {"✓": "+", "✗": "x", "×": "x", "–": "-", "−": "-", "…": "...", "→": "->", "≈": "~", "█": "#"}
 )
-"""What stands for the marks of a report where they cannot be printed."""
+"""Replacements for the marks of a report where they cannot be printed."""
 
-# C0 and C1 controls but for tab and newline, and what turns the direction of text around.
+# C0 and C1 controls except tab and newline, and marks that change the direction of text.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def prepare_streams() -> None:
-    """Makes standard streams take all that reports have.
+    """Makes standard streams accept every character of a report.
 
-    Those that this process began without (`>&-`) go nowhere: otherwise the next file to be opened
-    would be what children take for theirs. Characters that their encoding lacks get stand-ins.
+    Closed ones (`>&-`) become /dev/null: otherwise the next file opened would become the standard
+    stream of child processes. Characters that their encoding lacks are replaced.
     """
     codecs.register_error("cmbuild.ascii", _stand_in)
     for name in ("stdin", "stdout", "stderr"):
@@ -36,7 +36,7 @@ def prepare_streams() -> None:
 
 
 def printable(text: str) -> str:
-    """The text with each character that commands a terminal replaced; of the same length."""
+    """The text with each control character replaced; the length stays the same."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -47,7 +47,7 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
 
 
 def write(text: str, stream: IO[str]) -> None:
-    """Writes a line at once. When nobody reads any more, it and all that follows go nowhere.
+    """Writes a line at once. After the reader has gone, it and all later lines are dropped.
 
     Raises:
         NoSpace, NotWritable: the file behind the stream cannot be written.
@@ -59,7 +59,7 @@ def write(text: str, stream: IO[str]) -> None:
     except OSError as error:
         from cmbuild.files import unwritable
 
-        _close(stream)  # what it still holds would be tried again, and again fail, at the end
+        _close(stream)  # its buffer would be written again at exit, and fail again
         raise unwritable(Path("standard output"), error) from error
 
 

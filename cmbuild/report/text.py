@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 WIDTH = 80
-LABEL = 10  # columns of the labels at the left
+LABEL = 10  # width of the labels at the left
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -19,27 +19,27 @@ def bar(share: float, width: int) -> str:
 
 
 def entry(label: str, text: str) -> str:
-    """A labelled line; continued under its text where it is too long."""
+    """A labelled line; wrapped under its text if it is too long."""
     return _filled(f"  {label:<{LABEL}}", text)
 
 
 def warning(text: str) -> str:
-    """A line that begins with `!`; continued under its text where it is too long."""
+    """A line that begins with `!`; wrapped under its text if it is too long."""
     return _filled("  ! ", text)
 
 
 def indented(text: str, columns: int) -> str:
-    """The text on lines that begin so many columns from the left."""
+    """The text, wrapped, with every line indented by so many columns."""
     return _filled(" " * columns, text)
 
 
 def fit(text: str, width: int) -> str:
-    """The text, cut with an ellipsis where it is too long."""
+    """The text, cut with an ellipsis if it is too long."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as they need, two spaces apart; the last is wrapped below itself."""
+    """Columns as wide as needed, two spaces apart; the last one wraps."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     return "\n".join(_row(row, widths[:-1]) for row in (header, *rows))
 

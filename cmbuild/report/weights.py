@@ -11,7 +11,7 @@ from cmbuild.results import WeightsResult
 
 
 def weights_lines(weights: WeightsResult) -> Iterator[Text]:
-    """`weights   trained: …`; for random ones their meaning and the remedy."""
+    """`weights   trained: …`; for random ones, what that means and how to load others."""
     if weights.is_random:
         yield Text("  ! random weights: bit-exact but meaningless outputs", "yellow")
         yield Text(entry("", f"{weights.detail}; --weights FILE loads a state dict"))

@@ -1,4 +1,4 @@
-"""An application of Zephyr's that was built and perhaps run, for people and for programs."""
+"""A Zephyr application that was built and perhaps run, for people and for programs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LINES = 20
 
 
 class WestDocument(ResultDocument):
-    """`status` is what the image ended with, null if it was not run; `console` has what it said
-    beside records.
+    """`status` is the image's exit status, null if it was not run; `console` is its output
+    without records.
     """
 
     application: str

@@ -1,4 +1,4 @@
-"""A run's outputs beside the reference's: what differs, and where that began."""
+"""A run's outputs beside the reference's: what differs, and which op differs first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 BEST = 5
-"""How many of a classifier's classes are shown."""
+"""Number of a classifier's classes to show."""
 
 
 class Comparison:
@@ -38,12 +38,12 @@ class Comparison:
         """One array for each output, shape (samples, *y.shape)."""
 
     def request(self) -> Request:
-        """All samples, as they lie in memory."""
+        """All samples, as laid out in memory."""
         samples = [self._raw(index) for index in range(len(self._reference.samples))]
         return Request(samples, reset=self._reference.reset)
 
     def take(self, execution: Execution) -> None:
-        """Compares what the image gave."""
+        """Compares the image's outputs."""
         samples = [
             [to_logical(data, port) for data, port in zip(outputs, self._plan.outputs, strict=True)]
             for outputs in execution.outputs
@@ -70,9 +70,9 @@ class Comparison:
         )
 
     def tracing_request(self) -> Request:
-        """The first sample that differs, with a look at the result of every step.
+        """Runs the first sample that differs, and checks the result of every step.
 
-        The samples before it come first where they have left something in a mutable buffer.
+        If the program has mutable buffers, the samples before it run first.
         """
         watches = [
             Watch(step, _reference(tensor.place), tensor.place.bytes)
@@ -83,7 +83,7 @@ class Comparison:
 
     def locate(self, execution: Execution) -> None:
         """Finds the op whose result differs first, from the answer to `tracing_request`."""
-        # All operators come with it.
+        # Importing it loads all operators.
         from cmcompiler.ir.reference import evaluate, evaluate_all
 
         graph = self._source.graph()
@@ -96,7 +96,7 @@ class Comparison:
         for (index, watched), data in zip(self._watched(), execution.traces[0], strict=True):
             found = np.frombuffer(data, watched.dtype).reshape(watched.shape)
             step = self._plan.steps[index]
-            expected = kept.get(tensors[watched.name])  # nothing where a branch is not taken
+            expected = kept.get(tensors[watched.name])  # nothing if a branch was not taken
             if expected is None:
                 continue
             if wrong := mismatches(found, expected, step.exact):
@@ -104,13 +104,13 @@ class Comparison:
                 return
 
     def best(self) -> tuple[Score, ...]:
-        """The best classes of the first sample, of a model that is known to classify."""
+        """The best classes of the first sample, if the model is known to be a classifier."""
         record = self._source.record
         if record is None or record.task is not Task.CLASSIFICATION or not self.outputs:
             return ()
         scores = dequantized(self.outputs[0][0], self._plan.outputs[0]).reshape(-1)
         order = np.argsort(-scores, kind="stable")[:BEST]
-        # Random weights know no classes: a name would look like an answer.
+        # With random weights, the name of a class would look like an answer.
         named = record.weights.source is not Origin.RANDOM and len(record.classes) == scores.size
         names = record.classes if named else ()
         return tuple(
@@ -138,7 +138,7 @@ class Comparison:
 
 
 def to_memory(array: Array, port: PortRecord) -> bytes:
-    """An array of a port's logical shape as the bytes that the image reads."""
+    """An array of a port's logical shape, as the bytes that the image reads."""
     return array.transpose(port.dim_order).tobytes()
 
 

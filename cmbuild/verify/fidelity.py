@@ -1,4 +1,4 @@
-"""How near a quantised program comes to its float model, and what makes one wonder."""
+"""How close a quantised program is to its float model, and what looks suspicious."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Array = npt.NDArray[Any]
 METRIC = "top-1"
 
 LOW_SNR = 20.0
-"""Decibels below which the error is a tenth of the signal and more."""
+"""Decibels; below this the error is at least a tenth of the signal."""
 
 LOST_ACCURACY = 0.02
 LOST_SAMPLES = 3
-"""An accuracy that quantisation lowers by more than that is a loss; less may be chance."""
+"""A larger drop in accuracy is a loss due to quantisation; a smaller one may be chance."""
 
 FEW_SAMPLES = 8
 SATURATED = 0.01
@@ -38,7 +38,7 @@ _NO_RANGE = float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outputs:
-    """What the float model, the reference and the device gave for the same samples.
+    """Outputs of the float model, the reference and the device for the same samples.
 
     Attributes:
         ports: of the program's outputs.
@@ -77,7 +77,7 @@ class Outputs:
 
 
 def compare(real: Sequence[Array], found: Sequence[Array]) -> Fidelity | None:
-    """Outputs beside those of the float model; None where the model has none, or of other shapes.
+    """Outputs beside those of the float model; None if it has none, or their shapes differ.
 
     Only elements that are finite in the float model count.
     """
@@ -107,7 +107,7 @@ def top_1(scores: Array, labels: Array) -> float | None:
 
 
 def dequantized(array: Array, port: PortRecord) -> Array:
-    """Quantised numbers as what they stand for; others as they are."""
+    """Quantised numbers as the real values they represent; others unchanged."""
     scheme = port.quantization
     if array.dtype.kind == "f" or scheme is None:
         return array
@@ -121,7 +121,7 @@ def warnings(
     inputs: Sequence[tuple[PortRecord, Array]],
     outputs: Sequence[PortRecord],
 ) -> Iterator[str]:
-    """What a verified run does not say: that its outputs may be useless.
+    """Warnings about a run that may be verified and yet useless.
 
     Args:
         inputs: with the samples of each.
@@ -160,7 +160,7 @@ def _largest(stack: Array) -> Array:
 
 
 def _saturated(stack: Array, port: PortRecord) -> float:
-    """The share of elements that quantising clips; of integers, those at the ends of the range."""
+    """The share of elements that quantisation clips; for integers, at the ends of the range."""
     scheme = port.quantization
     if scheme is None or stack.size == 0:
         return 0.0

@@ -25,7 +25,7 @@ class Quality:
 def measure(
     run: ReferenceStage, measured: ReferenceStage | None, device: Sequence[Array]
 ) -> Quality:
-    """Compares with the float model, where it is known.
+    """Compares with the float model, if known.
 
     Args:
         run: what was run on the device.

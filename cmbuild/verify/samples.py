@@ -27,8 +27,8 @@ Array = npt.NDArray[Any]
 def user_samples(
     files: Sequence[Path], ports: Sequence[PortRecord], image: ImageInput | None
 ) -> Samples:
-    """The samples in the user's files: one file for each input, or one .npz with samples and labels
-    as an export leaves it.
+    """The samples in the user's files: one file per input, or one .npz with samples and labels
+    as an export writes it.
 
     A file holds one sample of its input's shape, or several: stacked along a new first axis, or
     side by side in a batch of more than one where the input is a batch of one.
@@ -37,8 +37,8 @@ def user_samples(
         image: what a picture means to the model, if it takes any.
 
     Raises:
-        UsageError, CompilerError: a file too many or too few, unreadable, or of another shape or
-            dtype than its input.
+        UsageError, CompilerError: too many or too few files, or one that is unreadable or does
+            not have its input's shape and dtype.
     """
     if len(files) == 1 and files[0].suffix == ".npz":
         return _saved(files[0], ports)
@@ -87,9 +87,9 @@ def exported_samples(
 
 
 def random_samples(ports: Sequence[PortRecord], seed: int) -> Iterator[tuple[Array, ...]]:
-    """Samples without end, uniform over the range that the quantised inputs can hold.
+    """Endless samples, uniform over the range of the quantised inputs.
 
-    Each depends on the seed and its own number alone.
+    Each depends only on the seed and its number.
     """
     index = 0
     while True:

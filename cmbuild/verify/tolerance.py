@@ -11,19 +11,19 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 RELATIVE = 1e-5
-"""How far floats may be off after a transcendental op, relative to the reference."""
+"""How far floats may be off after an inexact op, relative to the reference."""
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 """Below this, numbers are subnormal and have few digits, or none where they become zero."""
 
 STEPS = 1
-"""How far quantised numbers may be off after one."""
+"""How far quantised numbers may be off after an inexact op."""
 
 
 def differences(found: Array, reference: Array, exact: bool) -> npt.NDArray[np.bool_]:
     """Which elements of an output break its rule: to the bit, or within tolerance.
 
-    0.0 does not equal -0.0. NaN equals NaN: which of them an operation gives is up to the machine.
+    0.0 does not equal -0.0. NaN equals NaN: which one an operation returns depends on the machine.
     """
     if found.shape != reference.shape or found.dtype != reference.dtype:
         raise ValueError(f"{found.dtype}{found.shape} for {reference.dtype}{reference.shape}")
@@ -57,12 +57,12 @@ def _near(found: Array, reference: Array) -> npt.NDArray[np.bool_]:
 
 
 def count(found: Sequence[Array], reference: Sequence[Array], exact: Sequence[bool]) -> int:
-    """Elements of all outputs of a sample that break their rules."""
+    """How many elements of a sample's outputs break their rules."""
     return sum(map(mismatches, found, reference, exact))
 
 
 class Located(Protocol):
-    """A kernel call, as a plan or its record has it."""
+    """A kernel call of a plan or its record."""
 
     @property
     def title(self) -> str: ...

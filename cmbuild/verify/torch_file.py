@@ -1,4 +1,4 @@
-"""Tensors in files of torch.save, read without torch and without running what is in them."""
+"""Tensors in files of torch.save, read without torch and without executing their content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
     """The one tensor that a file of `torch.save(tensor, path)` holds.
 
     Raises:
-        UsageError: unreadable, or something else than one tensor.
+        UsageError: unreadable, or not a single tensor.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -59,7 +59,7 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Knows what a tensor consists of, and nothing else."""
+    """Accepts the parts of a tensor, and nothing else."""
 
     def __init__(self, archive: zipfile.ZipFile, folder: str) -> None:
         super().__init__(io.BytesIO(archive.read(f"{folder}/data.pkl")))

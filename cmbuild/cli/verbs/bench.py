@@ -17,8 +17,8 @@ Examples:
   cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
   cmbuild bench --models net.py:make,model.pte --csv figures.csv -j 2
 
-Without --models or --boards: all that can be run. A model that fails on a board is
-told with the reason, the others go on, and the exit status is 1.
+Without --models or --boards: everything that can run here. If a model fails on a
+board, the row gives the reason, the others continue, and the exit status is 1.
 """
 
 
@@ -33,7 +33,7 @@ told with the reason, the others go on, and the exit status is 1.
     help="executorch: ExecuTorch's own runtime; both: compare them.",
 )
 @options.of(ExecutorChoice, only=("executorch_root",))
-@click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table there.")
+@click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
 @options.build_dir
 @options.jobs
@@ -52,8 +52,8 @@ def command(
     as_json: bool,
     verbose: bool,
 ) -> int:
-    """Run every model on every board, verify each, and show what it costs beside ExecuTorch's own
-    runtime where that was measured.
+    """Run every model on every board, verify each, and compare its cost with ExecuTorch's own
+    runtime where measured.
     """
     from cmbuild.benchmark import matrix
     from cmbuild.cli.session import session

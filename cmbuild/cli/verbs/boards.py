@@ -11,10 +11,11 @@ from cmbuild.cli import options
 @click.argument("name", required=False, shell_complete=options.complete_boards)
 @options.json
 def command(name: str | None, as_json: bool) -> int:
-    """List the boards, or tell all about the one of that NAME.
+    """List the boards, or describe the board NAME.
 
     Boards are folders with a board.toml, found in ./boards, in the folders of
-    $CMBUILD_BOARD_PATH, in installed packages, and in cmbuild itself; the first of a name wins.
+    $CMBUILD_BOARD_PATH, in installed packages, and in cmbuild itself; the first with
+    a given name is used.
     """
     from cmbuild.boards.registry import board_folders
     from cmbuild.catalog import find_board

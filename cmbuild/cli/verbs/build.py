@@ -22,7 +22,7 @@ Examples:
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
-    """Export, plan and build MODEL for a board; tell what it takes of the board's memory."""
+    """Export, plan and build MODEL for a board; show how much of the board's memory it uses."""
     from cmbuild.cli.session import session
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose

@@ -22,9 +22,9 @@ Examples:
 @click.option("--cache", is_flag=True, help="Exports, libraries and references instead of builds.")
 @options.build_dir
 def command(model: str | None, board: str | None, cache: bool, build_dir: Path) -> int:
-    """Remove builds, all or those of MODEL; what they need can be made again.
+    """Remove all builds, or those of MODEL. Everything removed can be rebuilt.
 
-    A folder that another command is building in is waited for.
+    Waits for other commands that are building in these folders.
     """
     from cmbuild.cache.cleaning import clean_builds, clean_cache
     from cmbuild.errors import UsageError

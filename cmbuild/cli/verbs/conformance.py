@@ -20,7 +20,7 @@ Your own CortexMTester tests run on a board with
   pytest -p cmbuild.pytest_plugin --cmbuild-board corstone300
 
 \b
-Exit status: 0 none failed; 1 some did; 2 usage; 3 something is missing on
+Exit status: 0 none failed; 1 some failed; 2 usage; 3 something is missing on
 this machine; 130 Ctrl-C.
 """
 
@@ -45,8 +45,8 @@ this machine; 130 Ctrl-C.
 )
 @options.output
 def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
-    """Run the tests that the installed executorch has of its Cortex-M backend, every program on a
-    board and compared to the bit with the reference; ExecuTorch's own tolerances hold as well.
+    """Run the installed executorch's tests of its Cortex-M backend: every program runs on a board
+    and is compared bit by bit with the reference; ExecuTorch's own tolerances hold as well.
     """
     from cmbuild.cli.session import session
     from cmbuild.pipeline.options import compose

@@ -15,11 +15,11 @@ Examples:
   cmbuild debug model.pte --board rp2350 --gdb-port 3333 --no-gdb
   cmbuild debug mlp --board rp2350 --on hardware --method openocd
 
-The image waits before its first instruction. It ends with gdb, and without
-gdb when whoever has connected kills it, or with Ctrl-C.
+The image waits before its first instruction. It ends when gdb does; without
+gdb, when the connected debugger kills it, or with Ctrl-C.
 
 \b
-Exit status: 0 it ended; 1 it could not be built or started;
+Exit status: 0 the session ended; 1 it could not be built or started;
 2 usage, or a launcher without a gdb server; 3 something is missing; 130 Ctrl-C.
 """
 
@@ -30,7 +30,7 @@ Exit status: 0 it ended; 1 it could not be built or started;
 @options.of(
     RunRequest,
     only=("launcher", "on", "flash_method", "probe"),
-    launcher={"help": "By default the first that has a gdb server."},
+    launcher={"help": "By default the first with a gdb server."},
     on={"help": "hardware: a real board, through a debug probe."},
     flash_method={
         "flags": ("--method",),
@@ -57,8 +57,8 @@ def command(
     verbose: bool,
     **chosen: Any,
 ) -> int:
-    """Build MODEL for a board, load the image into its simulator or onto a real one, and attach
-    gdb where there is one. Prints what VS Code needs to attach.
+    """Build MODEL for a board, load the image into a simulator or onto a real board, and attach
+    gdb if it is installed. Prints what VS Code needs to attach.
     """
     from cmbuild.catalog import find_board
     from cmbuild.cli.session import session
@@ -84,7 +84,7 @@ def command(
     program = None if no_gdb else find_gdb(gdb)
     folder = build_folder(request.build)
     if request.on == "hardware":
-        # If there is none, this says so at once.
+        # Fails at once if gdb is not installed.
         probe(board, folder, method, selection, port)
     else:
         place = launcher_with_server(board, launcher)

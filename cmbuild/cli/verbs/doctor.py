@@ -10,7 +10,7 @@ from cmbuild.cli import options
 @click.command("doctor", short_help="Show the tools found and how to install missing ones.")
 @options.json
 def command(as_json: bool) -> int:
-    """Show every component that cmbuild uses: version, place, what needs it, how to install it.
+    """Show every component that cmbuild uses: version, location, what needs it, how to install it.
 
     \b
     Exit status: 0 nothing is missing; 3 something is.

@@ -15,13 +15,13 @@ Examples:
   cmbuild fit mv2 --board rp2350 --io int8
   cmbuild fit model.pte ds_cnn --json
 
-Programs come from the cache; --export makes those that are not there.
-Weights and arena are exact. Code is what would be linked of the libraries in
-the cache, and marked where there is none: `cmbuild build` tells the truth.
+Programs come from the cache; --export exports missing ones. Weights and arena
+are exact. Code size is estimated from the libraries in the cache, and marked if
+there are none; `cmbuild build` measures it.
 
 \b
-Exit status: 0 fine; 1 a MODEL does not fit a --board, or no board if none is
-named; 2 usage; 3 there is no program of a MODEL, nor of any; 130 Ctrl-C.
+Exit status: 0 fine; 1 a MODEL does not fit a --board, or no board if none
+is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
 """
 
 
@@ -44,7 +44,7 @@ named; 2 usage; 3 there is no program of a MODEL, nor of any; 130 Ctrl-C.
 def command(
     models: tuple[str, ...], boards: tuple[str, ...], io: str, export: bool, as_json: bool
 ) -> int:
-    """Tell which MODELS fit which boards, or by how much they do not, without a build."""
+    """Show which MODELS fit which boards, or how many bytes they are over, without building."""
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
     from cmbuild.pipeline.options import compose

@@ -18,8 +18,8 @@ Examples:
   cmbuild flash model.pte --board rp2350 --dry-run
 
 \b
-Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
-3 no board is there, or the method's program is missing; 130 Ctrl-C.
+Exit status: 0 flashed; 1 failed; 2 usage, or several boards found;
+3 no board found, or the method's program is not installed; 130 Ctrl-C.
 """
 
 
@@ -32,12 +32,12 @@ Exit status: 0 flashed; 1 failed; 2 usage, or not clear which of several boards;
         "flags": ("--method",),
         "help": f"{listed(names(methods))}; by default the first available.",
     },
-    timeout={"help": "Time limit for the board, or the flash program."},
+    timeout={"help": "Time limit for the board or the flash program."},
 )
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
-    """Export, plan and build MODEL for a board, and put it there.
+    """Export, plan and build MODEL for a board, and flash it.
 
     A Pico 2 shows its volume if you hold BOOTSEL while you plug it in.
     """

@@ -12,7 +12,7 @@ from cmbuild.cli import options
 def command(as_json: bool) -> int:
     """List the models that `cmbuild run` knows by name.
 
-    Your own models are given as path.py[:callable], path.pt2 or path.pte instead.
+    Your own models are path.py[:callable], path.pt2 or path.pte.
     """
     from cmbuild.report.choice import reporter
     from cmbuild.report.models import ModelsReport

@@ -15,8 +15,8 @@ Examples:
   cmbuild monitor --board rp2350 --port /dev/ttyUSB1 --timeout 10
 
 \b
-Exit status: 0 time is up; 1 the port was lost; 2 usage, or several ports;
-3 no port, or it cannot be opened; 130 Ctrl-C.
+Exit status: 0 time limit reached; 1 port lost; 2 usage, or several ports found;
+3 no port found, or it cannot be opened; 130 Ctrl-C.
 """
 
 
@@ -28,8 +28,8 @@ Exit status: 0 time is up; 1 the port was lost; 2 usage, or several ports;
     timeout={"help": "Duration; by default until Ctrl-C."},
 )
 def command(board: str, port: str | None, timeout: float | None) -> int:
-    """Show what comes over the serial line of a board: text as it is, and the runner's messages
-    decoded. Answers nothing: a board that greets goes on greeting.
+    """Show the output of a board's serial port: text as it is, the runner's messages decoded.
+    Sends nothing, so a board that waits for the host keeps announcing itself.
     """
     from cmbuild.catalog import find_board
     from cmbuild.hardware.port import SerialPort

@@ -24,7 +24,7 @@ Example:
 )
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Begin something of your own."""
+    """Create something of your own."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -45,9 +45,9 @@ def command(context: click.Context) -> None:
     help="Parent of the folder NAME; cmbuild searches ./boards and CMBUILD_BOARD_PATH.",
 )
 def board(*, name: str, cpu: str, flash: str, ram: str, fpu: str | None, place: Path) -> int:
-    """Write a folder for a board, for which firmware can be built at once.
+    """Write a folder for a board, ready to build firmware for.
 
-    The files are yours to change: docs/boards.md tells of all that they may say.
+    The files are yours to change; docs/boards.md describes them.
     """
     from cmbuild.boards.memory import Memory
     from cmbuild.boards.template import make_board, parse_memory

@@ -15,9 +15,9 @@ Examples:
   cmbuild package model.pte --as source --target cortex-m33 --io int8 -o kws
 
 The package holds the model's C source, its weights, a header with shapes and
-scales, test vectors with the outputs that the reference gives, and checksums.
-A Zephyr application takes it by cmbuild_add_model(app FOLDER), without Python;
-with --as source any other CMake project by add_subdirectory(FOLDER).
+scales, test vectors with the reference's outputs, and checksums. A Zephyr
+application adds it with cmbuild_add_model(app FOLDER); with --as source, any
+other CMake project with add_subdirectory(FOLDER). Neither needs Python.
 """
 
 
@@ -34,7 +34,7 @@ with --as source any other CMake project by add_subdirectory(FOLDER).
 )
 @options.output
 def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
-    """Export and plan MODEL for a core, and pack what a build needs that has no Python."""
+    """Export and plan MODEL for a core, and package what a build without Python needs."""
     from cmbuild.cli.session import session
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import package_folder

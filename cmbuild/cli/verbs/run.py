@@ -18,7 +18,7 @@ Examples:
   cmbuild run mlp --board rp2350 --on hardware
 
 MODEL is a name of `cmbuild models`, path.py[:callable], path.pt2 or path.pte.
-A .pte needs no torch; without --input it is run on seeded random samples.
+A .pte needs no torch; without --input it runs on seeded random samples.
 
 \b
 Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
@@ -34,7 +34,7 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
 @options.jobs
 @options.output
 def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
-    """Export, plan, build and run MODEL on a board, and compare its outputs to the bit with the
+    """Export, plan, build and run MODEL on a board, and compare its outputs bit by bit with the
     reference.
     """
     from cmbuild.cli.session import session

@@ -28,9 +28,9 @@ west, a workspace, a toolchain, a simulator; 130 Ctrl-C.
 """
 
 
-@click.group("zephyr", epilog=EPILOG, short_help="Build, run and flash under Zephyr, by west.")
+@click.group("zephyr", epilog=EPILOG, short_help="Build, run and flash under Zephyr, with west.")
 def command() -> None:
-    """Drive west: make a workspace with Zephyr, build samples there, run and flash them."""
+    """Create a workspace with Zephyr, and build, run and flash samples in it, with west."""
 
 
 _application = options.together(
@@ -45,7 +45,7 @@ _application = options.together(
 @options.build_dir
 @options.output
 def init(workspace: Path, build_dir: Path, as_json: bool, verbose: bool) -> int:
-    """Make WORKSPACE with the release of Zephyr that the samples are for; takes some gigabytes."""
+    """Create WORKSPACE with the Zephyr release that the samples need; takes a few gigabytes."""
     from cmbuild.cli.session import session
 
     with session(build_dir.absolute() / "zephyr" / "logs", json=as_json, verbose=verbose) as work:
@@ -61,14 +61,14 @@ def init(workspace: Path, build_dir: Path, as_json: bool, verbose: bool) -> int:
 @command.command("build", short_help="Build a sample or an application.")
 @_application
 def build(as_json: bool, verbose: bool, **chosen: Any) -> int:
-    """Build SAMPLE for a board; the model is packaged as a part of the build."""
+    """Build SAMPLE for a board; the model is packaged as part of the build."""
     return _west(lambda application: application, as_json, verbose, chosen)
 
 
 @command.command("run", short_help="Build and run in the board's simulator.")
 @_application
 def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
-    """Build SAMPLE and run it in the simulator that Zephyr knows for the board, until it ends."""
+    """Build SAMPLE and run it in Zephyr's simulator for the board until it ends."""
     from cmbuild.zephyr.stages import EmulateStage
 
     return _west(EmulateStage, as_json, verbose, chosen)
@@ -77,7 +77,7 @@ def run(as_json: bool, verbose: bool, **chosen: Any) -> int:
 @command.command("flash", short_help="Build and flash onto a real board.")
 @_application
 def flash(as_json: bool, verbose: bool, **chosen: Any) -> int:
-    """Build SAMPLE and put it onto a real board, by Zephyr's runner for it."""
+    """Build SAMPLE and flash it onto a real board with Zephyr's runner for it."""
     from cmbuild.zephyr.stages import WestFlashStage
 
     return _west(WestFlashStage, as_json, verbose, chosen)
