@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any
 
 import torch
@@ -23,7 +22,6 @@ from executorch.backends.cortex_m.target_config import CortexMTargetConfig
 from executorch.backends.transforms.utils import delete_constant_placeholder
 from executorch.exir import EdgeCompileConfig
 from executorch.exir.pass_base import ExportPass
-from torch import Tensor
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -34,38 +32,14 @@ from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.target import Target
 
 
-class LayoutMode(Enum):
-    """How the backend obtains the NHWC layout that its convolutions need.
-
-    CHANNELS_LAST takes it from the tensors' strides. Convolutions stay in float if they are
-    one-dimensional or an operator between them makes memory contiguous. EXPLICIT, experimental in
-    ExecuTorch, inserts transposes, and refuses programs that would transpose a float tensor.
-    """
-
-    CHANNELS_LAST = "channels-last"
-    EXPLICIT = "explicit"
-
-    @property
-    def is_explicit(self) -> bool:
-        return self is LayoutMode.EXPLICIT
-
-    def arrange(self, tensor: Tensor) -> Tensor:
-        """A copy of an input in the memory layout that the program expects."""
-        is_last = tensor.ndim == 4 and not self.is_explicit
-        layout = torch.channels_last if is_last else torch.contiguous_format
-        # With one channel, contiguous() would keep the strides, but the exported dim order depends
-        # on them.
-        return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
-
-
 class Quantizer(CortexMQuantizer):  # type: ignore[misc]
     """The Cortex-M quantizer: int8 activations, convolution weights per channel.
 
     It also quantises operators registered with `quantized_op`.
     """
 
-    def __init__(self, layout: LayoutMode) -> None:
-        super().__init__(use_explicit_layout=layout.is_explicit)
+    def __init__(self) -> None:
+        super().__init__()
         matcher = PatternMatcher({(operator,): None for operator in QUANTIZED})
         finder = NodeTargetNodeFinder(list(QUANTIZED))
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
@@ -108,7 +82,6 @@ def edge_compile_config() -> EdgeCompileConfig:
 
 def to_cortex_m(
     program: ExportedProgram,
-    layout: LayoutMode,
     target: Target,
     after_folding: Sequence[type[ExportPass]] = (),
     after_replacement: Sequence[type[ExportPass]] = (),
@@ -120,14 +93,11 @@ def to_cortex_m(
         after_replacement: passes to run once the backend has replaced its operators.
     """
     manager = CortexMPassManager
-    explicit = layout.is_explicit
-    passes = list(manager.explicit_layout_pass_list if explicit else manager.legacy_pass_list)
+    passes = list(manager.legacy_pass_list)
     folded = passes.index(FoldAndAnnotateQParamsPass) + 1
     passes[folded:folded] = after_folding
     passes += after_replacement
-    lowered: ExportedProgram = manager(
-        program, passes, target_config(target), use_explicit_layout=explicit
-    ).transform()
+    lowered: ExportedProgram = manager(program, passes, target_config(target)).transform()
     _drop_unused_constants(lowered)
     return lowered
 

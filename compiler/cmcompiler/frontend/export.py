@@ -114,12 +114,12 @@ class Exporter:
 
 
 def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
-    from cmcompiler.frontend.quantization import in_eval_mode
+    from cmcompiler.frontend.quantization import channels_last, in_eval_mode
 
     # Buffers that a module changes would change in the user's, and in the other targets' programs.
     real = run_on(in_eval_mode(deepcopy(model.module)), model.samples)
     graph = deepcopy(quantized.program).module(check_guards=False)
-    return ModelOutputs(real, run_on(graph, model.samples, quantized.layout.arrange))
+    return ModelOutputs(real, run_on(graph, model.samples, channels_last))
 
 
 def _record(job: ExportJob, prepared: _Prepared, seconds: dict[str, float]) -> ExportRecord:

@@ -26,7 +26,6 @@ def lower(quantized: Quantized, target: Target) -> bytes:
     with unsupported("ExecuTorch's Cortex-M backend"):
         cortex_m = backend.to_cortex_m(
             edge,
-            quantized.layout,
             target,
             after_folding=(FuseClamps,),
             after_replacement=(ReplaceQuantizedOps,),

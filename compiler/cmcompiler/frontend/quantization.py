@@ -12,15 +12,12 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from cmcompiler.errors import InvalidRequest, Unsupported, unsupported
+from cmcompiler.errors import InvalidRequest, unsupported
 from cmcompiler.frontend import backend, operators
-from cmcompiler.frontend.backend import LayoutMode
 from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
-from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Quantized
 from cmcompiler.frontend.rewrites import rewrite
-from cmcompiler.target import Target
 
 Inputs = tuple[Tensor, ...]
 
@@ -31,8 +28,7 @@ def quantize(
     """Exports a module, observes its activations on the calibration inputs, quantises it.
 
     Buffers that the module changes are its state, which carries over from one calibration input to
-    the next. If convolutions stay in float because of their input's layout, and inserting
-    transposes leaves fewer in float, it inserts them.
+    the next.
 
     Args:
         module: used in eval mode and not modified.
@@ -45,48 +41,36 @@ def quantize(
         Unsupported: a module that torch.export or the quantizer cannot take.
     """
     calibration = list(calibration)
-    quantized = _quantize(module, example_inputs, calibration, LayoutMode.CHANNELS_LAST)
-    if not quantized.float_convolutions:
-        return quantized
-    other = _quantize(module, example_inputs, calibration, LayoutMode.EXPLICIT)
-    is_better = other.float_convolutions < quantized.float_convolutions
-    return other if is_better and _can_be_lowered(other) else quantized
-
-
-def _quantize(
-    module: torch.nn.Module, example: Inputs, calibration: Sequence[Inputs], layout: LayoutMode
-) -> Quantized:
-    inputs = tuple(map(layout.arrange, example))
+    inputs = tuple(map(channels_last, example_inputs))
     module = in_eval_mode(module)
     exported = _export(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
     buffers = mutable_buffers(module, inputs)
-    states = tuple(map(layout.arrange, buffers.values()))
+    states = tuple(map(channels_last, buffers.values()))
     if buffers:
         exported = _export(WithStates(module, tuple(buffers)), (*inputs, *states))
     operators.define()
-    quantizer = backend.Quantizer(layout)
+    quantizer = backend.Quantizer()
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
             graph = without_writes(exported, len(states))
             rewrite(graph)
             prepared = prepare_pt2e(graph, quantizer)
-        _observe(prepared, inputs, calibration, layout, states)
+        _observe(prepared, inputs, calibration, states)
         float_operators = tuple(_float_operators(prepared, quantizer.rejections()))
         with unsupported("the Cortex-M quantizer"):
             converted = convert_pt2e(prepared)
         if buffers:
             converted = WithBuffers(converted, states)
-        return Quantized(_export(converted, inputs), layout, names, float_operators)
+        return Quantized(_export(converted, inputs), names, float_operators)
 
 
-def _can_be_lowered(quantized: Quantized) -> bool:
-    # Refusals do not depend on the target.
-    try:
-        lower(quantized, Target.parse("cortex-m55"))
-    except Unsupported:
-        return False
-    return True
+def channels_last(tensor: Tensor) -> Tensor:
+    """A copy of an input in the memory layout that the program expects."""
+    layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
+    # With one channel, contiguous() would keep the strides, but the exported dim order depends on
+    # them.
+    return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
 
 
 def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
@@ -106,7 +90,6 @@ def _observe(
     prepared: GraphModule,
     example: Inputs,
     calibration: Sequence[Inputs],
-    layout: LayoutMode,
     states: Inputs,
 ) -> None:
     expected = _describe(example)
@@ -118,7 +101,7 @@ def _observe(
                 f"calibration sample {count} has {_describe(sample)}, the model takes {expected}"
             )
         try:
-            results = prepared(*map(layout.arrange, sample), *states)
+            results = prepared(*map(channels_last, sample), *states)
         except Exception as error:  # observers and the module's own operators raise anything
             reason = str(error).strip().partition("\n")[0]
             raise InvalidRequest(

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-    from cmcompiler.frontend.backend import LayoutMode
-
 
 @dataclass(frozen=True, slots=True)
 class FloatOperator:
@@ -31,15 +29,9 @@ class Quantized:
     """A quantised program in the ATen dialect.
 
     Attributes:
-        layout: that it was made for.
         input_names: parameter names of the module's forward().
     """
 
     program: ExportedProgram
-    layout: LayoutMode
     input_names: tuple[str, ...]
     float_operators: tuple[FloatOperator, ...]
-
-    @property
-    def float_convolutions(self) -> int:
-        return sum(left.operator.startswith("aten.conv") for left in self.float_operators)

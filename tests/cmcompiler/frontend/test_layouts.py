@@ -8,7 +8,6 @@ import torch
 from harness.pte import operators
 from torch import nn
 
-from cmcompiler.frontend.backend import LayoutMode
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
@@ -54,30 +53,14 @@ def made(module: nn.Module, *shape: int):
     "module, shape", [(Shuffled(), (1, 4, 6, 5)), (Causal(nn.ReLU()), (2, 4, 9))]
 )
 @pytest.mark.parametrize("target", ["cortex-m55", "cortex-m4", "cortex-m0plus"])
-def test_transposing_makes_them_int8(module, shape, target):
+def test_they_are_int8(module, shape, target):
     samples, quantized = made(module, *shape)
-    assert quantized.layout is LayoutMode.EXPLICIT
-    assert quantized.float_convolutions == 0
+    assert quantized.float_operators == ()
     pte = lower(quantized, Target.parse(target))
-    assert sum(n for name, n in operators(pte).items() if name.endswith("conv2d_nhwc")) == 2
+    assert sum(n for name, n in operators(pte).items() if name.endswith("conv2d")) == 2
     with torch.no_grad():
         right = quantized.program.module(check_guards=False)(*samples[1]).numpy()
     (found,) = evaluate(build_graph(read_program(pte)), [samples[1][0].numpy()]).outputs
     step = np.unique(np.abs(right))[1]
     assert np.abs(found - right).max() <= step * 1.01
     assert np.mean(found != right) < 0.05
-
-
-def test_what_cannot_be_transposed_stays_in_float():
-    module = nn.Sequential(Shuffled(), nn.MaxPool2d(2, dilation=2))
-    _, quantized = made(module, 1, 4, 6, 5)
-    assert quantized.layout is LayoutMode.CHANNELS_LAST
-    assert quantized.float_convolutions == 1
-    lower(quantized, Target.parse("cortex-m55"))
-
-
-def test_channels_last_is_enough_where_nothing_stays_in_float():
-    _, quantized = made(
-        nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 2, 1)), 1, 3, 8, 8
-    )
-    assert quantized.layout is LayoutMode.CHANNELS_LAST

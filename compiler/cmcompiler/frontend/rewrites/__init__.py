@@ -10,17 +10,25 @@ from collections.abc import Callable
 from torch.fx import GraphModule
 
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
+from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
+from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
+from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
+from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
+    compute_on_images,
+    fold_constants,
+    fold_batch_norms,
     rewrite_norms,
     rewrite_attention,
     join_functions,
+    arrange_channels_last,
 )
 """In the order in which they run."""
 

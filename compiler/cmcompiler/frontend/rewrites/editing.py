@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -23,6 +24,22 @@ def insert(before: Node, operator: OpOverload, *args: Any, **kwargs: Any) -> Nod
     return made
 
 
+def insert_named(before: Node, operator: OpOverload, given: Mapping[str, Any]) -> Node:
+    """As insert(), with arguments by their names in the schema; others keep their defaults."""
+    positional, keywords = [], {}
+    for argument in operator._schema.arguments:
+        value = given.get(argument.name, argument.default_value)
+        if not argument.kwarg_only:
+            positional.append(value)
+        elif value != argument.default_value:
+            keywords[argument.name] = value
+    for argument in reversed(operator._schema.arguments[: len(positional)]):
+        if not argument.has_default_value() or positional[-1] != argument.default_value:
+            break
+        positional.pop()
+    return insert(before, operator, *positional, **keywords)
+
+
 def constant(before: Node, name: str, value: Tensor) -> Node:
     """A new constant of the graph, available from `before` on."""
     module = owner(before)
@@ -31,10 +48,10 @@ def constant(before: Node, name: str, value: Tensor) -> Node:
     while hasattr(module, unique):
         number += 1
         unique = f"{name}_{number}"
-    module.register_buffer(unique, value.detach().clone())
+    module.register_parameter(unique, torch.nn.Parameter(value.detach().clone(), False))
     with before.graph.inserting_before(before):
         made: Node = before.graph.get_attr(unique)
-    made.meta["val"] = _mode(before).from_tensor(value.detach())
+    made.meta["val"] = _mode(before).from_tensor(value.detach(), static_shapes=True)
     return made
 
 
@@ -53,7 +70,7 @@ def arguments(node: Node, *defaults: Any) -> list[Any]:
 def fake(node: Node) -> Any:
     """The node's value without data: shape, strides, dtype."""
     if "val" not in node.meta and node.op == "get_attr":
-        node.meta["val"] = _mode(node).from_tensor(constant_value(node))
+        node.meta["val"] = _mode(node).from_tensor(constant_value(node), static_shapes=True)
     return node.meta["val"]
 
 
@@ -84,3 +101,13 @@ def _mode(node: Node) -> FakeTensorMode:
         if isinstance(value, torch._subclasses.FakeTensor):
             return value.fake_mode
     return FakeTensorMode()
+
+
+def named_arguments(node: Node) -> dict[str, Any]:
+    """All arguments of an operator's call by their names in its schema, defaults included."""
+    assert isinstance(node.target, OpOverload)
+    found = {}
+    for position, argument in enumerate(node.target._schema.arguments):
+        given = node.kwargs.get(argument.name, argument.default_value)
+        found[argument.name] = node.args[position] if position < len(node.args) else given
+    return found

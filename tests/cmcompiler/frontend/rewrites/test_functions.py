@@ -33,7 +33,8 @@ def expressions(graph: GraphModule) -> list[str]:
 
 def after(first: nn.Module, function: Callable[[Tensor], Tensor]) -> GraphModule:
     torch.manual_seed(0)
-    return rewritten(Body(function, first), 4 * torch.randn(1, 3, 6, 6))
+    x = 4 * torch.randn(1, 3, 6, 6).to(memory_format=torch.channels_last)
+    return rewritten(Body(function, first), x)
 
 
 HALF = torch.tensor(0.5)

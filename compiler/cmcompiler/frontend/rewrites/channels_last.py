@@ -1,0 +1,48 @@
+"""Images laid out channels last where an operator needs it, whatever the module did before."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+from cmcompiler.frontend.rewrites.editing import fake, insert
+
+aten = torch.ops.aten
+
+_ON_IMAGES = {
+    aten.conv2d.default,
+    aten.conv2d.padding,
+    aten.conv_transpose2d.input,
+    aten.max_pool2d.default,
+    aten.max_pool2d_with_indices.default,
+    aten.avg_pool2d.default,
+    aten.adaptive_avg_pool2d.default,
+    aten.adaptive_max_pool2d.default,
+    aten.upsample_nearest2d.vec,
+    aten.upsample_bilinear2d.vec,
+}
+
+
+def arrange_channels_last(module: GraphModule) -> None:
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        if node.target is aten.view.default:
+            # Of strides that the module did not expect, a view may be impossible.
+            node.target = aten.reshape.default
+        if node.target in _ON_IMAGES and _lies_otherwise(node.args[0]):
+            image = insert(
+                node, aten.clone.default, node.args[0], memory_format=torch.channels_last
+            )
+            node.args = (image, *node.args[1:])
+        # Strides may have changed.
+        node.meta["val"] = node.target(*map_arg(node.args, fake), **map_arg(node.kwargs, fake))
+
+
+def _lies_otherwise(node: Node) -> bool:
+    image: Tensor = fake(node)
+    if image.dim() != 4 or image.shape[1] == 1 or image.shape[2:] == (1, 1):
+        return False
+    return tuple(image.dim_order()) != (0, 2, 3, 1)

@@ -1,0 +1,41 @@
+"""What is computed from parameters alone, such as normalised weights, computed ahead."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch._ops import OpOverload
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant, replace
+
+
+def fold_constants(module: GraphModule) -> None:
+    for node in module.graph.nodes:
+        if (
+            _is_function(node)
+            and node.all_input_nodes
+            and all(map(is_constant, node.all_input_nodes))
+        ):
+            _fold(node)
+
+
+def _is_function(node: Node) -> bool:
+    """Whether a node computes the same every time, without effects."""
+    if not isinstance(node.target, OpOverload):
+        return False
+    is_random = torch.Tag.nondeterministic_seeded in node.target.tags
+    return not (is_random or node.target._schema.is_mutable)
+
+
+def _fold(node: Node) -> None:
+    assert isinstance(node.target, OpOverload)
+    sources = [constant_value(source) for source in node.all_input_nodes]
+    with torch.no_grad():
+        value = node.target(
+            *map_arg(node.args, constant_value), **map_arg(node.kwargs, constant_value)
+        )
+    # A copy larger than what it is made from would cost memory.
+    if isinstance(value, Tensor) and value.nbytes <= sum(source.nbytes for source in sources):
+        replace(node, constant(node, node.name, value.contiguous()))

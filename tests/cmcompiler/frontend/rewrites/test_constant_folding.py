@@ -1,0 +1,29 @@
+"""Constants computed ahead: which are, and which are not."""
+
+from __future__ import annotations
+
+import torch
+from harness.rewriting import rewritten, targets
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+
+from cmcompiler.frontend.rewrites.constant_folding import fold_constants
+
+
+def test_normalised_weights_are_computed_ahead():
+    layers = nn.Sequential(weight_norm(nn.Conv2d(3, 4, 3)), weight_norm(nn.Conv2d(4, 4, 1)))
+    names = targets(rewritten(layers, torch.randn(1, 3, 5, 5), by=fold_constants))
+    assert names == ["aten.conv2d.default"] * 2
+
+
+def test_what_would_grow_stays():
+    class Grow(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.randn(1, 8))
+
+        def forward(self, x):
+            return x + self.a.t() @ self.a
+
+    names = targets(rewritten(Grow(), torch.randn(8, 8), by=fold_constants))
+    assert names == ["aten.matmul.default", "aten.add.Tensor"]
