@@ -1,1 +1,1 @@
-"""Models times boards, and what ExecuTorch was measured to cost."""
+"""Models times boards, and the measured cost of ExecuTorch's own runtime."""

@@ -1,4 +1,4 @@
-"""Models times boards: what to run, and what came of it."""
+"""Models times boards: what to run, and the results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 UPSTREAMS = "gcc"
-"""The toolchain that upstream's runtime was measured with."""
+"""The toolchain of upstream's measurements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Executors:
 
     Attributes:
         names: of request.EXECUTORS.
-        root: ExecuTorch's checkout; of the environment or the project if None.
+        root: ExecuTorch's checkout; from the environment or the project if None.
     """
 
     names: tuple[str, ...] = EXECUTORS[:1]
@@ -53,10 +53,10 @@ class BenchCell:
 
     Attributes:
         toolchain: that built the image.
-        best: instruction set and toolchain are those that upstream was measured with.
-        result: None where the run did not come to its end.
-        failure: why it did not, or is not verified, in one line.
-        caveat: how what ran it differs from the board.
+        best: instruction set and toolchain are those of upstream's measurements.
+        result: None if the run did not finish.
+        failure: why it did not finish, or is not verified, in one line.
+        caveat: how the machine that ran it differs from the board.
         executor: what ran the program: `static`, `executorch`.
     """
 
@@ -84,12 +84,12 @@ class BenchCell:
 
     @property
     def upstream(self) -> Measurement | None:
-        """What upstream's own runtime was measured to take."""
+        """Measurements of upstream's own runtime."""
         return measured().get((self.model, self.target)) if self.best else None
 
     @property
     def ratio(self) -> float | None:
-        """Upstream's instructions by this one's."""
+        """Upstream's instructions divided by this one's."""
         if self.upstream is None or not self.instructions:
             return None
         return self.upstream.instructions / self.instructions
@@ -106,16 +106,15 @@ def requests(
     build_dir: Path,
     executors: Executors = Executors(),
 ) -> list[RunRequest]:
-    """One for each of the models on each of the boards, built by each of the toolchains, run by
-    each of the executors.
+    """One for each model on each board, built by each toolchain, run by each executor.
 
     Args:
-        models: names or files, with commas; all of the zoo if None.
-        boards: names, each perhaps with `:isa`, with commas; all that can be run if None.
-        toolchains: names, with commas; each board's own if None.
+        models: names or files, separated by commas; the whole zoo if None.
+        boards: names, optionally with `:isa`, separated by commas; all that can run if None.
+        toolchains: names, separated by commas; each board's own if None.
 
     Raises:
-        UsageError: nothing is named.
+        UsageError: nothing to run.
     """
     everything = _names("models", models, zoo.names())
     places = _names("boards", boards, () if boards else _all_boards(cross=toolchains is not None))
@@ -143,7 +142,7 @@ def requests(
 def _all_boards(cross: bool) -> list[str]:
     """
     Args:
-        cross: leave out what only this computer's own compiler builds for.
+        cross: leave out boards that only this computer's own compiler builds for.
     """
     folders = board_folders()
     boards = [find_board(name, folders) for name in folders]
@@ -159,7 +158,7 @@ def _names(option: str, chosen: str | None, everything: Iterable[str]) -> list[s
 
 
 def cell(run: SimulateStage, failure: CmbuildError | None) -> BenchCell:
-    """What a run showed, or why it showed nothing."""
+    """The result of a run, or why it failed."""
     runner = run.runner
     isa, toolchain = runner.plan.isa, runner.library.toolchain_name
     return BenchCell(

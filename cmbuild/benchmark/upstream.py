@@ -1,4 +1,4 @@
-"""What ExecuTorch's own Cortex-M runtime was measured to cost: upstream.json beside this file."""
+"""The measured cost of ExecuTorch's own Cortex-M runtime: upstream.json beside this file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 FILE = Path(__file__).with_suffix(".json")
 MEASURED = "upstream"
-"""The variant that figures are compared with: upstream's own build options."""
+"""The variant to compare with: upstream's own build options."""
 
 
 class _Strict(BaseModel):
@@ -22,11 +22,11 @@ class Measurement(_Strict):
 
     Attributes:
         variant: of upstream's build options; see `about` in the file.
-        instructions: of one inference, counted as ours are.
-        load_instructions: to read the program at start.
+        instructions: of one inference, counted as by `cmbuild run`.
+        load_instructions: to load the program at start.
         text, data, bss: of the image without the program.
         pte: the program, weights included.
-        arena, method_allocator: RAM that the program asks for.
+        arena, method_allocator: RAM that the program needs.
         stack: at its deepest point.
     """
 

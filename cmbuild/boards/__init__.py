@@ -1,1 +1,1 @@
-"""Boards: what a folder says of one, where the folders are, and how images get executed."""
+"""Boards: their folders, where those are found, and what their descriptors say."""

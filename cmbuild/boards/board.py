@@ -15,11 +15,11 @@ from cmcompiler.isa import Isa
 
 
 class Uart(Table):
-    """[serial] of a descriptor: the serial port that the runner of a real board talks over.
+    """[serial] of a descriptor: the serial port of a real board's runner.
 
     Attributes:
         baud: bits a second.
-        usb: vendor and product of adapters that the board is likely to be at: `2e8a:000c`.
+        usb: vendor and product of the board's usual adapters: `2e8a:000c`.
     """
 
     baud: Annotated[int, Field(ge=300, le=4_000_000)]
@@ -38,7 +38,7 @@ class BoardTable(Table):
     key: ClassVar[str]
 
     def check(self, board: Board) -> None:
-        """Whether it makes sense with the rest of the descriptor.
+        """Checks it against the rest of the descriptor.
 
         Raises:
             Inconsistent: naming the key below this table.
@@ -54,17 +54,17 @@ class Board:
 
     Attributes:
         name: of its folder.
-        folder: with board.toml, board.c and the link script, if it brings its own.
+        folder: with board.toml, board.c and the link script, if it has its own.
         title: for people.
         cpu: the core, a key of cmcompiler.target.BEST_ISA.
-        fpu: `double`, `single` or `none`; the best that the core can have if None.
-        isas: instruction sets that kernels may use here, best first.
+        fpu: `double`, `single` or `none`; None for the core's best.
+        isas: instruction sets that kernels may use, best first.
         toolchain: the default one's name.
-        stack: bytes reserved for the stack; 0 where the operating system does it.
+        stack: bytes reserved for the stack; 0 if the operating system provides it.
         regions: by name; empty for this computer.
         layout: where an image's parts go; None for this computer.
-        uart: how a real one is talked to; None if it is only simulated.
-        tables: what other packages read of the descriptor, by key.
+        uart: the serial port of a real one; None if it is only simulated.
+        tables: the descriptor's tables of other packages, by key.
     """
 
     name: str
@@ -89,10 +89,10 @@ class Board:
         return sum(self.regions[name].size for name in used if self.regions[name].kind is kind)
 
     def table(self, kind: type[T]) -> T | None:
-        """What the descriptor says in another package's table."""
+        """Another package's table of the descriptor."""
         found = self.tables.get(kind.key)
         return found if isinstance(found, kind) else None
 
     def region_at(self, start: int, size: int) -> Region | None:
-        """The region that holds these bytes."""
+        """The region that contains these bytes."""
         return next((r for r in self.regions.values() if r.holds(start, size)), None)

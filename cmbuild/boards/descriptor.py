@@ -1,4 +1,4 @@
-"""board.toml: what a board's folder says of it, read strictly."""
+"""board.toml: a board's description, read strictly."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from cmcompiler.target import BEST_ISA
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _ADDRESSES = 1 << 32
 _STACK_ALIGNMENT = 8  # Procedure Call Standard for the Arm Architecture, "Stack constraints"
-_LOADED = ("code", "constants")  # sections that are in an image's file
-_LINKER_WORDS = ("l", "len", "o", "org")  # what LENGTH and ORIGIN are also called in MEMORY
+_LOADED = ("code", "constants")  # sections with content in an image's file
+_LINKER_WORDS = ("l", "len", "o", "org")  # other names of LENGTH and ORIGIN in MEMORY
 
 
 def parse_size(text: str) -> int:
     """`512K` in bytes.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: the text is not a size.
     """
     match = re.fullmatch(r"(\d+)([KMG]?)", text)
     if match is None:
@@ -41,7 +41,7 @@ def parse_size(text: str) -> int:
 
 
 def _size(value: object) -> object:
-    """`512K` in bytes; numbers as they are."""
+    """`512K` in bytes; numbers unchanged."""
     return parse_size(value) if isinstance(value, str) else value
 
 
@@ -75,7 +75,7 @@ def read_board(folder: Path, tables: Mapping[str, type[BoardTable]]) -> Board:
     """The board of a folder.
 
     Args:
-        tables: what the file may have beside BoardFile, by key.
+        tables: further tables that the file may have, by key.
 
     Raises:
         BrokenFile: naming file, line and key.

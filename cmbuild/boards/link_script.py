@@ -1,4 +1,4 @@
-"""Link scripts: made from a board's regions, or the board's own, held to them."""
+"""Link scripts: generated from a board's regions, or the board's own, checked against them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
 
 FILE = "link.ld"
-"""In a board's folder, in place of one that is made."""
+"""In a board's folder, instead of a generated one."""
 
 _NULL_BYTES = 4096  # of runtime/cortexm/protect.c
 
@@ -20,7 +20,7 @@ _NUMBER = r"(0[xX][0-9a-fA-F]+|\d+)([KM]?)"
 
 
 def link_script(board: Board, folder: Path, simulated: Sequence[Region]) -> Path:
-    """The board's own script, or one that is written to the folder; see `render`."""
+    """The board's own script, or a generated one in the folder; see `render`."""
     own = board.folder / FILE
     if own.is_file():
         return own
@@ -30,10 +30,10 @@ def link_script(board: Board, folder: Path, simulated: Sequence[Region]) -> Path
 
 
 def render(board: Board, simulated: Sequence[Region] = ()) -> str:
-    """The script that the template makes of a board with memory.
+    """The script that the template yields for a board with memory.
 
     Args:
-        simulated: the memory of what simulates the board, which may be less.
+        simulated: the memory of its simulators, which may be less.
     """
     values = {
         "regions": board.regions.values(),
@@ -47,7 +47,7 @@ def render(board: Board, simulated: Sequence[Region] = ()) -> str:
 
 
 def fill(template: Path, values: Mapping[str, object]) -> str:
-    """What a Jinja template makes of values."""
+    """A Jinja template, filled with values."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -57,14 +57,14 @@ def fill(template: Path, values: Mapping[str, object]) -> str:
 
 
 def _null_in_use(board: Board) -> bool:
-    """Whether a part of an image may be where a null pointer leads to."""
+    """Whether a null pointer may point into an image."""
     assert board.layout is not None
     used = filter(None, board.layout.model_dump().values())
     return any(board.regions[name].origin < _NULL_BYTES for name in used)
 
 
 def _workspace_end(board: Board, simulated: Sequence[Region]) -> int:
-    """The end of the memory that the board has, and all that simulate it."""
+    """The end of the memory that the board and all its simulators have."""
     assert board.layout is not None
     region = board.regions[board.layout.workspace or board.layout.arena]
     ends = (r.end for r in simulated if r.origin <= region.origin < r.end)
@@ -72,7 +72,7 @@ def _workspace_end(board: Board, simulated: Sequence[Region]) -> int:
 
 
 def disagreement(script: str, regions: Mapping[str, Region]) -> tuple[str, str] | None:
-    """The first region that a board's own script has not, or elsewhere; and how."""
+    """The first region that a board's own script lacks or places elsewhere, in words."""
     found = _memory(script)
     for name, region in regions.items():
         if name not in found:
@@ -84,7 +84,7 @@ def disagreement(script: str, regions: Mapping[str, Region]) -> tuple[str, str] 
 
 
 def _memory(script: str) -> dict[str, tuple[int, int]]:
-    """Origin and size by name, as far as they are numbers."""
+    """Origin and size by name, where both are plain numbers."""
     block = re.search(r"\bMEMORY\s*\{([^}]*)\}", re.sub(r"/\*.*?\*/", "", script, flags=re.DOTALL))
     if block is None:
         return {}

@@ -1,4 +1,4 @@
-"""Memory regions of a board, and which of them the parts of an image go to."""
+"""Memory regions of a board, and which parts of an image they hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Memory(Enum):
     """What a region is for."""
 
     FLASH = "flash"
-    """Loaded before the image runs, then only read."""
+    """Loaded before the image runs, then read-only."""
     RAM = "ram"
 
 
@@ -50,8 +50,8 @@ class Layout(Table):
         constants: the packed constants of a model.
         data: stack and variables.
         arena: all activations.
-        workspace: what the kernel harness may use; the rest of the arena's region if None.
-        hot: RAM that microkernels are copied to and run from; with the code if None.
+        workspace: for the kernel harness; the rest of the arena's region if None.
+        hot: RAM from which microkernels run; None to run them where the code is.
     """
 
     code: str

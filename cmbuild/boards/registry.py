@@ -25,7 +25,7 @@ class BrokenPackage(UsageError):
     template = (
         "the entry point {name!r} of {group} names {module!r}, which is not a package: {reason}"
     )
-    hint = "repair or uninstall the distribution {distribution}, which brings it"
+    hint = "repair or uninstall the distribution {distribution}, which provides it"
 
 
 def board_folders(
@@ -37,8 +37,8 @@ def board_folders(
         project: the folder whose `boards` folder is searched; by default the current one.
 
     Raises:
-        MissingFolder: $CMBUILD_BOARD_PATH names a folder that is not there.
-        BrokenPackage: an installed distribution names a package that is not there.
+        MissingFolder: $CMBUILD_BOARD_PATH names a folder that does not exist.
+        BrokenPackage: an installed distribution names a package that does not exist.
     """
     found: dict[str, Path] = {}
     for place in _places(project or Path.cwd(), environ):
@@ -48,16 +48,16 @@ def board_folders(
 
 
 def is_from_project(folder: Path, project: Path | None = None) -> bool:
-    """Whether a board is one that the project, by default the current folder, brings along.
+    """Whether a board comes from the project, by default the current folder.
 
-    Nobody has to know of it: whoever was given the folder works in it.
+    The user may not know of it: someone else may have made the folder.
     """
     own = (project or Path.cwd()).resolve() / "boards"
     return folder.parent == own and own != paths.boards()
 
 
 def hides_builtin(folder: Path) -> bool:
-    """Whether a board takes the place of the one of its name that comes with cmbuild."""
+    """Whether a board replaces one of cmbuild's with the same name."""
     builtin = paths.boards() / folder.name
     return folder != builtin and (builtin / FILE).is_file()
 
@@ -74,13 +74,13 @@ def _places(project: Path, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _package(point: EntryPoint) -> Iterator[Path]:
-    """The folders of a package; one that holds only boards needs no __init__.py, and may then be in
-    several places.
+    """The folders of a package; one that holds only boards needs no __init__.py, and may then
+    consist of several folders.
     """
     spec, reason = None, "it is not installed"
     try:
         spec = find_spec(point.module)
-    except Exception as error:  # looking imports the packages around it, whose code is not ours
+    except Exception as error:  # it imports the enclosing packages, which may raise anything
         reason = f"{type(error).__name__}: {error}"
     if spec is None or spec.submodule_search_locations is None:
         raise BrokenPackage(

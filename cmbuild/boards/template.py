@@ -1,4 +1,4 @@
-"""New boards: a folder that links at once, from a core and where its memory is."""
+"""New boards: a folder ready to build, from a core and its memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SKELETON = Path(__file__).parent / "skeleton"
 
 _MOST_STACK = 16 << 10
 _NO_CYCLE_COUNTER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
-_ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the most that the architectures' NVICs can have
+_ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the maximum of the architectures' NVICs
 
 
 class Exists(UsageError):
@@ -42,7 +42,7 @@ def parse_memory(kind: Memory, text: str) -> Region:
     """The region of a kind, from `0x20000000:256K`.
 
     Raises:
-        BadMemory: it is something else.
+        BadMemory: the text is something else.
     """
     origin, _, size = text.partition(":")
     if not re.fullmatch(r"0x[0-9a-fA-F]{1,8}|\d+", origin):
@@ -62,7 +62,7 @@ def make_board(
 
     Raises:
         BadName, Exists, NotWritable.
-        UsageError: an unknown core, or what board.toml must not say of memory.
+        UsageError: an unknown core, or memory that board.toml does not allow.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise BadName(name=name)
@@ -95,7 +95,7 @@ def make_board(
 
 
 def _size(size: int) -> str:
-    """As board.toml has it: `"256K"`, or the bytes."""
+    """As in board.toml: `"256K"`, or the bytes."""
     for unit, scale in (("M", 1 << 20), ("K", 1 << 10)):
         if size and size % scale == 0:
             return f'"{size // scale}{unit}"'

@@ -1,1 +1,1 @@
-"""What this machine has, what it lacks, and what each board can be used for here."""
+"""Which tools this machine has and lacks, and what each board can be used for on it."""

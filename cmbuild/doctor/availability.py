@@ -1,4 +1,4 @@
-"""What of a board can be used on this machine: ways to run, flash and build, and why not."""
+"""What can be done with a board on this machine: run, flash and build, or why not."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from cmcompiler.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """A way to do something with a board.
+    """A way to run, flash or build for a board.
 
     Attributes:
-        name: as options have it: `qemu`, `probe-rs`, `gcc`.
+        name: as in options: `qemu`, `probe-rs`, `gcc`.
         title: for people.
-        place: the program, or what else it is done with; None if it cannot be used here.
-        problem: why it cannot.
-        hint: what would change that.
-        caveat: how what it shows differs from the board.
+        place: the program, port or volume; None if not available.
+        problem: why it is not available.
+        hint: what would make it available.
+        caveat: how its machine differs from the board.
         flags: of a compiler, for the board's best instruction set.
     """
 
@@ -52,7 +52,7 @@ def runners(board: Board) -> Iterator[Availability]:
 
 
 def flashers(board: Board) -> Iterator[Availability]:
-    """What gets firmware onto it."""
+    """Its flash methods."""
     flash = flashing(board)
     for method in flash.methods.values() if flash is not None else ():
         yield _tried(Availability(method.name, method.name), partial(method.find, Selection()))

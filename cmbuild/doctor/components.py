@@ -1,4 +1,4 @@
-"""What this machine has of what cmbuild can use, and how to get the rest."""
+"""Which components are installed on this machine, and how to install the others."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS
 from cmbuild.toolchain.tools import Tool, pip_command
 
 SETUP_BYTES = 10 << 30
-"""Free disk that installing everything takes at its peak, downloads included."""
+"""Peak disk space for installing everything, downloads included."""
 _WORK_BYTES = 1 << 30
 
 
 class Status(Enum):
-    """What a component is good for on this machine."""
+    """Whether a component can be used on this machine."""
 
     PRESENT = "present"
     OPTIONAL = "optional"
-    """Not there, and only nice to have."""
+    """Not found, and not necessary."""
     MISSING = "missing"
     UNUSABLE = "unusable"
-    """There, but too old or broken; `problem` says how."""
+    """Found, but too old or broken; `problem` says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Something that cmbuild can use.
+    """A program or package that cmbuild can use.
 
     Attributes:
         name: of the program or Python package.
-        version: as it tells it; None if it is not there or does not tell.
-        path: the program, or the folder that holds the package; None if it is not there.
-        needed_by: what works with it alone, in words.
-        install: the command, or the words, that bring it.
-        problem: why it is unusable; else empty.
+        version: as it reports it; None if not found or not reported.
+        path: the program, or the folder of the package; None if not found.
+        needed_by: what does not work without it, in words.
+        install: the command that installs it, or instructions.
+        problem: why it is unusable; otherwise empty.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Component:
         return self.status in (Status.MISSING, Status.UNUSABLE)
 
 
-# What comes with the extra `export`, each with what stops without it.
+# Packages of the extra `export`, each with what does not work without it.
 _EXPORT_PACKAGES = {
     **dict.fromkeys(versions.EXPORT_PACKAGES, "export"),
     "scikit-learn": "export of digits",
@@ -76,9 +76,9 @@ _EXPORT_PACKAGES = {
 
 
 def components() -> list[Component]:
-    """Everything, in the order in which people care. Broken boards are left out.
+    """All components, the most important first. Broken boards are left out.
 
-    Takes a few tenths of a second: programs are asked side by side, and nothing big is imported.
+    Takes a few tenths of a second: programs run in parallel, and nothing big is imported.
     """
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda probe: probe(), _probes()))
@@ -103,8 +103,8 @@ def _probes() -> Iterator[Callable[[], Component]]:
 
 
 def _platforms(boards: list[Board]) -> list[str]:
-    """Titles of the Fixed Virtual Platforms that boards name, those of the project aside: a title
-    is a program that is asked for its version.
+    """Titles of the Fixed Virtual Platforms that boards name, except the project's boards: a title
+    is a program, which is started to get its version.
     """
     trusted = (board for board in boards if not is_from_project(board.folder))
     launchers = (launcher for board in trusted for launcher in launchers_of(board))
@@ -117,7 +117,7 @@ def _python() -> Component:
 
 
 def _optional(tool: Tool) -> Component:
-    """A tool for those who ask for it: most can do without."""
+    """A tool that is needed only on request."""
     found = _tool(tool)
     missing = found.status is Status.MISSING
     return replace(found, status=Status.OPTIONAL) if missing else found
@@ -135,7 +135,7 @@ def _tool(tool: Tool) -> Component:
 
 
 def _simulator(title: str, boards: list[Board]) -> Component:
-    """A simulator that nothing needs, because boards that have it can do without."""
+    """A simulator that no board depends on."""
     users = {b.name: each for b in boards for each in launchers_of(b) if each.title == title}
     needed_by = ", ".join(users)
     try:
@@ -156,7 +156,7 @@ def _package(name: str, needed_by: str) -> Component:
 
 
 def _disk() -> Component:
-    """The disk that holds the cache: room for builds, and for the export packages if they lack."""
+    """The disk with the cache: space for builds, and for the export packages if missing."""
     place = paths.cache()
     while not place.exists():
         place = place.parent

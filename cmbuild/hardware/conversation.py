@@ -1,4 +1,4 @@
-"""A run of the image on a board: the host answers what the board asks, until it says the end."""
+"""A run on a board: the host answers the board's requests until the run ends."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cmbuild.image.console import records
 from cmbuild.image.elf import loaded
 from cmbuild.image.products import ERASED, flat
 
-# A board greets four times a second while nobody answers; one that is busy with a run whose host is
-# gone starts anew within ten.
+# A board greets four times a second until the host answers; one that is busy with a run whose host
+# is gone restarts within ten seconds.
 GREETING_SECONDS = 15.0
 
 _NUDGE_SECONDS = 1.0
 _ALIGNMENT = 16
-_IDENTITY = 16  # characters that it has at least
+_IDENTITY = 16  # minimum length
 
 
 class NoGreeting(Failed):
@@ -42,8 +42,8 @@ class Restarted(Failed):
 
 
 def image_words(data: bytes) -> Iterator[tuple[str, ...]]:
-    """Bytes and CRC-32, as a record of the runner has them: of the data, and of as much erased
-    flash after it as aligns what would follow.
+    """Bytes and CRC-32 as in a record of the runner: of the data, and of the erased flash after it
+    up to the next aligned address.
     """
     for size in range(len(data), len(data) + _ALIGNMENT):
         yield f"{size:x}", f"{zlib.crc32(data.ljust(size, ERASED)):x}"
@@ -55,7 +55,7 @@ class Conversation:
     Args:
         log: gets what the board prints, as text.
         path: of the log, for errors.
-        is_ended: whether somebody wants all work to end.
+        is_ended: whether all work is to end.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class Conversation:
         self._complaint: str | None = None
 
     def greeting(self, seconds: float = GREETING_SECONDS) -> Message:
-        """Waits for the board to say what it is; the board then waits for the answer.
+        """Waits for the board to identify itself; the board then waits for the answer.
 
         Raises:
-            NoGreeting: telling silence, garbage, and other versions apart.
+            NoGreeting: distinguishes silence, garbage, and other versions.
             PortLost, Interrupted.
         """
         deadline = time.monotonic() + seconds
@@ -81,7 +81,7 @@ class Conversation:
             for message in self._receive():
                 if message.kind is MessageKind.GREETING:
                     return message
-                if time.monotonic() >= nudge:  # it is in the middle of a run of somebody else's
+                if time.monotonic() >= nudge:  # it is in the middle of another host's run
                     self._send(Message(MessageKind.RESTART, message.number))
                     nudge = time.monotonic() + _NUDGE_SECONDS
         raise NoGreeting(
@@ -91,7 +91,7 @@ class Conversation:
     def check(self, greeting: Message, image: Path) -> None:
         """
         Args:
-            image: which holds the identity that it greets with, and what it has summed up.
+            image: contains the identity that it greets with, and the data of its checksums.
 
         Raises:
             OtherImage: the board runs another one.
@@ -106,7 +106,7 @@ class Conversation:
             raise OtherImage(port=self._port.name, found=found, image=image, log=self._path)
 
     def serve(self, greeting: Message, streams: Streams, timeout: float) -> int:
-        """Answers a greeting, and all that the board asks from then on, until it says the end.
+        """Answers a greeting and all further requests of the board until the run ends.
 
         Returns: the image's exit status.
 
@@ -126,11 +126,11 @@ class Conversation:
                         raise Restarted(
                             port=self._port.name, greeting=message.text.strip(), log=self._path
                         )
-                    self._send(answer)  # it did not hear the first
+                    self._send(answer)  # it missed the first
                     continue
                 is_under_way = True
                 try:
-                    if message.number != answer.number:  # else the answer was lost
+                    if message.number != answer.number:  # otherwise the answer was lost
                         answer = self._answer(message, streams)
                     self._send(answer)
                     if message.kind is MessageKind.END:
@@ -157,7 +157,7 @@ class Conversation:
         return Message(MessageKind.DONE if is_done else MessageKind.REFUSED, message.number)
 
     def _receive(self) -> list[Message]:
-        """The messages that came in just now."""
+        """The messages just received."""
         if self._is_ended():
             raise Interrupted()
         messages = []
@@ -180,11 +180,11 @@ class Conversation:
         self._log.flush()
 
     def _note(self, text: str) -> None:
-        """What the host has to say in the log."""
+        """The host's line in the log."""
         self._print(f"-- {text}")
 
     def _impression(self) -> dict[str, str]:
-        """What it is that was heard instead of a greeting, and what to do about it."""
+        """What was received instead of a greeting, and what to do about it."""
         if self._complaint is not None:
             return {"heard": self._complaint, "advice": "`cmbuild flash` flashes this version"}
         if self._decoder.bytes == 0:

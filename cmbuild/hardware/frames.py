@@ -1,4 +1,4 @@
-"""Messages on a line of bytes: each with its CRC-32, by COBS, and a zero byte at its end.
+"""Messages in a stream of bytes: each with its CRC-32, COBS-encoded, ended by a zero byte.
 
 Cheshire and Baker, "Consistent Overhead Byte Stuffing", 1999; runtime/include/cmrt/frame.h is the
 other side.
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from cobs import cobs
 
 LONGEST = 1088
-"""Bytes of the longest message."""
+"""Size of the longest message in bytes."""
 
 _CHECKSUM = 4
 _MOST = LONGEST + _CHECKSUM + (LONGEST + _CHECKSUM) // 254 + 1
 
 
 def encode(message: bytes) -> bytes:
-    """A message as it goes over the line; the zero in front ends what noise may have begun."""
+    """A message as sent; the zero in front ends a frame that noise may have begun."""
     if len(message) > LONGEST:
         raise ValueError(f"a message of {len(message)} bytes")
     checksum = zlib.crc32(message).to_bytes(_CHECKSUM, "little")
@@ -28,11 +28,11 @@ def encode(message: bytes) -> bytes:
 
 
 class Decoder:
-    """Finds messages in what comes in.
+    """Finds messages among received bytes.
 
     Attributes:
-        bytes: how many came in.
-        broken: how many frames were no message.
+        bytes: number received.
+        broken: number of invalid frames.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Decoder:
                 yield message
             elif frame:
                 self.broken += 1
-        # No more than shows that it is too long.
+        # Enough to see that it is too long.
         self._frame += rest[: _MOST + 1 - len(self._frame)]
 
 

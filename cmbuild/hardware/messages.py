@@ -1,4 +1,4 @@
-"""What a board and its host say to each other: requests of the board, answers of the host.
+"""The serial protocol: requests of the board, answers of the host.
 
 runtime/include/cmrt/serial_host.h describes them.
 """
@@ -28,7 +28,7 @@ class MessageKind(IntEnum):
 
 
 class Malformed(ValueError):
-    """Bytes that are no message of this version; its text says why."""
+    """Bytes that are not a message of this version; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The body of a GREETING or PRINT, without what would move a terminal's cursor."""
+        """The body of a GREETING or PRINT, without control characters."""
         return printable(self.body)
 
     @property
@@ -87,7 +87,7 @@ class Message:
 
 
 def printable(data: bytes) -> str:
-    """As text, with `?` for what is none."""
+    """As text, with `?` for other bytes."""
     text = data.decode(errors="replace")
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 

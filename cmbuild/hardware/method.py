@@ -1,4 +1,4 @@
-"""A way to get firmware onto a board."""
+"""Flash methods: ways to get firmware onto a board."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmbuild.strictfile import Table
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which of several volumes or probes to use; None where there is only one.
+    """Which of several volumes or probes to use; None if not selected.
 
     Attributes:
         volume: folder where the boot loader's volume is mounted.
@@ -32,7 +32,7 @@ class FlashJob:
 
     Attributes:
         image: the ELF file; `.bin`, `.hex` and `.uf2` are beside it.
-        log: gets what a tool prints.
+        log: gets the output of tools.
         timeout: seconds after which it has failed.
     """
 
@@ -44,40 +44,40 @@ class FlashJob:
 
 
 class FlashMethod(Table, ABC):
-    """A way to flash: [flash.NAME] of a descriptor, whose keys are the fields of a subclass.
+    """A flash method: [flash.NAME] of a descriptor, whose keys are the fields of a subclass.
 
     Attributes:
         name: its key in a board's descriptor.
-        limit: seconds after which it has failed, if nobody says otherwise.
+        limit: seconds after which it has failed, by default.
     """
 
     name: ClassVar[str]
     limit: ClassVar[float]
 
     def prepare(self, image: Path) -> None:
-        """Puts the file that it takes beside an ELF file, if that is neither `.bin` nor `.hex`."""
+        """Writes the file that it flashes beside the ELF file, if not `.bin` or `.hex`."""
 
     @abstractmethod
     def find(self, selection: Selection) -> Path:
-        """The program that flashes, or the place that it is done at.
+        """The program that flashes, or the volume or port.
 
         Raises:
-            Missing: it is not there; the hint says how to get it.
-            UsageError: there are several, and `selection` does not say which.
+            Missing: not found; the hint says how to get it.
+            UsageError: several found, and `selection` does not choose one.
         """
 
     @abstractmethod
     def describe(self, job: FlashJob) -> Sequence[str]:
-        """What `flash` would do, a line each, without doing it.
+        """What `flash` would do, one line each, without doing it.
 
         Raises:
-            CmbuildError: the files cannot be right for the board.
+            CmbuildError: the files do not suit the board.
         """
 
     @abstractmethod
     def flash(self, job: FlashJob, processes: Processes) -> str:
-        """Flashes; returns where to, for people.
+        """Flashes; returns the target, for people.
 
         Raises:
-            CmbuildError: as `find` and `describe`; or it failed, and why.
+            CmbuildError: as `find` and `describe`; or flashing failed.
         """

@@ -11,7 +11,7 @@ from cmbuild.errors import Failed, Missing, UsageError
 if TYPE_CHECKING:
     from serial import Serial
 
-_PERIOD = 0.05  # seconds that a read waits at most: how long a limit or Ctrl-C may go unnoticed
+_PERIOD = 0.05  # seconds that a read waits at most; a time limit or Ctrl-C is noticed after it
 _WRITE_SECONDS = 5.0
 
 
@@ -36,10 +36,10 @@ class PortLost(Failed):
 
 
 def find_port(usb: Sequence[str] = ()) -> str:
-    """The port that a board must be at.
+    """The only port that a board can be connected to.
 
     Args:
-        usb: vendor and product of adapters that are preferred: `2e8a:000c`.
+        usb: vendor and product of preferred adapters: `2e8a:000c`.
 
     Raises:
         NoPort, SeveralPorts.
@@ -57,7 +57,7 @@ def find_port(usb: Sequence[str] = ()) -> str:
 
 
 class SerialPort:
-    """An open port. No call waits for longer than a moment.
+    """An open port. No call blocks for long.
 
     Attributes:
         name: `/dev/ttyACM0`, `COM3`.
@@ -86,7 +86,7 @@ class SerialPort:
         self._serial.close()
 
     def read(self) -> bytes:
-        """What has come in, perhaps nothing; raises PortLost."""
+        """The bytes received, perhaps none; raises PortLost."""
         with self._losing():
             first: bytes = self._serial.read(1)
             rest: bytes = self._serial.read(self._serial.in_waiting) if first else b""
@@ -108,6 +108,6 @@ class SerialPort:
 
 
 def _reason(error: Exception) -> str:
-    """In few words: pyserial wraps the system's."""
+    """The system's reason, without pyserial's wrapping."""
     text = getattr(error, "strerror", None) or str(error)
     return text.rpartition("] ")[2].split(": '")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Ways to flash that are commands of one program."""
+"""Flash methods that are commands of one program."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from cmbuild.toolchain import tools
 
 
 class ProgramMethod(FlashMethod):
-    """A method that is commands of one program.
+    """A flash method that is commands of one program.
 
     Attributes:
-        install: how to get the program.
+        install: the command that installs the program.
     """
 
     install: ClassVar[str]
-    limit = 300.0  # a probe writes some 20 KB a second at worst, and boards have a few MB
+    limit = 300.0  # a slow probe writes some 20 KB a second, and boards have a few MB
 
     @abstractmethod
     def commands(self, image: Path, selection: Selection) -> Sequence[Sequence[str]]:
-        """Arguments of the program for each command that flashing and starting an image takes."""
+        """Arguments of the program for each command, to flash and start an image."""
 
     def gdb_server(self, port: int, selection: Selection) -> Sequence[str] | None:
         """Arguments of the program that let gdb control the board by a port of this machine; None
@@ -57,5 +57,5 @@ class ProgramMethod(FlashMethod):
 
 
 def probe_option(option: str, selection: Selection) -> Sequence[str]:
-    """The option that names a probe, if one is named."""
+    """The option that selects a probe, if one is selected."""
     return () if selection.probe is None else (option, selection.probe)

@@ -1,4 +1,4 @@
-"""The ways to flash a board: those of cmbuild.hardware.methods that its descriptor names."""
+"""The flash methods of a board: those of cmbuild.hardware.methods that its descriptor names."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ TABLE = FlashTable.of(discovery.entries(methods, "TABLE"))
 
 
 def flashing(board: Board) -> Flashing | None:
-    """How a board is flashed; None if it is only simulated."""
+    """The flash methods of a board; None if it is only simulated."""
     table = board.table(FlashTable)
     return None if table is None else Flashing(table.chosen)
 
 
 def write_products(image: Path, board: Board) -> None:
-    """Puts the files that a board can be flashed with beside an ELF file.
+    """Writes the files that a board can be flashed with beside an ELF file.
 
     Raises:
-        OutsideFlash: the image has bytes that are not for the board's flash.
+        OutsideFlash: the image has bytes outside the board's flash.
     """
     if (flash := flashing(board)) is None:
         return
@@ -68,7 +68,7 @@ class Flashing:
     methods: Mapping[str, FlashMethod]
 
     def possible(self, selection: Selection) -> FlashMethod | None:
-        """The first method that is possible here."""
+        """The first available method."""
         for method in self.methods.values():
             with suppress(CmbuildError):
                 method.find(selection)
@@ -76,12 +76,12 @@ class Flashing:
         return None
 
     def choose(self, board: str, name: str | None, selection: Selection) -> FlashMethod:
-        """The method of that name, or the first that is possible here.
+        """The method with this name, or the first available one.
 
         Raises:
             UnknownName: the board has no such method.
-            NoMethod: none is possible, and why.
-            UsageError: a method cannot tell which of several boards is meant.
+            NoMethod: none is available; says why.
+            UsageError: several boards found, and none selected.
         """
         if name is not None:
             if name not in self.methods:

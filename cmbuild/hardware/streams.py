@@ -1,4 +1,4 @@
-"""The streams of a run as files of a folder, for a board that reads and writes them over a line."""
+"""The streams of a run as files of a folder, for a board that accesses them by serial port."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _WRITABLE = re.compile(r"trace|output[0-9a-f]{1,8}")
 
 
 class Streams:
-    """What cmrt/runner.h names, and nothing else: the other side may be any device."""
+    """Only names from cmrt/runner.h are accepted: the other side may be any device."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, name: str, offset: int, size: int) -> bytes | None:
-        """None unless all the bytes found."""
+        """None unless all bytes are there."""
         if not _READABLE.fullmatch(name):
             return None
         try:

@@ -1,4 +1,4 @@
-"""What comes over a line, for people to read: messages decoded, and plain text as it is."""
+"""Serial output for people: messages decoded, plain text as it is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Malformed, Message, MessageKind, printable
 
 _LONGEST = 1 << 16
-"""Bytes without an end that are shown as they are: more than any frame has."""
+"""Unterminated bytes beyond this are shown as they are; no frame is longer."""
 
 
 class Transcript:
-    """Tells frames from text by the zero bytes around them, which text has not."""
+    """Distinguishes frames from text by the zero bytes around them."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
@@ -51,7 +51,7 @@ class Transcript:
     def _message(self, data: bytes) -> Iterator[str]:
         try:
             message = Message.unpack(data)
-            if message != self._last:  # else it is said again, as nobody answers
+            if message != self._last:  # repeated, because nobody answers
                 yield _line(message)
             self._last = message
         except Malformed as error:

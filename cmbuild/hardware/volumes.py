@@ -16,8 +16,8 @@ _MEDIA = (Path("/media"), Path("/run/media"))
 
 
 def volumes(label: str) -> list[Path]:
-    """The folders where volumes of that label are mounted; a second volume of a label gets a
-    number from the desktop: `RP23501`.
+    """The folders where volumes with this label are mounted; desktops append a number to a
+    second one: `RP23501`.
     """
     if sys.platform == "win32":
         return list(_drives(label))
@@ -29,7 +29,7 @@ def volumes(label: str) -> list[Path]:
 def linux_volumes(
     label: str, mounts: Path = _MOUNTS, labels: Path = _LABELS, media: tuple[Path, ...] = _MEDIA
 ) -> list[Path]:
-    """Mount points of devices with the label, and of others whose folder is named after it."""
+    """Mount points of devices with the label, and mount points named after it."""
     device = labels / label
     wanted = device.resolve() if device.exists() else None
     found = []
@@ -43,14 +43,14 @@ def linux_volumes(
 
 
 def mac_volumes(label: str, root: Path = Path("/Volumes")) -> list[Path]:
-    """The folders of that name, or of that name and a number."""
+    """The folders with this name, or this name and a number."""
     if not root.is_dir():
         return []
     return sorted(folder for folder in root.iterdir() if _is_named(folder, label))
 
 
 def _mounted(mounts: Path) -> Iterator[tuple[Path, Path]]:
-    """Device and folder of every mount (proc(5): blanks and the like are octal escapes)."""
+    """Device and folder of every mount (proc(5): blanks are octal escapes)."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What must hold of an image before it is executed: told in a line, where it would lock up."""
+"""Checks of an image before it is executed: one clear line instead of a lock-up."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cmbuild.errors import Failed
 from cmbuild.image import elf
 
 ALIGNMENT = 16
-"""Of a program's constants and arena: struct cm_context of cmrt/program.h. MVE's vector loads fault
-on less on silicon, though not in QEMU.
+"""Of a program's constants and arena: struct cm_context of cmrt/program.h. With less, MVE's vector
+loads fault on silicon, though not in QEMU.
 """
 
 _STACK_ALIGNMENT = 8  # Procedure Call Standard for the Arm Architecture, "Stack constraints"
@@ -45,12 +45,12 @@ def check_image(
     machine: str,
     memory: Sequence[Region] | None,
 ) -> None:
-    """Everything about an image that is about to be executed.
+    """Checks everything about an image before it is executed.
 
     Args:
         kernels: names of those that the program calls, without `cm_`.
         machine: what executes it, for people.
-        memory: that the machine has; None where that is the board's own, or not known.
+        memory: of the machine; None if it is the board's own, or unknown.
 
     Raises:
         OutsideMemory, Misaligned, BadReset, LacksKernels, NoVectors.
@@ -65,17 +65,17 @@ def check_image(
 
 
 def check_kernels(image: Path, kernels: Iterable[str]) -> None:
-    """Raises LacksKernels if one of them is no function of the image."""
+    """Raises LacksKernels if the image does not define one of them."""
     wanted = {f"cm_{kernel}" for kernel in kernels}
     if missing := sorted(wanted - elf.functions(image)):
         raise LacksKernels(image=image, kernels=", ".join(missing))
 
 
 def check_placement(image: Path, board: Board) -> None:
-    """Whether all that is loaded, and the first stack, lies in the board's memory.
+    """Checks that everything loaded, and the initial stack, lies in the board's memory.
 
     Raises:
-        OutsideMemory: naming the first thing that does not.
+        OutsideMemory: names the first that does not.
         Misaligned: the stack.
         BadReset, NoVectors: it cannot start.
     """
@@ -93,7 +93,7 @@ def check_placement(image: Path, board: Board) -> None:
 
 
 def check_alignment(image: Path, board: Board) -> None:
-    """Raises Misaligned if weights or arena are not aligned as every kernel relies on."""
+    """Raises Misaligned if weights or arena are not aligned as kernels require."""
     for name, what in ((".weights", "the section .weights"), (".arena", "the arena")):
         start = elf.section_address(image, name)
         if start is not None and start % ALIGNMENT:

@@ -1,4 +1,4 @@
-"""What an image says on its console: records, one a line, which begin with `cmrt`."""
+"""An image's console output: records, one per line, which begin with `cmrt`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConsoleRecord:
     words: tuple[str, ...]
 
     def number(self, index: int) -> int:
-        """Raises ValueError if there is no such number: an image may have written anything."""
+        """Raises ValueError if it is missing or not a number: an image may print anything."""
         if index >= len(self.words):
             raise ValueError(f"record {self.kind} has no word {index}")
         if not _NUMBER.fullmatch(self.words[index]):
@@ -28,7 +28,7 @@ class ConsoleRecord:
 
     @property
     def status(self) -> int | None:
-        """The status that a run ended with; None in all records but a well-formed last one."""
+        """The status that a run ended with; None unless it is a well-formed final record."""
         if self.kind != "end" or len(self.words) != 1:
             return None
         try:
@@ -38,7 +38,7 @@ class ConsoleRecord:
 
 
 def records(lines: Iterable[str]) -> tuple[ConsoleRecord, ...]:
-    """The records among the lines of a console."""
+    """The records among the lines of console output."""
     found = []
     for line in lines:
         if line.startswith(PREFIX):

@@ -1,4 +1,4 @@
-"""ELF images: how big, where in memory, and what is at an address."""
+"""ELF images: sizes, places in memory, and symbols by address."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def sections(image: Path) -> list[Section]:
 
 
 def sizes(image: Path) -> Sizes:
-    """From the sections that runtime/cortexm/link.ld.j2 makes; of a program for this computer,
-    whose sections are not ours, only weights and arena.
+    """From the sections of runtime/cortexm/link.ld.j2; for a program for this computer, which
+    has other sections, only weights and arena.
     """
     with _opened(image) as file:
         named = {section.name: section.size for section in _sections(file)}
@@ -92,7 +92,7 @@ def segments(image: Path) -> list[Segment]:
 
 
 def loaded(image: Path) -> list[tuple[int, bytes]]:
-    """Address and bytes of all that is loaded."""
+    """Addresses and bytes of everything loaded."""
     with _opened(image) as file:
         return [
             (s["p_paddr"], s.data()) for s in file.iter_segments("PT_LOAD") if s["p_filesz"] > 0
@@ -107,14 +107,14 @@ def entry(image: Path) -> int:
 
 
 class Vectors(NamedTuple):
-    """What the core takes from the vector table at reset."""
+    """What the core loads from the vector table at reset."""
 
     stack: int
     reset: int
 
 
 def vectors(image: Path) -> Vectors:
-    """Raises NoVectors if there is no table, or less than its first two words."""
+    """Raises NoVectors if the table is missing or shorter than two words."""
     with _opened(image) as file:
         section = file.get_section_by_name(".vectors")
         data = b"" if section is None else section.data()
@@ -124,14 +124,14 @@ def vectors(image: Path) -> Vectors:
 
 
 def section_address(image: Path, name: str) -> int | None:
-    """Where a section is; None if there is none of that name."""
+    """The address of a section; None if it does not exist."""
     with _opened(image) as file:
         section = file.get_section_by_name(name)
         return None if section is None else int(section["sh_addr"])
 
 
 def functions(image: Path) -> frozenset[str]:
-    """Names of the functions that it defines."""
+    """Names of the functions defined in it."""
     with _opened(image) as file:
         return frozenset(name for _, _, name in _functions(file))
 
@@ -154,7 +154,7 @@ class Symbols:
             return cls(tuple(sorted(_functions(file))), tuple(_lines(file)))
 
     def describe(self, address: int) -> str | None:
-        """`cm_copy (copy.c:31)`; None where no function is."""
+        """`cm_copy (copy.c:31)`; None outside of functions."""
         address &= ~1
         name = self._function(address)
         if name is None:

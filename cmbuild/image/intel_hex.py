@@ -27,7 +27,7 @@ def encode(segments: Iterable[tuple[int, bytes]], entry: int) -> str:
             if here >> 16 != upper:
                 upper = here >> 16
                 lines.append(_record(_UPPER_ADDRESS, 0, upper.to_bytes(2, "big")))
-            # Not beyond the 64 KiB that the lower half of an address reaches.
+            # A record does not cross a 64 KiB boundary.
             piece = data[start : start + min(_LINE, 0x10000 - (here & 0xFFFF))]
             lines.append(_record(_DATA, here & 0xFFFF, piece))
             start += len(piece)

@@ -1,4 +1,4 @@
-"""The files that programmers of boards take, made from an image."""
+"""Files for flash programmers, made from an image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmbuild.image.elf import entry, loaded
 PRODUCTS = (".bin", ".hex", ".uf2")
 
 ERASED = b"\xff"
-"""What flash holds where nothing was written."""
+"""Content of erased flash."""
 
 
 class OutsideFlash(Failed):
@@ -27,10 +27,10 @@ class WrongFamily(Failed):
 
 
 def write_products(image: Path, board: Board) -> None:
-    """Puts `.bin` and `.hex` beside an ELF file.
+    """Writes `.bin` and `.hex` beside an ELF file.
 
     Raises:
-        OutsideFlash: the image has bytes that are not for the board's flash.
+        OutsideFlash: the image has bytes outside the board's flash.
     """
     segments = sorted(loaded(image))
     check_addresses(image.name, [(address, len(data)) for address, data in segments], board)
@@ -39,15 +39,15 @@ def write_products(image: Path, board: Board) -> None:
 
 
 def write_uf2(image: Path, family: int, ignored_block: int | None) -> None:
-    """Puts `.uf2` beside an ELF file."""
+    """Writes `.uf2` beside an ELF file."""
     data = uf2.encode(sorted(loaded(image)), family, ignored_block)
     image.with_suffix(".uf2").write_bytes(data)
 
 
 def check_uf2(file: Path, board: Board, family: int) -> int:
-    """Whether a UF2 file is whole and for this board's flash.
+    """Checks that a UF2 file is complete and for this board's flash.
 
-    Returns: bytes of flash that it writes.
+    Returns: how many bytes of flash it writes.
 
     Raises:
         BrokenUf2, WrongFamily, OutsideFlash.
@@ -56,13 +56,13 @@ def check_uf2(file: Path, board: Board, family: int) -> int:
     for block in blocks:
         if block.family != family:
             raise WrongFamily(name=file.name, found=block.family, board=board.name, family=family)
-    # A page's gaps are filled: the end of the last one may be behind the image, never behind flash.
+    # Pages are filled: the last one may end after the image, but never after flash.
     check_addresses(file.name, [(block.address, uf2.PAGE) for block in blocks], board)
     return uf2.PAGE * len(blocks)
 
 
 def check_addresses(name: str, places: Sequence[tuple[int, int]], board: Board) -> None:
-    """Whether all places, each an address and a number of bytes, lie in the board's flash.
+    """Checks that all places, each an address and a number of bytes, lie in the board's flash.
 
     Raises:
         OutsideFlash: naming the first that does not.
@@ -74,7 +74,7 @@ def check_addresses(name: str, places: Sequence[tuple[int, int]], board: Board) 
 
 
 def flat(segments: Sequence[tuple[int, bytes]]) -> bytes:
-    """All bytes from the first to the last; ERASED where there is none."""
+    """All bytes from the first to the last; ERASED in gaps."""
     start = min(address for address, _ in segments)
     end = max(address + len(data) for address, data in segments)
     flat = bytearray(ERASED * (end - start))

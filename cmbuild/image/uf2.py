@@ -25,9 +25,9 @@ FAMILY_PRESENT = 0x2000
 TAGS_PRESENT = 0x8000
 _NOT_FOR_FLASH = 0x0001 | 0x1000
 
-# RP2350 datasheet, "UF2 targets", and erratum RP2350-E10: a boot ROM that has a partition table to
-# respect does so only after a block of the absolute family. This one is beyond the flash and does
-# nothing; boot ROMs without the erratum know by its tag that they shall ignore it.
+# RP2350 datasheet, "UF2 targets", and erratum RP2350-E10: the boot ROM respects a partition table
+# only after a block of the absolute family. This block is beyond the flash and has no effect; boot
+# ROMs without the erratum ignore it because of its tag.
 _ABSOLUTE_FAMILY = 0xE48BFF57
 _IGNORE_TAG = struct.pack("<I", 0x9957E304)
 _IGNORED_BYTE = b"\xef"
@@ -45,8 +45,8 @@ class Block:
         flags: FAMILY_PRESENT, TAGS_PRESENT.
         address: where the payload belongs.
         number, total: its place among the blocks of its family.
-        family: which devices shall take it.
-        tags: bytes after the payload that say more about the block.
+        family: which devices accept it.
+        tags: bytes after the payload, with extensions.
     """
 
     flags: int
@@ -59,7 +59,7 @@ class Block:
 
     @property
     def is_ignored(self) -> bool:
-        """Whether it is there for the erratum alone."""
+        """Whether it exists only because of the erratum."""
         return self.family == _ABSOLUTE_FAMILY and self.tags.startswith(_IGNORE_TAG)
 
     def encode(self) -> bytes:
@@ -70,8 +70,8 @@ class Block:
 
 
 def pages(segments: Iterable[tuple[int, bytes]]) -> dict[int, bytes]:
-    """Segments, which do not overlap, as whole pages by address; gaps in a page are 0xff, which is
-    what erased flash holds.
+    """Segments, which do not overlap, as whole pages by address; gaps in a page are 0xff, as in
+    erased flash.
     """
     found: dict[int, bytearray] = {}
     for address, data in segments:
@@ -92,7 +92,7 @@ def encode(
 
     Args:
         segments: addresses and bytes.
-        ignored_block: address of a first block that is there for erratum RP2350-E10 alone.
+        ignored_block: address of a first block, needed for erratum RP2350-E10 only.
     """
     content = pages(segments)
     blocks = [
@@ -112,7 +112,7 @@ def decode(data: bytes, name: str) -> tuple[Block, ...]:
         name: of the file, for errors.
 
     Raises:
-        BrokenUf2: a block is not as the format demands, or they are not all there.
+        BrokenUf2: a block is malformed or missing.
     """
     if not data or len(data) % BLOCK:
         problem = f"{len(data)} bytes are not a whole number of blocks"

@@ -1,4 +1,4 @@
-"""What every launcher does: run an image, then demand proof that it came to its end."""
+"""What every launcher does: run an image, and check that it ran to its proper end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ProperRun:
     Attributes:
         records: what it reported.
         seconds: wall time.
-        log: all that it and the simulator printed.
+        log: everything that it and the simulator printed.
     """
 
     records: tuple[ConsoleRecord, ...]
@@ -54,11 +54,11 @@ class ProperRun:
 
 
 class Launcher(ABC):
-    """A way to get an image executed. Subclasses are frozen dataclasses of the board's parameters.
+    """A way to execute an image. Subclasses are frozen dataclasses of the board's parameters.
 
     Attributes:
         name: its key in a board's descriptor.
-        caveat: how what it runs on differs from the board; shown wherever a number of it is.
+        caveat: how its machine differs from the board; shown beside all of its figures.
     """
 
     name: ClassVar[str]
@@ -76,24 +76,24 @@ class Launcher(ABC):
 
     @property
     def memory(self) -> Sequence[Region] | None:
-        """The memory that it has; None where that is the board's own, or not known."""
+        """Its memory; None if it is the board's own, or unknown."""
         return None
 
     @abstractmethod
     def find(self) -> Path:
-        """The program that executes images, or the port that a board is at.
+        """The program that executes images, or the port of a board.
 
         Raises:
-            LauncherMissing: it is not on this machine; the hint says how to get it.
+            LauncherMissing: it is not installed; the hint says how to install it.
         """
 
     def instructions(self, ticks: int) -> int | None:
-        """Ticks of the board's clock as instructions; None where they do not tell."""
+        """Ticks of the board's clock as instructions; None if they cannot be converted."""
         return None
 
     @property
     def seconds_per_byte(self) -> float:
-        """How long it takes to hand a byte of input or output over, where that counts."""
+        """How long the transfer of a byte of input or output takes, if that matters."""
         return 0.0
 
     @property
@@ -111,13 +111,13 @@ class Launcher(ABC):
             image: the ELF file.
             folder: private working folder, where the image's streams are files.
             timeout: seconds after which it is stopped.
-            log: gets all that is printed; kept.
+            log: gets everything that is printed; kept.
 
         Raises:
             LauncherMissing, TimedOut, Interrupted.
             Fault: the image ran into a fault; says where.
-            Silent, EndedEarly: it ended without the proof of a proper end.
-            Refused: it ended properly, but says that it could not do its work.
+            Silent, EndedEarly: it ended without a final record.
+            Refused: it ended properly, but reported that it could not do its work.
         """
 
 
@@ -133,14 +133,14 @@ class LauncherTable(Table, ABC):
 
 
 class ProgramLauncher(Launcher):
-    """A launcher that is a program on this machine, which executes the image."""
+    """A launcher that runs a program on this machine, which executes the image."""
 
     @abstractmethod
     def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
         """The command line that executes an image whose streams are the files of a folder."""
 
     def environment(self) -> Mapping[str, str]:
-        """Variables that the program needs."""
+        """Environment variables that the program needs."""
         return {}
 
     def run(
@@ -172,8 +172,8 @@ class Debuggable(ProgramLauncher):
 
 
 def conclude(machine: str, image: Path, completed: Completed) -> ProperRun:
-    """What a process that executed an image proved. Exit status alone proves nothing: a simulator
-    reduces the guest's status modulo 256, or ends with 0 whatever happened.
+    """How the image ended that a process executed. Exit status alone proves nothing: a simulator
+    reduces the guest's status modulo 256, or exits with 0 whatever happened.
     """
     lines = completed.log.read_text(errors="replace").splitlines()
     found = records(lines)
@@ -200,7 +200,7 @@ def conclude(machine: str, image: Path, completed: Completed) -> ProperRun:
 
 
 def _sanitizer(lines: Sequence[str]) -> str | None:
-    """The one line that a sanitizer's report is about."""
+    """The line of a sanitizer's report that names the error."""
     for line in lines:
         if line.startswith("SUMMARY: ") and "Sanitizer" in line:
             return line.removeprefix("SUMMARY: ")

@@ -1,8 +1,8 @@
-"""A board as its bare memory map: executes an image in Unicorn, with semihosting for its input and
-output. `python -m cmbuild.launchers.emulator` is what the launcher `unicorn` starts.
+"""A board reduced to its memory map: executes an image in Unicorn, with semihosting for input and
+output. The launcher `unicorn` starts `python -m cmbuild.launchers.emulator`.
 
-Faults end it with the records that the image's own handler would have printed, as Unicorn delivers
-no exceptions to the core. There is no clock.
+Unicorn delivers no exceptions to the core, so a fault ends the run with the records that the
+image's own handler would have printed. There is no clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAGE = 4096
 _PPB = 0xE000E000
 _CPUID = 0xE000ED00
 
-# Armv8-M and Armv7-M Architecture Reference Manuals, "CPUID": of the cores as QEMU has them.
+# Armv8-M and Armv7-M Architecture Reference Manuals, "CPUID"; the values are those of QEMU's cores.
 _CORES = {
     "cortex-m33": ("UC_CPU_ARM_CORTEX_M33", 0x410FD213),
     "cortex-m7": ("UC_CPU_ARM_CORTEX_M7", 0x411FC272),
@@ -38,7 +38,7 @@ _OPEN, _CLOSE, _WRITE0, _WRITE, _READ, _SEEK, _FLEN, _EXIT = 1, 2, 4, 5, 6, 10, 
 _MODES = {1: "rb", 9: "ab"}
 _FAILED = 0xFFFFFFFF
 
-_BREAKPOINT = 7  # Unicorn's number of the exception
+_BREAKPOINT = 7  # Unicorn's number for the exception
 _SEMIHOSTING = b"\xab\xbe"  # BKPT 0xAB
 
 _HARD_FAULT, _USAGE_FAULT = 3, 6
@@ -143,7 +143,7 @@ class Emulator:
         return 0
 
     def _open(self, name: str, mode: int) -> int:
-        """Numbers begin at 1; a folder other than the current one is nobody's business."""
+        """Numbers begin at 1; files outside the current folder are not opened."""
         if mode not in _MODES or Path(name).name != name:
             return _FAILED
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 VERSION = 2
 
 # Helium code simulates at some 20 M multiply-accumulate instructions a second on a slow computer,
-# with one to eight MACs each; sanitizers take a like toll. A tenth of that is still no hang.
+# with one to eight MACs each; sanitizers are about as slow. A tenth of that is not a hang yet.
 _SECONDS = 60.0
 _MACS_PER_SECOND = 2e6
 
@@ -54,7 +54,7 @@ class Interface:
     Attributes:
         identity: the plan's, which the image repeats.
         inputs, outputs: bytes of each, per sample.
-        steps: how many there are.
+        steps: their number.
     """
 
     identity: str
@@ -74,7 +74,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Memory to be shown after a step.
+    """Memory to show after a step.
 
     Attributes:
         place: the cm_ref of its first byte.
@@ -88,14 +88,14 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an image shall do.
+    """What an image is asked to do.
 
     Attributes:
-        samples: per sample, the bytes of each input as they lie in memory.
-        profiled: of how many samples, from the first on, the ticks of each step are wanted.
-        watches: what is to be shown of the samples, ordered by step.
-        watched: the first sample of which that is shown.
-        reset: mutable buffers begin anew with each sample, not with the first only.
+        samples: per sample, the bytes of each input as laid out in memory.
+        profiled: for how many samples, from the first on, to report the ticks of each step.
+        watches: memory to show for each sample, ordered by step.
+        watched: the first sample to show it for.
+        reset: whether mutable buffers are reset before each sample, not only before the first.
     """
 
     samples: Sequence[Sequence[bytes]]
@@ -110,13 +110,13 @@ class Execution:
     """What an image did.
 
     Attributes:
-        outputs: per sample, the bytes of each output as they lay in memory.
+        outputs: per sample, the bytes of each output as laid out in memory.
         traces: per watched sample, the bytes of each watch.
-        ticks: per sample, of the board's clock; 0 where there is none.
+        ticks: per sample, of the board's clock; 0 if there is none.
         step_ticks: per profiled sample, of each step.
-        stack: bytes at the deepest point; None where it cannot be known.
+        stack: bytes at the deepest point; None if unknown.
         seconds: wall time of the whole run.
-        log: all that was printed.
+        log: everything that was printed.
         pools: of the executor.
     """
 
@@ -131,7 +131,7 @@ class Execution:
 
 
 def time_limit(macs: int, samples: int) -> float:
-    """Seconds after which a run of so many samples hangs rather than works."""
+    """Seconds after which a run of so many samples is considered to hang."""
     return _SECONDS + samples * macs / _MACS_PER_SECOND
 
 
@@ -151,11 +151,11 @@ def execute(
     Args:
         folder: private, empty working folder for the streams.
         timeout: seconds; see time_limit.
-        log: gets all that is printed; kept.
+        log: gets everything that is printed; kept.
 
     Raises:
-        TooManySamples: their bytes go beyond what an image can count.
-        WrongImage: the image is not of this interface.
+        TooManySamples: an image cannot count their bytes.
+        WrongImage: the image has another interface.
         Incomplete: outputs or counts are missing, or cut short.
         LauncherMissing, TimedOut, Interrupted, Fault, Silent, EndedEarly, Refused: as Launcher.run.
     """
@@ -208,7 +208,7 @@ def _execution(run: ProperRun, interface: Interface, request: Request, folder: P
 
 
 def write_streams(folder: Path, interface: Interface, request: Request) -> None:
-    """Writes what an image reads into a folder, which is made if it is not there."""
+    """Writes what an image reads into a folder, which is created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (VERSION, len(request.samples), request.profiled, len(request.watches))
     (folder / "request").write_bytes(
@@ -225,7 +225,7 @@ def write_streams(folder: Path, interface: Interface, request: Request) -> None:
 
 
 def _check(records: Sequence[ConsoleRecord], interface: Interface) -> None:
-    """Raises ValueError if the image that reported is not of this interface."""
+    """Raises ValueError if the image reported another interface."""
     first = next(_of_kind(records, "runner"), None)
     model = next(_of_kind(records, "model"), None)
     if first is None or model is None:

@@ -1,4 +1,4 @@
-"""Faults that an image reported, told with the names of its functions."""
+"""Faults that an image reported, described with the names of its functions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fault(
     values: dict[str, int] = {}
     for record in records:
         if record.kind == "fault" and len(record.words) == 2:
-            with suppress(ValueError):  # cut short by what came after
+            with suppress(ValueError):  # cut short by later output
                 values[record.words[0]] = record.number(1)
     exception = values.get("exception", 0)
     what = _EXCEPTIONS.get(exception, f"unexpected interrupt {exception - 16}")
@@ -78,7 +78,7 @@ def fault(
             what += f" at 0x{values.get('mmfar', 0):08x}"
         elif status & _BFAR_VALID:
             what += f" at 0x{values.get('bfar', 0):08x}"
-    # After a stack overflow the saved registers are not; after a wild jump PC is nowhere.
+    # After a stack overflow, no registers were saved; after a wild jump, PC is not in a function.
     for name, register in (("in", "pc"), ("LR in", "lr")):
         if place := symbols.describe(values.get(register, 0)):
             what += f", {name} {place}"
@@ -86,7 +86,7 @@ def fault(
 
 
 def _outgrew_its_stack(values: Mapping[str, int]) -> bool:
-    """Whether a core without a stack limit of its own went beyond the lowest word it may use."""
+    """Whether a core without a stack limit register went below its stack."""
     limit = values.get("limit", 0)
     denied = values.get("cfsr", 0) & _MMFAR_VALID and values.get("mmfar", limit)
     return values.get("sp", limit) < limit or limit - _STACK_GUARD_BYTES <= denied < limit

@@ -27,11 +27,11 @@ TABLE = LaunchersTable.of(discovery.entries(simulators, "TABLE"))
 
 
 def launchers_of(board: Board) -> tuple[Launcher, ...]:
-    """Ways to execute an image, the preferred one first."""
+    """Launchers by name, the preferred one first."""
     table = board.table(LaunchersTable)
     return () if table is None else tuple(t.launcher(board) for t in table.chosen.values())
 
 
 def simulated_memory(board: Board) -> list[Region]:
-    """The memory of all that simulate a board."""
+    """The memory of all simulators of a board."""
     return [region for launcher in launchers_of(board) for region in launcher.memory or ()]

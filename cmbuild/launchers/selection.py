@@ -1,4 +1,4 @@
-"""Which launcher runs an image of a board on this machine."""
+"""Which launcher runs an image for a board on this machine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class NoHardware(UsageError):
 
 
 def hardware(board: Board, port: str | None = None) -> SerialLine:
-    """The way to a real board.
+    """The launcher for a real board.
 
     Args:
-        port: that it is at; found if None.
+        port: its serial port; found if None.
 
     Raises:
         NoHardware, NoPort, SeveralPorts.
@@ -35,12 +35,12 @@ def hardware(board: Board, port: str | None = None) -> SerialLine:
 
 
 def choose(board: Board, name: str | None = None) -> Launcher:
-    """The launcher of that name, or the first of the board's that this machine has.
+    """The launcher with this name, or the first of the board's that is installed.
 
     Raises:
         UnknownName: the board has no such launcher.
-        LauncherMissing: this machine has not that one, or none at all.
-        NoSimulator: there is none for the board.
+        LauncherMissing: that one is not installed, or none is.
+        NoSimulator: the board has none.
     """
     launchers = launchers_of(board)
     if not launchers:

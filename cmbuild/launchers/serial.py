@@ -1,4 +1,4 @@
-"""Real boards, which the firmware is on already, by their serial line."""
+"""Real boards, already flashed, over their serial port."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SerialLine(Launcher):
 
     @property
     def seconds_per_byte(self) -> float:
-        return 20 / self.baud  # ten bits each, and as long again for answers and adapters
+        return 20 / self.baud  # ten bits each, and as much time again for answers and adapters
 
     @property
     def unit(self) -> str:
@@ -60,7 +60,7 @@ class SerialLine(Launcher):
         processes: Processes,
         seconds: float = GREETING_SECONDS,
     ) -> str:
-        """Waits for the greeting of an image, which goes on greeting; returns the port.
+        """Waits for the greeting of an image, which continues to greet; returns the port.
 
         Raises:
             NoPort, SeveralPorts, CannotOpen, PortLost, NoGreeting, OtherImage, Interrupted.
@@ -76,7 +76,7 @@ class SerialLine(Launcher):
         self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
     ) -> ProperRun:
         """
-        Raises, beside what others do:
+        Raises, in addition to those of every launcher:
             CannotOpen, PortLost, NoGreeting, OtherImage, Restarted.
         """
         name, start = str(self.find()), time.monotonic()

@@ -1,1 +1,1 @@
-"""The ways to flash that `--method` names, one a module."""
+"""The flash methods that `--method` names, one per module."""

@@ -10,7 +10,7 @@ from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
 class Picotool(ProgramMethod):
-    """Raspberry Pi's own, for boards in BOOTSEL mode, or whose firmware it can restart by USB."""
+    """Raspberry Pi's tool, for boards in BOOTSEL mode, or that it can restart by USB."""
 
     name = "picotool"
     install = "https://github.com/raspberrypi/pico-sdk-tools/releases has it for every system"

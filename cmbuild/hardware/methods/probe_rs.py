@@ -13,7 +13,7 @@ class ProbeRs(ProgramMethod):
     """probe-rs.
 
     Attributes:
-        chip: its name of the device.
+        chip: its name for the device.
     """
 
     name = "probe-rs"

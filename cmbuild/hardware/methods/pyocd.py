@@ -13,7 +13,7 @@ class PyOcd(ProgramMethod):
     """pyOCD.
 
     Attributes:
-        target: its name of the device.
+        target: its name for the device.
     """
 
     name = "pyocd"

@@ -1,4 +1,4 @@
-"""Boards whose boot loader shows itself as a volume, and takes a UF2 file that is copied there."""
+"""Boards whose boot loader appears as a volume and accepts a UF2 file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cmbuild.text import size
 INFO = "INFO_UF2.TXT"
 
 _CHUNK = 64 * 1024
-_PERIOD = 0.1  # seconds between looks at a volume that is to disappear
+_PERIOD = 0.1  # seconds between checks whether a volume has disappeared
 
 
 class NoVolume(Missing):
@@ -52,13 +52,13 @@ class Bootloader(FlashMethod):
 
     Attributes:
         volume: label of its volume.
-        board_id: that it gives in INFO_UF2.TXT.
-        family: of devices that take its files.
+        board_id: the one in its INFO_UF2.TXT.
+        family: of devices that accept its files.
         ignored_block: address of a first block that the board ignores, or None.
     """
 
     name = "uf2"
-    limit = 30.0  # boards restart within a second; a desktop may notice late
+    limit = 30.0  # boards restart within a second, but desktops may notice late
 
     volume: str
     board_id: str
@@ -122,11 +122,11 @@ class Bootloader(FlashMethod):
 
 
 def _copy(data: bytes, target: Path, processes: Processes) -> None:
-    """Writes a file to the volume, under its own name at once: a boot loader sees blocks, not
-    names, and starts what it got only when all blocks are there, so that half a file does no harm.
+    """Writes a file to the volume, directly under its final name: a boot loader sees blocks, not
+    names, and starts the image only when all blocks are there, so half a file does no harm.
 
-    The volume may be gone before the last call returns, as the board restarts with the last block:
-    an error then is none; whether the board did restart shows afterwards.
+    The board restarts with the last block, so the volume may disappear before the last call
+    returns. Errors are ignored from then on; the caller checks whether the board restarted.
     """
     written = 0
     try:

@@ -1,1 +1,1 @@
-"""The launchers that `--launcher` names, one a module."""
+"""The launchers that `--launcher` names, one per module."""

@@ -19,9 +19,9 @@ from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLaunch
 HOME = "FVP_HOME"
 
 UART_LOG = "uart0.log"
-"""Among the streams of a run: what the image wrote to the board's first serial port."""
+"""A file of a run's folder: the output of the board's first serial port."""
 
-# The host's watchdog comes first and says what happened; this one is for when the host is gone.
+# The host's time limit comes first and reports what happened; this one acts if the host is gone.
 _GRACE_SECONDS = 30
 
 
@@ -29,12 +29,12 @@ _GRACE_SECONDS = 30
 class Fvp(ProgramLauncher):
     """A Fixed Virtual Platform, on PATH or below $FVP_HOME.
 
-    Its clock counts simulated time, which is not a number of instructions.
+    Its clock counts simulated time, not instructions.
 
     Attributes:
         executable: file name.
         cpu, board: prefixes of the parameters of the core and of the board.
-        parameters: others, by their whole names.
+        parameters: others, by their full names.
     """
 
     name = "fvp"
@@ -63,7 +63,7 @@ class Fvp(ProgramLauncher):
 
     def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
         parameters: dict[str, object] = {
-            # Long semihosting command lines are cut off; images take their arguments from files.
+            # Long semihosting command lines are cut off, so images take their arguments from files.
             f"{self.cpu}.semihosting-enable": "1",
             f"{self.cpu}.semihosting-cwd": str(folder),
             f"{self.cpu}.semihosting-cmd_line": image.stem,
@@ -79,7 +79,7 @@ class Fvp(ProgramLauncher):
 
 
 def _program_name(text: str) -> str:
-    """With a folder it would be a program of whoever wrote the board, not one installed here."""
+    """A path would start a program of the board's author instead of an installed one."""
     if not re.fullmatch(r"\w[\w.+-]*", text):
         raise ValueError(f"expected the name of a program on PATH, not {text!r}")
     return text

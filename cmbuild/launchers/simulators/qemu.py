@@ -17,7 +17,7 @@ from cmbuild.launchers.base import Debuggable, LauncherMissing, LauncherTable
 from cmbuild.strictfile import Table
 from cmbuild.toolchain import tools
 
-# Every instruction takes 2^5 ns of the guest's time: the same on each run and each computer.
+# Every instruction takes 2^5 ns of the guest's time, the same in each run and on each computer.
 _ICOUNT_SHIFT = 5
 
 
@@ -29,8 +29,8 @@ class Qemu(Debuggable):
         machine: QEMU's name of the board.
         ticks_per_second: frequency of the clock that the board's cm_board_ticks reads.
         properties: of QEMU's devices, by `device.property`.
-        boots: from the `vectors`, as the machine's own core does, or at the `entry` of the image,
-            where the machine's reset vector is elsewhere.
+        boots: from the `vectors`, as the core does, or at the `entry` of the image, if the
+            machine's reset vector is elsewhere.
     """
 
     name = "qemu"

@@ -1,4 +1,4 @@
-"""Unicorn: a core and a board's exact memory, without anything else of it."""
+"""Unicorn: a core and a board's exact memory, and no peripherals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Unicorn(ProgramLauncher):
     Attributes:
         core: one of its CORES.
         regions: the board's.
-        peripherals: addresses of registers that the board's code uses, as plain memory.
+        peripherals: addresses of registers that the board's code uses, modelled as plain memory.
     """
 
     name = "unicorn"
@@ -56,7 +56,7 @@ class Unicorn(ProgramLauncher):
         return [str(program), "-m", "cmbuild.launchers.emulator", *core, *memory, str(image)]
 
     def environment(self) -> Mapping[str, str]:
-        """The child works in another folder, where a relative entry leads elsewhere."""
+        """The child runs in another folder, where relative entries would lead elsewhere."""
         return {"PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)}
 
 
