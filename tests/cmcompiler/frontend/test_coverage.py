@@ -15,6 +15,8 @@ SEQUENCES = 25
 COVERED: dict[str, int] = {
     "gestures.py:pointnet": CONVOLUTIONS,
     "gestures.py:temporal": CONVOLUTIONS,
+    "sequences.py:encoder": SEQUENCES,
+    "sequences.py:vit": SEQUENCES,
 }
 """Models with at least 99 % of their multiply-accumulates in integer kernels, and their dB."""
 

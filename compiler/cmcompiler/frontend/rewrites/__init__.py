@@ -18,6 +18,7 @@ from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
+from cmcompiler.frontend.rewrites.tokens import separate_tokens
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
@@ -26,6 +27,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     fold_constants,
     fold_batch_norms,
     rewrite_norms,
+    separate_tokens,
     rewrite_attention,
     join_functions,
     arrange_channels_last,

@@ -1,0 +1,39 @@
+"""The values of nodes that depend on constants alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._ops import OpOverload
+from torch.fx import Node
+from torch.fx.node import map_arg
+
+from cmcompiler.frontend.rewrites.editing import constant_value, is_constant
+
+
+def value_of(node: Any) -> Tensor | None:
+    """What a node computes from parameters, buffers and numbers; None if from inputs too."""
+    values: dict[Node, Tensor | None] = {}
+    return _value(node, values) if isinstance(node, Node) else None
+
+
+def _value(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:
+    if node not in values:
+        values[node] = constant_value(node) if is_constant(node) else _computed(node, values)
+    return values[node]
+
+
+def _computed(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:
+    target = node.target
+    if not isinstance(target, OpOverload) or target._schema.is_mutable:
+        return None
+    if torch.Tag.nondeterministic_seeded in target.tags:
+        return None
+    if any(_value(source, values) is None for source in node.all_input_nodes):
+        return None
+    args, kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
+    with torch.no_grad():
+        result = target(*args, **kwargs)
+    return result if isinstance(result, Tensor) else None
