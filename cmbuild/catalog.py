@@ -1,4 +1,4 @@
-"""The boards there are, read with the tables that launchers, ways to flash and Zephyr declare."""
+"""The boards there are, read with the tables that other packages declare."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from cmbuild.boards import descriptor
 from cmbuild.boards.board import Board, BoardTable
 from cmbuild.boards.registry import board_folders
+from cmbuild.cycles.clock import ClockTable
 from cmbuild.errors import CmbuildError, UnknownName
 from cmbuild.hardware.registry import TABLE as FLASH
 from cmbuild.launchers.registry import TABLE as LAUNCHERS
 from cmbuild.zephyr.simulators import ZephyrTable
 
 TABLES: Mapping[str, type[BoardTable]] = {
-    table.key: table for table in (LAUNCHERS, FLASH, ZephyrTable)
+    table.key: table for table in (LAUNCHERS, FLASH, ZephyrTable, ClockTable)
 }
 
 

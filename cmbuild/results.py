@@ -148,6 +148,42 @@ class Instructions:
     per_op: tuple[OpCount, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class OpCycles:
+    """Cycles of one kernel call, one inference.
+
+    Attributes:
+        title, source, kernel: as OpCount.
+    """
+
+    title: str
+    source: str
+    kernel: str
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """Cycles of one inference by a model of the core, at zero wait states.
+
+    Attributes:
+        error_percent: largest known difference from boards; None without any evidence.
+        clock_hz: of the board; None where its descriptor does not tell.
+        milliseconds: at that clock.
+        provenance: `model of the Cortex-M33, zero wait states`.
+        per_op: empty where the run has another number of measured intervals than steps.
+        unknown: instructions that ran and that the model does not know.
+    """
+
+    total: int
+    error_percent: int | None
+    clock_hz: int | None
+    milliseconds: float | None
+    provenance: str
+    per_op: tuple[OpCycles, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlashUse:
     """Bytes that are loaded: constants packed by the plan, and everything else.
@@ -238,6 +274,7 @@ class RunResult:
         best: the best classes of the first sample, for a classifier.
         accuracy, fidelity: None without labels or without a float model.
         warnings: why the outputs may be useless, though they are right.
+        cycles: None where they are not counted; `uncounted` then says why, on a simulator.
         macs: multiply-accumulates of one inference.
         folder: with all that was made for the model on the board.
         artifacts: files and folders by what they are.
@@ -259,6 +296,8 @@ class RunResult:
     fidelity: Fidelity | None
     warnings: tuple[str, ...]
     instructions: Instructions
+    cycles: Cycles | None
+    uncounted: str | None
     macs: int
     memory: MemoryUse
     folder: Path

@@ -26,6 +26,7 @@ class CacheFolder(Enum):
     REFERENCES = "references"
     EXECUTORCH = "executorch"
     FITS = "fits"
+    PLUGINS = "plugins"
     ZIG = "zig"
     LOGS = "logs"
 

@@ -136,6 +136,12 @@ def functions(image: Path) -> frozenset[str]:
         return frozenset(name for _, _, name in _functions(file))
 
 
+def function_addresses(image: Path) -> dict[str, int]:
+    """Where the functions are that it defines, without the Thumb bit."""
+    with _opened(image) as file:
+        return {name: address for address, _, name in _functions(file)}
+
+
 @dataclass(frozen=True, slots=True)
 class Symbols:
     """Functions and source lines of an image, each ordered by address.

@@ -159,6 +159,18 @@ class ProgramLauncher(Launcher):
         return conclude(self.title, image, completed)
 
 
+class Profiled(ProgramLauncher):
+    """A launcher whose program loads plugins that count the blocks it executes."""
+
+    @abstractmethod
+    def with_plugin(self, arguments: str) -> Profiled:
+        """The same launcher with a plugin.
+
+        Args:
+            arguments: the plugin's file and its options, in the program's own form.
+        """
+
+
 class Debuggable(ProgramLauncher):
     """A launcher whose program has a gdb server."""
 

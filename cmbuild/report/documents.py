@@ -12,6 +12,7 @@ from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.results import (
     Accuracy,
+    Cycles,
     Fidelity,
     Instructions,
     MemoryUse,
@@ -99,6 +100,7 @@ class RunDocument(ResultDocument):
     warnings: tuple[str, ...]
     macs: int
     instructions: Instructions
+    cycles: Cycles | None
     memory: MemoryUse
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, Path]

@@ -14,6 +14,7 @@ from cmbuild.report import text
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
     Accuracy,
+    Cycles,
     Fidelity,
     Instructions,
     MemoryUse,
@@ -100,6 +101,10 @@ def _facts(run: RunResult) -> Iterator[str]:
         yield text.entry(f"top-{len(run.best)}", "   ".join(scores))
     yield from port_lines(run.inputs, run.outputs)
     yield text.entry("work", _work(run))
+    if run.cycles is not None:
+        yield text.entry("time", _time(run.cycles))
+    elif run.uncounted is not None:
+        yield text.entry("time", f"not counted: {run.uncounted}")
     yield from memory_lines(run.memory)
 
 
@@ -148,6 +153,30 @@ def _work(run: RunResult) -> str:
         return f"{count(total)} {unit} ({source})"
     ratio = f"{run.macs / total:.2f} MAC/{unit.removesuffix('s')}"
     return f"{macs} in {count(total)} {unit}, {ratio} ({source})"
+
+
+def _time(cycles: Cycles) -> str:
+    """`≈ 172 ms at 120 MHz (20.7 M cycles, model of the Cortex-M4, zero wait states, ±3 %)`"""
+    error = "not validated" if cycles.error_percent is None else f"±{cycles.error_percent} %"
+    facts = f"{cycles.provenance}, {error}"
+    if cycles.unknown:
+        facts += f", without {', '.join(cycles.unknown[:3])}"
+    if cycles.milliseconds is None or cycles.clock_hz is None:
+        return f"≈ {_millions(cycles.total)} cycles ({facts})"
+    clock = f"{cycles.clock_hz / 1e6:.3g} MHz"
+    total = _millions(cycles.total)
+    return f"≈ {_duration(cycles.milliseconds)} at {clock} ({total} cycles, {facts})"
+
+
+def _duration(milliseconds: float) -> str:
+    if milliseconds < 1000:
+        return f"{milliseconds:.3g} ms"
+    return f"{milliseconds / 1000:.3g} s"
+
+
+def _millions(number: int) -> str:
+    """Three digits of a number, or all of a small one."""
+    return f"{number / 1e6:.3g} M" if number >= 100_000 else f"{number:,}"
 
 
 def _of(capacity: int | None) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from cmbuild.cycles.counter import core_title
+from cmbuild.cycles.registry import CORES
 from cmbuild.pipeline.stages.stage import StageKind
 from cmbuild.tasks.variables import NAMES
 from harness.sources import ROOT, torch_users
@@ -34,10 +36,21 @@ def importers_of_torch() -> str:
     return "".join(f"- `{frontend}.{part}`\n" for part in sorted(parts))
 
 
+def timing_models() -> str:
+    found = [(core_title(cpu), core.evidence) for cpu, core in sorted(CORES.items())]
+    rows = [f"| {name} | {_percent(e.error_percent)} | {e.summary} |\n" for name, e in found]
+    return "".join(["| core | error | evidence |\n", "| --- | --- | --- |\n", *rows])
+
+
+def _percent(error: int | None) -> str:
+    return "not validated" if error is None else f"±{error} %"
+
+
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "tasks": doit_tasks,
     "variables": doit_variables,
     "importers-of-torch": importers_of_torch,
+    "timing-models": timing_models,
 }
 
 

@@ -13,6 +13,7 @@ ELSEWHERE = {
     "cmbuild.cache.cleaning": "tests/cmbuild/cli/test_lists.py",
     "cmbuild.cli": "tests/cmbuild/cli",
     "cmbuild.conformance": "tests/cmbuild/conformance/test_command.py",
+    "cmbuild.cycles.vector_decoding": "tests/cmbuild/cycles/test_decoding.py",
     "cmbuild.doctor.availability": "tests/cmbuild/cli/test_lists.py",
     "cmbuild.executorch": "tests/cmbuild/cli/test_executorch.py",
     "cmbuild.hardware.program_method": "tests/cmbuild/hardware/test_probes.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +13,7 @@ from pydantic import Field
 from cmbuild.boards.board import Board
 from cmbuild.boards.descriptor import Address, Size
 from cmbuild.boards.memory import Memory, Region
-from cmbuild.launchers.base import Debuggable, LauncherMissing, LauncherTable
+from cmbuild.launchers.base import Debuggable, LauncherMissing, LauncherTable, Profiled
 from cmbuild.strictfile import Table
 from cmbuild.toolchain import tools
 
@@ -22,7 +22,7 @@ _ICOUNT_SHIFT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Qemu(Debuggable):
+class Qemu(Debuggable, Profiled):
     """qemu-system-arm.
 
     Attributes:
@@ -31,6 +31,7 @@ class Qemu(Debuggable):
         properties: of QEMU's devices, by `device.property`.
         boots: from the `vectors`, as the core does, or at the `entry` of the image, if the
             machine's reset vector is elsewhere.
+        plugin: a file with its arguments, as `-plugin` takes them.
     """
 
     name = "qemu"
@@ -41,6 +42,7 @@ class Qemu(Debuggable):
     boots: Literal["vectors", "entry"] = "vectors"
     caveat: str | None = None
     memory: Sequence[Region] | None = None
+    plugin: str | None = None
 
     @property
     def title(self) -> str:
@@ -66,7 +68,11 @@ class Qemu(Debuggable):
             *("-display", "none", "-monitor", "none", "-serial", "none"),
             *("-semihosting-config", "enable=on,target=native"),
             *("-icount", f"shift={_ICOUNT_SHIFT}"),
+            *(("-plugin", self.plugin) if self.plugin else ()),
         ]
+
+    def with_plugin(self, arguments: str) -> Qemu:
+        return replace(self, plugin=arguments)
 
     def debug_command(self, program: Path, image: Path, folder: Path, port: int) -> list[str]:
         server = ("-gdb", f"tcp:127.0.0.1:{port}", "-S")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.cache.store import Entry
+from cmbuild.cycles.counter import Counter, counter
+from cmbuild.cycles.plugin import NoCounter
 from cmbuild.errors import Failed
 from cmbuild.files import check_input, check_output_folder, copy
 from cmbuild.image.checks import OutsideMemory, check_image
@@ -22,7 +24,7 @@ from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
-from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
+from cmbuild.results import Cycles, Instructions, OpCount, OutputResult, RunResult
 
 if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
@@ -82,6 +84,7 @@ class SimulateStage(RepeatedStage):
         self._processes = processes
         self._folder = folder
         self._too_small: str | None = None
+        self._uncounted: str | None = None
 
     @cached_property
     def launcher(self) -> Launcher:
@@ -119,12 +122,15 @@ class SimulateStage(RepeatedStage):
 
         self._preflight()
         comparison = Comparison(self.reference)
-        execution = self._execute(comparison.request(), folder / "streams")
+        counter = self._counter(folder)
+        launcher = self.launcher if counter is None else counter.launcher
+        execution = self._execute(comparison.request(), folder / "streams", launcher)
         comparison.take(execution)
+        cycles = None if counter is None else self._cycles(counter)
         if comparison.failed:
             self._trace(comparison, folder)
         outputs = self._write_outputs(comparison.outputs, folder)
-        self.result = self._result(comparison, execution, outputs)
+        self.result = self._result(comparison, execution, outputs, cycles)
 
     def verdict(self) -> Mismatch | None:
         if self.result is None or self.result.verification.verified:
@@ -168,9 +174,31 @@ class SimulateStage(RepeatedStage):
             rest[0].find()
         return rest[0] if rest else None
 
-    def _execute(self, request: Request, streams: Path) -> Execution:
+    def _counter(self, folder: Path) -> Counter | None:
+        """What counts cycles; None where `_uncounted` says why it cannot."""
+        if self._request.on == "hardware":
+            return None
+        if self.runner.executor != "static":
+            self._uncounted = "of the static executor only"
+            return None
+        board, image = self.runner.board, self.runner.image
+        try:
+            return counter(self.launcher, board, image, folder, self._processes)
+        except NoCounter as error:
+            self._uncounted = error.reason
+        return None
+
+    def _cycles(self, counter: Counter) -> Cycles | None:
+        log = self._folder / "logs" / "disassembly.txt"
+        try:
+            return counter.cycles(self.runner.plan.record, self._processes, log)
+        except NoCounter as error:
+            self._uncounted = error.reason
+        return None
+
+    def _execute(self, request: Request, streams: Path, launcher: Launcher) -> Execution:
         return execute(
-            self.launcher,
+            launcher,
             self._processes,
             self.runner.image,
             Interface.of(self.runner.plan.record),
@@ -189,7 +217,9 @@ class SimulateStage(RepeatedStage):
 
     def _trace(self, comparison: Comparison, folder: Path) -> None:
         """Runs the first sample that differs again and looks at every op's result."""
-        comparison.locate(self._execute(comparison.tracing_request(), folder / "trace"))
+        comparison.locate(
+            self._execute(comparison.tracing_request(), folder / "trace", self.launcher)
+        )
 
     def _write_outputs(self, stacks: Sequence[Array], folder: Path) -> list[Path]:
         """output_0.npy, …: of the output's shape; several samples are stacked."""
@@ -205,7 +235,11 @@ class SimulateStage(RepeatedStage):
         return [(wanted or self.entry.folder) / name for name in names]
 
     def _result(
-        self, comparison: Comparison, execution: Execution, outputs: Sequence[Path]
+        self,
+        comparison: Comparison,
+        execution: Execution,
+        outputs: Sequence[Path],
+        cycles: Cycles | None,
     ) -> RunResult:
         from cmbuild.verify.quality import measure
 
@@ -232,6 +266,8 @@ class SimulateStage(RepeatedStage):
             fidelity=quality.fidelity,
             warnings=quality.warnings,
             instructions=self._instructions(execution),
+            cycles=cycles,
+            uncounted=self._uncounted,
             macs=plan.macs,
             memory=runner.memory(execution.stack, execution.pools),
             folder=self._folder,

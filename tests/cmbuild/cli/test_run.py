@@ -57,6 +57,28 @@ def test_instructions_are_counted_and_repeat(cmbuild: Commands) -> None:
     assert counts[0] == counts[1]
 
 
+def test_cycles_are_estimated_for_every_op_and_repeat(cmbuild: Commands) -> None:
+    words = ("run", NETWORK, "--board", "mps2-an505", "--json")
+    cycles, again = (cmbuild(*words, "-n", n).document["cycles"] for n in ("1", "3"))
+    assert cycles == again, "they are of the first sample"
+    per_op = [op["cycles"] for op in cycles["per_op"]]
+    assert cycles["total"] == pytest.approx(sum(per_op), abs=len(per_op))
+    assert min(per_op) > 0
+    assert cycles["clock_hz"] == 20_000_000
+    assert cycles["milliseconds"] == pytest.approx(cycles["total"] / 20e3)
+    assert (cycles["error_percent"], cycles["unknown"]) == (5, [])
+    assert "Cortex-M33, zero wait states" in cycles["provenance"]
+
+
+def test_what_counts_no_cycles_says_why(cmbuild: Commands) -> None:
+    result = cmbuild("run", NETWORK, "--board", "native")
+    assert "time      not counted: " in result.stdout
+    result = cmbuild("run", NETWORK, "--board", "corstone320")
+    assert "not counted: no timing model of the Cortex-M85" in result.stdout
+    result = cmbuild("run", NETWORK, "--board", "corstone320", "--json")
+    assert result.document["cycles"] is None
+
+
 @pytest.mark.parametrize("isa", ["scalar", "dsp"])
 def test_lower_instruction_sets_give_the_same(cmbuild: Commands, isa: str) -> None:
     document = cmbuild("run", NETWORK, "--board", "corstone300", "--isa", isa, "--json").document

@@ -24,6 +24,8 @@ MV2_SCREEN = """\
   output    y float32 1×1000
   work      300.8 M MACs in 141.2 M instructions, 2.13 MAC/instruction
             (simulated count, not cycles)
+  time      ≈ 2.71 s at 32 MHz (86.8 M cycles, model of the Cortex-M55, zero
+            wait states, not validated)
   flash     3.49 MB weights + 27.9 KB code, of 8 MB
   RAM       1.44 MB arena + 612 B static + 1.9 KB stack, of 4 MB
 
@@ -39,6 +41,21 @@ def test_screen_says_all_in_80_columns() -> None:
     shown = screen(MV2).plain
     assert "\n".join(line.rstrip() for line in shown.splitlines()) == MV2_SCREEN
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_time_says_how_far_it_can_be_trusted() -> None:
+    def line(**changes: object) -> str:
+        cycles = replace(MV2.cycles, **changes) if changes else None
+        shown = screen(replace(MV2, cycles=cycles, uncounted="no compiler")).plain
+        found = shown[shown.index("  time      ") + 12 : shown.index("\n  flash")]
+        return " ".join(found.split())
+
+    assert line() == "not counted: no compiler"
+    assert line(error_percent=3, milliseconds=0.5, total=16_000) == (
+        "≈ 0.5 ms at 32 MHz (16,000 cycles, model of the Cortex-M55, zero wait states, ±3 %)"
+    )
+    assert line(milliseconds=None, clock_hz=None).startswith("≈ 86.8 M cycles (model of")
+    assert line(unknown=("frob r0",)).endswith("not validated, without frob r0)")
 
 
 def test_mismatch_cannot_be_overlooked() -> None:

@@ -1,0 +1,1 @@
+"""Timing models, one file a core or family."""

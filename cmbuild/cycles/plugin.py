@@ -1,0 +1,74 @@
+"""The plugin that counts blocks in QEMU: compiled for the installed one, kept in the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.cache.folders import CacheFolder
+from cmbuild.cache.locks import locked
+from cmbuild.cache.store import Entry
+from cmbuild.process import Processes
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.toolchains import HOST, TOOLCHAINS
+
+_SOURCE = Path("tools") / "block_profile.c"
+_LIBRARY = "block_profile.so"
+_SECONDS = 60.0
+
+
+class NoCounter(Exception):
+    """Why cycles cannot be counted here, in a few words."""
+
+    def __init__(self, reason: object) -> None:
+        super().__init__(str(reason))
+        self.reason = str(reason)
+
+
+def block_profile(qemu: Path, processes: Processes) -> Path:
+    """The plugin as a shared library.
+
+    Raises:
+        NoCounter: no compiler, or a QEMU without plugins.
+        ProcessFailed: the compiler cannot compile it.
+    """
+    tool = TOOLCHAINS[HOST].compiler
+    compiler = tools.find_tool(tool)
+    if compiler is None:
+        raise NoCounter(f"{tool.name} not found; {tools.install_command(tool)}")
+    source = paths.runtime() / _SOURCE
+    made_from = fingerprint(source=source, compiler=_identity(compiler), qemu=_identity(qemu))
+    entry = Entry(CacheFolder.PLUGINS.path / made_from[:16])
+    with locked(entry.lock, lambda: None):
+        if not entry.holds(made_from):
+            version = tools.version(qemu) or "0"
+            if "-plugin" not in tools.ask(qemu, "-help")[1]:
+                raise NoCounter(f"QEMU {version} was built without plugins")
+            with entry.replace(made_from) as folder:
+                processes.run(
+                    [
+                        *(
+                            compiler,
+                            "-shared",
+                            "-fPIC",
+                            "-O2",
+                            f"-DAPI_VERSION={api_version(version)}",
+                        ),
+                        *(source, "-o", folder / _LIBRARY),
+                    ],
+                    log=folder / "log.txt",
+                    timeout=_SECONDS,
+                )
+    return entry.folder / _LIBRARY
+
+
+def _identity(program: Path) -> list[str | int]:
+    """Of a program, without a question to it: asking takes as long as a short run."""
+    found = program.resolve().stat()
+    return [str(program), found.st_size, found.st_mtime_ns]
+
+
+def api_version(version: str) -> int:
+    """The version of the plugin API to declare: QEMU 9.0 refuses plugins of the first one."""
+    return 2 if int(version.partition(".")[0]) >= 9 else 1
