@@ -9,6 +9,7 @@ import numpy as np
 
 from cmcompiler.ops.arithmetic import SCALARS, TENSORS
 from cmcompiler.ops.unary import FLOATS
+from harness.broadcast_calls import broadcast_calls
 from harness.calls import Given, In, Out
 from harness.examples import Array
 from harness.recurrent_calls import recurrent_calls
@@ -55,6 +56,7 @@ def operator_calls() -> Mapping[str, Arguments]:
         **_norms(),
         **recurrent_calls(),
         **transformer_calls(),
+        **broadcast_calls(),
     }
 
 

@@ -92,12 +92,15 @@ def _widened(scale: Rescale, x: Array) -> npt.NDArray[np.int32]:
     return scale.scale((x.astype(np.int32) - scale.zero_point) << LEFT_SHIFT)
 
 
-@program_op(
-    "cortex_m::quantized_add.out(Tensor self, int self_zero_point, int self_multiplier, "
+SCHEMA = (
+    "(Tensor self, int self_zero_point, int self_multiplier, "
     "int self_shift, Tensor other, int other_zero_point, int other_multiplier, int other_shift, "
     "int output_zero_point, int output_multiplier, int output_shift, int activation_min, "
     "int activation_max, *, Tensor(a!) out)"
 )
+
+
+@program_op(f"cortex_m::quantized_add.out{SCHEMA}", f"cmbuild::quantized_add.out{SCHEMA}")
 def read(call: Call) -> None:
     output = call.output("out")
     operands = [call.tensor(name, dtype=np.int8) for name in ("self", "other")]

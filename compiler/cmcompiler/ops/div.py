@@ -64,10 +64,13 @@ class Div(Elementwise):
         return [KernelCall("div_quantized", arguments)]
 
 
-@program_op(
-    "cortex_m::quantized_div.out(Tensor self, int self_zero_point, Tensor other, "
+SCHEMA = (
+    "(Tensor self, int self_zero_point, Tensor other, "
     "int other_zero_point, int output_zero_point, float output_scale, *, Tensor(a!) out)"
 )
+
+
+@program_op(f"cortex_m::quantized_div.out{SCHEMA}", f"cmbuild::quantized_div.out{SCHEMA}")
 def read(call: Call) -> None:
     output = call.output("out")
     operands = [call.tensor(name, dtype=output.dtype) for name in ("self", "other")]

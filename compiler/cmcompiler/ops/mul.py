@@ -49,11 +49,14 @@ class Mul(Pair):
         return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
 
 
-@program_op(
-    "cortex_m::quantized_mul.out(Tensor self, int self_zero_point, Tensor other, "
+SCHEMA = (
+    "(Tensor self, int self_zero_point, Tensor other, "
     "int other_zero_point, int output_zero_point, int output_multiplier, int output_shift, *, "
     "Tensor(a!) out)"
 )
+
+
+@program_op(f"cortex_m::quantized_mul.out{SCHEMA}", f"cmbuild::quantized_mul.out{SCHEMA}")
 def read(call: Call) -> None:
     output = call.output("out")
     operands = [call.tensor(name, dtype=np.int8) for name in ("self", "other")]

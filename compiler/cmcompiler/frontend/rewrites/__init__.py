@@ -11,6 +11,7 @@ from torch.fx import GraphModule
 
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
+from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.functions import join_functions
@@ -30,6 +31,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     separate_tokens,
     rewrite_attention,
     join_functions,
+    replace_broadcasts,
     arrange_channels_last,
 )
 """In the order in which they run."""

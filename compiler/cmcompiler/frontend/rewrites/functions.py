@@ -42,6 +42,7 @@ FUSED = CLAMPS | {_ATEN.hardsigmoid.default}
 CLAMPING = {
     _ATEN.conv1d.default,
     _ATEN.conv2d.default,
+    _ATEN.conv2d.padding,
     _ATEN.conv_transpose1d.default,
     _ATEN.conv_transpose2d.input,
     _ATEN.linear.default,
@@ -148,8 +149,6 @@ def _is_fused(node: Node) -> bool:
 
 def _can_clamp(node: Node) -> bool:
     """Whether the node is, or will be, of an operator that clamps its output."""
-    while node.target is _ATEN.batch_norm.default and len(node.users) == 1:
-        node = _argument(node)  # into whose weights it is folded
     is_sum = node.target in SUMS and len(node.all_input_nodes) == 2
     return len(node.users) == 1 and (is_sum or node.target in CLAMPING)
 

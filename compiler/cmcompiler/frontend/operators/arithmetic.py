@@ -1,0 +1,124 @@
+"""cmbuild::add, mul and div for torch: of tensors of any shapes that broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Node
+
+from cmcompiler.frontend.quantized_op import (
+    QuantizedCall,
+    Replacement,
+    fixed_point,
+    quantized_op,
+)
+
+LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
+    "cmbuild", "FRAGMENT"
+)
+
+HEADROOM = 20
+"""Bits by which CMSIS-NN widens the operands of a sum."""
+
+
+def _define(name: str, schema: str, function: Callable[..., Tensor]) -> None:
+    LIBRARY.define(f"{name}({schema}) -> Tensor", tags=(torch.Tag.pointwise,))
+    LIBRARY.impl(name, function, "CompositeExplicitAutograd")
+    # The backend's passes also run it on int8 tensors, of which a quotient would be float.
+    torch.library.register_fake(f"cmbuild::{name}", lambda x, y, *_: x + y)
+
+
+def _define_quantized(name: str, schema: str, other: int) -> None:
+    """Args: other: position of the second operand."""
+    LIBRARY.define(f"{name}({schema}) -> Tensor", tags=(torch.Tag.pointwise,))
+    LIBRARY.define(f"{name}.out({schema}, *, Tensor(a!) out) -> Tensor(a!)")
+    torch.library.register_fake(f"cmbuild::{name}", lambda x, *rest: x + rest[other - 1])
+
+
+_define("add", "Tensor x, Tensor y, float alpha", lambda x, y, alpha: x + alpha * y)
+_define("mul", "Tensor x, Tensor y", torch.mul)
+_define("div", "Tensor x, Tensor y", torch.div)
+_define_quantized(
+    "quantized_add",
+    "Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
+    "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, "
+    "int output_multiplier, int output_shift, int activation_min, int activation_max",
+    4,
+)
+_define_quantized(
+    "quantized_mul",
+    "Tensor self, int self_zero_point, Tensor other, int other_zero_point, "
+    "int output_zero_point, int output_multiplier, int output_shift",
+    2,
+)
+_define_quantized(
+    "quantized_div",
+    "Tensor self, int self_zero_point, Tensor other, int other_zero_point, "
+    "int output_zero_point, float output_scale",
+    2,
+)
+
+
+@quantized_op(torch.ops.cmbuild.add.default)
+def lower_sum(call: QuantizedCall) -> Replacement:
+    first, second, alpha = call.arguments
+    x, y, output = call.inputs[0], call.inputs[1], call.output
+    assert isinstance(alpha, float)
+    scales = x.scale, abs(alpha) * y.scale
+    widest = 2 * max(scales)
+    (x_multiplier, x_shift), (y_multiplier, y_shift) = (fixed_point(s / widest) for s in scales)
+    sign = -1 if alpha < 0 else 1
+    arguments = (
+        *(first, x.zero_point, x_multiplier, x_shift),
+        *(second, y.zero_point, sign * y_multiplier, y_shift),
+        output.zero_point,
+        *fixed_point(widest / (output.scale * (1 << HEADROOM))),
+        *(output.minimum, output.maximum),
+    )
+    return _operator("quantized_add", call), arguments
+
+
+@quantized_op(torch.ops.cmbuild.mul.default)
+def lower_product(call: QuantizedCall) -> Replacement:
+    first, second = call.arguments
+    x, y, output = call.inputs[0], call.inputs[1], call.output
+    factor = fixed_point(x.scale * y.scale / output.scale)
+    arguments = (first, x.zero_point, second, y.zero_point, output.zero_point, *factor)
+    return _operator("quantized_mul", call), arguments
+
+
+@quantized_op(torch.ops.cmbuild.div.default)
+def lower_quotient(call: QuantizedCall) -> Replacement:
+    first, second = call.arguments
+    x, y, output = call.inputs[0], call.inputs[1], call.output
+    scale = x.scale / (y.scale * output.scale)
+    arguments = (first, x.zero_point, second, y.zero_point, output.zero_point, scale)
+    return _operator("quantized_div", call), arguments
+
+
+def _operator(name: str, call: QuantizedCall) -> Any:
+    """The backend's operator where its runtime broadcasts like that, else the compiler's own."""
+    x, y = (_value(argument) for argument in call.arguments[:2])
+    is_portable = x.shape == y.shape or (name != "quantized_div" and _repeats_pixels(x, y))
+    namespace = torch.ops.cortex_m if is_portable else torch.ops.cmbuild
+    return getattr(namespace, name).default
+
+
+def _value(argument: Any) -> Tensor:
+    assert isinstance(argument, Node)
+    value = argument.meta["val"]
+    assert isinstance(value, Tensor)
+    return value
+
+
+def _repeats_pixels(x: Tensor, y: Tensor) -> bool:
+    """Whether one has a number for each channel, and channels are innermost in memory."""
+    if x.ndim != 4 or y.ndim != 4 or x.shape[1] != y.shape[1]:
+        return False
+    if x.shape[1] not in (x.numel(), y.numel()):
+        return False
+    larger = x if x.numel() > y.numel() else y
+    return larger.shape[1] == 1 or larger.dim_order()[1] == 2
