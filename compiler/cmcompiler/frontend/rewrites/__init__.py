@@ -20,6 +20,7 @@ from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
+from cmcompiler.frontend.rewrites.written_attention import spell_attention
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
@@ -29,6 +30,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     fold_batch_norms,
     rewrite_norms,
     separate_tokens,
+    spell_attention,
     rewrite_attention,
     join_functions,
     replace_broadcasts,
