@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Instruction counts of single layers on each instruction set, next to CMSIS-NN's if known.
 
-    python benchmarks/kernels.py [--isa mve] [--isa dsp] [--isa scalar] [PATTERN]
+    python benchmarks/kernels.py [--isa mve] [--isa dsp] [--isa scalar] [--board NAME] [PATTERN]
 
-Counted by QEMU's Corstone-300, so DSP and plain C code also runs on a Cortex-M55. Every layer is
-checked bit by bit against the reference before its figure is shown.
+Counted by QEMU's Corstone-300 unless another board is given, so DSP and plain C code also runs on a
+Cortex-M55. Every layer is checked bit by bit against the reference before its figure is shown.
 """
 
 from __future__ import annotations
@@ -227,9 +227,9 @@ def layers() -> Iterator[Layer]:
     yield from float_layers()
 
 
-def instructions(isa: str, measured: list[Layer], folder: Path) -> list[int]:
+def instructions(board: str, isa: str, measured: list[Layer], folder: Path) -> list[int]:
     """Instructions of each layer's kernels."""
-    harness = kernel_harness("corstone300", isa, folder)
+    harness = kernel_harness(board, isa, folder)
     runtime = Runtime(harness, Isa.named(isa), folder)
     runtime.check(*(layer.example for layer in measured))
     plans = [make_plan(layer.example.graph, runtime.isa) for layer in measured]
@@ -244,12 +244,13 @@ def instructions(isa: str, measured: list[Layer], folder: Path) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pattern", nargs="?", default="*", help="of the layers' names")
+    parser.add_argument("--board", default="corstone300", help="one with QEMU")
     parser.add_argument("--isa", action="append", choices=["scalar", "dsp", "mve"])
     options = parser.parse_args()
     chosen = [layer for layer in layers() if fnmatch.fnmatch(layer.name, options.pattern)]
     for isa in options.isa or ["mve"]:
         with tempfile.TemporaryDirectory() as folder:
-            counts = instructions(isa, chosen, Path(folder))
+            counts = instructions(options.board, isa, chosen, Path(folder))
         print(f"| {isa} | MACs | instructions | MAC/instruction | CMSIS-NN, MVE | ratio |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
         for layer, count in zip(chosen, counts, strict=True):

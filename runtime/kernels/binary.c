@@ -1,6 +1,7 @@
 /* Functions of two numbers; see compiler/cmcompiler/ops/binary.py. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/element.h"
+#include "cmrt/elementwise_f32.h"
 #include "cmrt/functions.h"
 #include "cmrt/nest.h"
 
@@ -62,32 +63,6 @@ static inline void walk(const struct cm_context *context, const struct cm_binary
     while (cm_nest_next(&nest));
 }
 
-/* Smaller or larger; a NaN wins. */
-static float float_extreme(float a, float b, int32_t maximum)
-{
-    if (a != a || b != b)
-        return a + b;
-    return (maximum != 0 ? a > b : a < b) ? a : b;
-}
-
-static float float_value(int32_t function, float a, float b)
-{
-    switch ((enum function)function) {
-    case ADD:
-        return a + b;
-    case SUB:
-        return a - b;
-    case MUL:
-        return a * b;
-    case DIV:
-        return a / b;
-    case MINIMUM:
-        return float_extreme(a, b, 0);
-    default:
-        return float_extreme(a, b, 1);
-    }
-}
-
 /* Comparisons of two numbers; all false for a NaN. */
 struct order {
     bool less, equal, greater;
@@ -120,14 +95,15 @@ static bool truth(int32_t function, struct order order, bool a, bool b)
 static void float_run(const struct cm_binary *op, struct run run)
 {
     const float *lhs = (const float *)(const void *)run.lhs, *rhs = (const float *)(const void *)run.rhs;
+    if (op->output_type == CM_FLOAT32) {
+        const struct cm_floats floats = {lhs, rhs, op->lhs_step, op->rhs_step, (float *)(void *)run.output};
+        cm_isa_arithmetic_f32((enum cm_arithmetic)op->function, floats, op->count);
+        return;
+    }
     for (int32_t i = 0; i < op->count; ++i) {
         float a = lhs[i * op->lhs_step], b = rhs[i * op->rhs_step];
-        if (op->output_type == CM_FLOAT32)
-            ((float *)(void *)run.output)[i] = float_value(op->function, a, b);
-        else {
-            const struct order order = {.less = a < b, .equal = a == b, .greater = b < a};
-            run.output[i] = truth(op->function, order, a != 0, b != 0);
-        }
+        const struct order order = {.less = a < b, .equal = a == b, .greater = b < a};
+        run.output[i] = truth(op->function, order, a != 0, b != 0);
     }
 }
 

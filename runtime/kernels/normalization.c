@@ -1,4 +1,5 @@
 /* Groups of floats normalised to mean 0 and variance 1; see compiler/cmcompiler/ops/normalization.py. */
+#include "cmrt/normalization.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
 
@@ -13,44 +14,42 @@ struct cm_normalization_f32 {
 
 enum result { NORMALIZED, MEAN, INVERSE_DEVIATION };
 
-static float mean_of(const float *x, int32_t count)
-{
-    float sum = 0;
-    for (int32_t i = 0; i < count; ++i)
-        sum += x[i];
-    return sum / (float)count;
-}
-
-static float variance_of(const float *x, int32_t count, float mean)
-{
-    float sum = 0;
-    for (int32_t i = 0; i < count; ++i)
-        sum += (x[i] - mean) * (x[i] - mean);
-    return sum / (float)count;
-}
-
-/* Weights and biases of a group's channels; NULL if there are none. */
-struct parameters {
-    const float *weight, *bias;
+/* A parameter of the channels from `first` on; without one, the same number for all of them. */
+struct parameter {
+    const float *of_first;
+    int32_t step;
 };
 
-static void normalize(const struct cm_normalization_f32 *op, struct parameters parameters, float mean,
-                      float inverse, const float *x, float *output)
+static struct parameter parameter(const struct cm_context *context, cm_ref ref, int32_t first,
+                                  const float *neutral)
 {
-    for (int32_t c = 0; c < op->channels; ++c)
-        for (int32_t i = 0; i < op->run; ++i) {
-            float result = (*x++ - mean) * inverse;
-            if (parameters.weight != NULL)
-                result *= parameters.weight[c];
-            if (parameters.bias != NULL)
-                result += parameters.bias[c];
-            *output++ = result;
-        }
+    if (ref == CM_REF_NONE)
+        return (struct parameter){neutral, 0};
+    return (struct parameter){(const float *)cm_read(context, ref) + first, 1};
 }
 
-static const float *optional(const struct cm_context *context, cm_ref ref, int32_t offset)
+static void normalize(const struct cm_context *context, const struct cm_normalization_f32 *op, int32_t group,
+                      float mean, float inverse)
 {
-    return ref == CM_REF_NONE ? NULL : (const float *)cm_read(context, ref) + offset;
+    static const float one = 1, none = -0.0F; /* x + -0 is x, even if x is -0 */
+    const int32_t first = group % op->cycle * op->channels, place = group * op->channels * op->run;
+    const float *x = (const float *)cm_read(context, op->input) + place;
+    float *output = (float *)cm_write(context, op->output) + place;
+    struct parameter weight = parameter(context, op->weight, first, &one);
+    struct parameter bias = parameter(context, op->bias, first, &none);
+    struct cm_normalized by = {mean, inverse, weight.of_first, bias.of_first, weight.step, bias.step};
+    if (op->run == 1) {
+        cm_isa_normalize_f32(&by, x, output, op->channels);
+        return;
+    }
+    by.weight_step = by.bias_step = 0;
+    for (int32_t channel = 0; channel < op->channels; ++channel) {
+        cm_isa_normalize_f32(&by, x, output, op->run);
+        x += op->run;
+        output += op->run;
+        by.weight += weight.step;
+        by.bias += bias.step;
+    }
 }
 
 void cm_normalization_f32(const struct cm_context *context, const struct cm_call *call)
@@ -58,16 +57,16 @@ void cm_normalization_f32(const struct cm_context *context, const struct cm_call
     const struct cm_normalization_f32 *op = call->arguments;
     const int32_t count = op->channels * op->run;
     const float *x = cm_read(context, op->input);
-    float *output = cm_write(context, op->output);
-    for (int32_t group = 0; group < op->groups; ++group, x += count) {
-        int32_t first = group % op->cycle * op->channels;
-        float mean = mean_of(x, count);
-        float inverse = 1 / sqrtf(variance_of(x, count, mean) + cm_float(op->eps));
-        const struct parameters parameters = {optional(context, op->weight, first),
-                                              optional(context, op->bias, first)};
-        if (op->result == NORMALIZED)
-            normalize(op, parameters, mean, inverse, x, output + group * count);
-        else
-            output[group] = op->result == MEAN ? mean : inverse;
+    for (int32_t first = 0; first < op->groups; first += CM_MOMENTS_GROUPS) {
+        int32_t left = op->groups - first, groups = left < CM_MOMENTS_GROUPS ? left : CM_MOMENTS_GROUPS;
+        struct cm_moments moments[CM_MOMENTS_GROUPS];
+        cm_isa_moments_f32(x + first * count, groups, count, moments);
+        for (int32_t i = 0; i < groups; ++i) {
+            float mean = moments[i].mean, inverse = 1 / sqrtf(moments[i].variance + cm_float(op->eps));
+            if (op->result == NORMALIZED)
+                normalize(context, op, first + i, mean, inverse);
+            else
+                ((float *)cm_write(context, op->output))[first + i] = op->result == MEAN ? mean : inverse;
+        }
     }
 }

@@ -1,6 +1,7 @@
 /* Functions of one float; see compiler/cmcompiler/ops/unary.py. They are grouped by what they share, so
    that an image links little of functions.c. */
 #include "cmrt/arithmetic.h"
+#include "cmrt/elementwise_f32.h"
 #include "cmrt/functions.h"
 #include "cmrt/program.h"
 
@@ -36,14 +37,16 @@ enum trigonometric { SIN, COS, TAN, ASIN, ACOS, ATAN };
 
 typedef float float_function(int32_t function, float x, float first, float second);
 
-static inline void map(const struct cm_context *context, const void *arguments, float_function *apply)
+/* Inlined into a caller that knows the function, it has a loop of its own. */
+static inline __attribute__((always_inline)) void map(const struct cm_context *context, const void *arguments,
+                                                      int32_t function, float_function *apply)
 {
     const struct cm_unary *op = arguments;
-    const float *input = cm_read(context, op->input);
+    const float *input = cm_read(context, op->input), *end = input + op->count;
     float *output = cm_write(context, op->output);
     float first = cm_float(op->first), second = cm_float(op->second);
-    for (int32_t i = 0; i < op->count; ++i)
-        output[i] = apply(op->function, input[i], first, second);
+    while (input < end)
+        *output++ = apply(function, *input++, first, second);
 }
 
 static float clamped(float x, float low, float high)
@@ -161,20 +164,47 @@ static float trigonometric(int32_t function, float x, float first, float second)
 
 void cm_unary_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    map(context, call->arguments, plain);
+    const struct cm_unary *op = call->arguments;
+#define CASE(function)                                                                                       \
+    case function:                                                                                           \
+        map(context, op, function, plain);                                                                   \
+        break
+    switch ((enum plain)op->function) {
+        CASE(ABS);
+        CASE(NEG);
+        CASE(SQRT);
+        CASE(RSQRT);
+        CASE(RECIPROCAL);
+        CASE(SIGN);
+        CASE(LEAKY_RELU);
+        CASE(HARDSIGMOID);
+        CASE(HARDSWISH);
+        CASE(FLOOR);
+        CASE(CEIL);
+        CASE(TRUNC);
+        CASE(ROUND);
+    case CLAMP:
+        cm_isa_clamp_f32(cm_float(op->first), cm_float(op->second), cm_read(context, op->input),
+                         cm_write(context, op->output), op->count);
+        break;
+    }
+#undef CASE
 }
 
 void cm_unary_exp_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    map(context, call->arguments, exponential);
+    const struct cm_unary *op = call->arguments;
+    map(context, op, op->function, exponential);
 }
 
 void cm_unary_hyperbolic_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    map(context, call->arguments, hyperbolic);
+    const struct cm_unary *op = call->arguments;
+    map(context, op, op->function, hyperbolic);
 }
 
 void cm_unary_trigonometric_f32(const struct cm_context *context, const struct cm_call *call)
 {
-    map(context, call->arguments, trigonometric);
+    const struct cm_unary *op = call->arguments;
+    map(context, op, op->function, trigonometric);
 }

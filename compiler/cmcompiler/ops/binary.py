@@ -12,12 +12,14 @@ import numpy as np
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.activation import tabulate
 from cmcompiler.ops.cast import cast, emit_and_cast
 from cmcompiler.ops.support import functions, wrapping
 from cmcompiler.ops.support.element import FLOAT, INTEGER, Scalar, check_element, code, converted
 from cmcompiler.ops.support.elementwise import Elementwise, align
+
+ARITHMETIC = Microkernel("arithmetic_f32", mve=True)
 
 
 def _float_minimum(a: Array, b: Array) -> Array:
@@ -146,7 +148,9 @@ class Binary(Elementwise):
             ("output_type", code(outputs[0])),
             ("function", self.function.code),
         ]
-        return [KernelCall(kernel, arguments)]
+        is_arithmetic = kernel == "binary_f32" and not self.function.gives_truth
+        microkernel = ARITHMETIC if is_arithmetic else None
+        return [KernelCall(kernel, arguments, microkernel=microkernel)]
 
 
 def evaluate(function: BinaryFunction, lhs: Array, rhs: Array) -> Array:

@@ -12,12 +12,15 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.element import FLOAT
 from cmcompiler.ops.support.functions import Floats
 from cmcompiler.ops.unary import emit_unary
+
+MOMENTS = Microkernel("moments_f32", mve=True)
+NORMALIZE = Microkernel("normalize_f32", mve=True)
 
 
 class NormalizationResult(IntEnum):
@@ -91,13 +94,14 @@ class Normalization(Op):
             ("eps", self.eps),
             ("result", int(self.result)),
         ]
-        return [KernelCall("normalization_f32", arguments)]
+        microkernel = NORMALIZE if self.result is NormalizationResult.NORMALIZED else MOMENTS
+        return [KernelCall("normalization_f32", arguments, microkernel=microkernel)]
 
 
 def _mean(rows: Floats) -> Floats:
-    """One number for each row."""
+    """One number for each row. A sum starts at 0, which makes +0 of nothing but -0."""
     count = np.float32(rows.shape[1])
-    mean: Floats = np.add.accumulate(rows, axis=1)[:, -1:] / count
+    mean: Floats = (np.add.accumulate(rows, axis=1)[:, -1:] + np.float32(0)) / count
     return mean
 
 

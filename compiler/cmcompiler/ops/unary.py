@@ -10,10 +10,12 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.cast import cast, check_castable, emit_and_cast
 from cmcompiler.ops.support import functions
 from cmcompiler.ops.support.element import FLOAT
+
+CLAMP = Microkernel("clamp_f32", mve=True)
 
 ZERO, ONE, THREE, SIX = (np.array(x, np.float32) for x in (0, 1, 3, 6))
 
@@ -137,7 +139,8 @@ class Unary(Op):
             ("first", self.parameters[0]),
             ("second", self.parameters[1]),
         ]
-        return [KernelCall(kernel, arguments)]
+        microkernel = CLAMP if self.name == "clamp" else None
+        return [KernelCall(kernel, arguments, microkernel=microkernel)]
 
 
 def emit_unary(

@@ -13,9 +13,22 @@
 static __attribute__((noinline)) void store(const struct cm_dot *dot, int32_t row, int32_t lane, int32_t rows,
                                             const float *sums)
 {
-    for (int32_t i = 0; i < rows; ++i, sums += SIDE)
-        for (int32_t j = 0; j < SIDE && lane + j < dot->lane_count; ++j)
-            cm_dot_store(dot, row + i, lane + j, sums[j]);
+    const int32_t *outs = dot->out_offsets + lane, *addends = dot->addend_offsets + lane;
+    const int32_t lanes = dot->lane_count - lane < SIDE ? dot->lane_count - lane : SIDE;
+    const float alpha = dot->alpha, beta = dot->beta;
+    uint8_t *out = dot->out + row * dot->out_step;
+    const uint8_t *addend = dot->addend == NULL ? NULL : dot->addend + row * dot->addend_step;
+    for (int32_t i = 0; i < rows; ++i, sums += SIDE) {
+        for (int32_t j = 0; j < lanes; ++j) {
+            float result = sums[j] * alpha;
+            if (addend != NULL)
+                result += cm_float_at(addend, addends[j]) * beta;
+            *(float *)(void *)(out + outs[j]) = result;
+        }
+        out += dot->out_step;
+        if (addend != NULL)
+            addend += dot->addend_step;
+    }
 }
 
 /* `rows` rows by SIDE lanes. */

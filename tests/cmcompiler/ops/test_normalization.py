@@ -10,7 +10,7 @@ import torch
 from harness.calls import In, Out, calling
 from harness.examples import Array, Example
 from harness.runtime import Runtime
-from harness.strategies import seeds
+from harness.strategies import extreme_floats, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +85,20 @@ def instance_norm(draw: st.DrawFn) -> Drawn:
     return calling("aten::_native_batch_norm_legit.no_stats_out", *arguments), results
 
 
+@st.composite
+def extreme_calls(draw: st.DrawFn) -> Example:
+    """Of many groups; with long runs of one channel, too."""
+    shape = (draw(st.integers(1, 9)), draw(st.integers(1, 3)), draw(st.integers(1, 40)))
+    x = In(extreme_floats(shape, draw(seeds)))
+    if draw(st.booleans()):
+        weight, bias = (In(extreme_floats(shape[2:], draw(seeds))) for _ in range(2))
+        outs = [Out(np.float32, s) for s in (shape, (*shape[:2], 1), (*shape[:2], 1))]
+        return calling("aten::native_layer_norm.out", x, shape[2:], weight, bias, 1e-30, *outs)
+    weight, bias = (In(extreme_floats(shape[1:2], draw(seeds))) for _ in range(2))
+    outs = [Out(np.float32, s) for s in (shape, (shape[0], 1), (shape[0], 1))]
+    return calling("aten::native_group_norm.out", x, weight, bias, *shape, 1, 1e-30, *outs)
+
+
 KINDS: list[Callable[[st.DrawFn], Drawn]] = [layer_norm, group_norm, batch_norm, instance_norm]
 
 
@@ -108,3 +122,15 @@ def test_numbers_far_from_zero_keep_their_variance() -> None:
     assert mean.item() == 10_003.5
     assert inverse.item() == pytest.approx(1 / np.std(np.arange(8)))
     assert found == pytest.approx((np.arange(8) - 3.5) / np.std(np.arange(8)))
+
+
+@settings(max_examples=5)
+@given(st.lists(extreme_calls(), min_size=1, max_size=15))
+def test_subnormal_infinite_and_undefined(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+def test_nothing_but_negative_zeros(runtime: Runtime) -> None:
+    x = In(np.full((2, 9), -0.0, np.float32))
+    outs = [Out(np.float32, shape) for shape in ((2, 9), (2, 1), (2, 1))]
+    runtime.check(calling("aten::native_layer_norm.out", x, (9,), None, None, 1e-5, *outs))

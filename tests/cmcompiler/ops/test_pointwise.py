@@ -10,7 +10,7 @@ import pytest
 from harness.calls import In, Out, calling
 from harness.examples import Array, Example
 from harness.runtime import Runtime
-from harness.strategies import array, seeds
+from harness.strategies import array, extreme_floats, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,6 +160,34 @@ def test_functions_that_keep_the_type(runtime: Runtime, operator: str, data: st.
         source = In(numbers((data.draw(st.integers(1, 40)),), dtype, data.draw(seeds)))
         out = Out(dtype, source.array.shape)
         examples.append(calling(f"aten::{operator}", source, *ONE[operator], out))
+    runtime.check(*examples)
+
+
+ONE_SIDED: dict[str, list[float]] = {"relu": [], "hardtanh": [-(2.0**-126), 2.0**-127]}
+
+
+@st.composite
+def long_calls(draw: st.DrawFn) -> Example:
+    """More floats than a vector has, subnormal ones among them; one side may be a single number."""
+    shape = (draw(st.integers(1, 100)),)
+    operator = draw(
+        st.sampled_from(["add", "sub", "mul", "div", "minimum", "maximum", "relu", "hardtanh"])
+    )
+    if operator in ONE_SIDED:
+        x = In(extreme_floats(shape, draw(seeds)))
+        limits = ONE_SIDED[operator]
+        return calling(f"aten::{operator}.out", x, *limits, Out(FLOAT, shape))
+    single = draw(st.sampled_from([(), (0,), (1,)]))
+    sides = [
+        In(extreme_floats((1,) if side in single else shape, draw(seeds))) for side in range(2)
+    ]
+    alpha = [1] if operator in ("add", "sub") else []
+    return calling(f"aten::{operator}.out", *sides, *alpha, Out(FLOAT, shape))
+
+
+@settings(max_examples=5)
+@given(st.lists(long_calls(), min_size=10, max_size=40))
+def test_subnormal_infinite_and_undefined(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 
 
