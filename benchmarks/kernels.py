@@ -32,6 +32,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
+from cmcompiler.ops.normalization import Normalization
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.planner import make_plan
@@ -163,11 +164,8 @@ def float_linear(rows: int, features: int, outputs: int) -> Example:
 
 
 def layer_norm(rows: int, size: int) -> Example:
-    parameters = [In(floats(size), constant=True) for _ in range(2)]
-    outputs = [Out(np.float32, shape) for shape in ((rows, size), (rows, 1), (rows, 1))]
-    return calling(
-        "aten::native_layer_norm.out", In(floats(rows, size)), (size,), *parameters, 1e-5, *outputs
-    )
+    op = Normalization((rows, size), size, run=1, cycle=1, eps=1e-5, has_weight=True, has_bias=True)
+    return single(op, floats(rows, size), floats(size), floats(size), constants=(1, 2))
 
 
 def float_layers() -> Iterator[Layer]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.functions import Floats, exp, log
+
+EXP = Microkernel("exp_f32", mve=True)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ class FloatSoftmax(Op):
             ("rows", outputs[0].numel // length),
             ("length", length),
         ]
-        return [KernelCall("log_softmax_f32" if self.is_log else "softmax_f32", arguments)]
+        if self.is_log:
+            return [KernelCall("log_softmax_f32", arguments)]
+        return [KernelCall("softmax_f32", arguments, microkernel=EXP)]
 
 
 @program_op(

@@ -36,6 +36,33 @@ def test_softmax(runtime: Runtime, name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_every_magnitude(runtime: Runtime, name: str) -> None:
+    """Distances from the largest whose powers are 1, normal, subnormal or 0, next to each other."""
+    rng = np.random.default_rng(1)
+    steps = [
+        0,
+        2**-149,
+        2**-126,
+        2**-70,
+        1e-20,
+        1e-6,
+        1,
+        80,
+        87.3,
+        90,
+        103,
+        103.9,
+        104.1,
+        1e4,
+        np.inf,
+    ]
+    x = -rng.choice(np.array(steps, np.float32), (60, 23)) * rng.choice([1, 1, 0.97], (60, 23))
+    x[:, 5] = rng.choice([0, 2**-149], 60)
+    x = x.astype(np.float32)
+    runtime.check(calling(f"aten::_{name}.out", In(x), 1, False, Out(np.float32, x.shape)))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_limits(runtime: Runtime, name: str) -> None:
     inf, nan = np.inf, np.nan
     rows = [[0, -inf, 1], [nan, 0, 1], [0, 1, nan], [inf, 0, 1], [-1e30, 1e30, 0], [-90, 0, -100]]
