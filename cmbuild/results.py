@@ -92,6 +92,39 @@ class Fidelity:
     samples: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatCall:
+    """A call in the user's source that became operators in float.
+
+    Attributes:
+        name: operator, and the module that calls it: `conv1d (blocks.0)`.
+        file, line: None for a program whose source is not known.
+        reason: why it is in float.
+        hint: what would quantise it.
+    """
+
+    name: str
+    file: str | None
+    line: int | None
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatUse:
+    """What of a program computes in float.
+
+    Attributes:
+        share: of the instructions, without the conversions at the program's inputs and outputs.
+        estimated: from the plan, where no instructions were counted.
+        operators: the most expensive first.
+    """
+
+    share: Share
+    estimated: bool
+    operators: tuple[FloatCall, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """How the outputs compare with the reference.
@@ -274,6 +307,7 @@ class RunResult:
         best: the best classes of the first sample, for a classifier.
         accuracy, fidelity: None without labels or without a float model.
         warnings: why the outputs may be useless, though they are right.
+        has_fpu: of the core; without one, floats are computed in software.
         cycles: None where they are not counted; `uncounted` then says why, on a simulator.
         macs: multiply-accumulates of one inference.
         folder: with all that was made for the model on the board.
@@ -295,6 +329,8 @@ class RunResult:
     accuracy: Accuracy | None
     fidelity: Fidelity | None
     warnings: tuple[str, ...]
+    float: FloatUse
+    has_fpu: bool
     instructions: Instructions
     cycles: Cycles | None
     uncounted: str | None
@@ -332,6 +368,8 @@ class BuildResult:
     weights: WeightsResult
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
+    float: FloatUse
+    has_fpu: bool
     macs: int
     memory: MemoryUse
     artifacts: Mapping[str, Path]
@@ -377,6 +415,8 @@ class PackageResult:
     weights: WeightsResult
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
+    float: FloatUse
+    has_fpu: bool
     constant_bytes: int
     arena_bytes: int
     folder: Path

@@ -105,6 +105,8 @@ def requests(
     toolchains: str | None,
     build_dir: Path,
     executors: Executors = Executors(),
+    *,
+    max_float: str | None = None,
 ) -> list[RunRequest]:
     """One for each model on each board, built by each toolchain, run by each executor.
 
@@ -112,6 +114,7 @@ def requests(
         models: names or files, separated by commas; the whole zoo if None.
         boards: names, optionally with `:isa`, separated by commas; all that can run if None.
         toolchains: names, separated by commas; each board's own if None.
+        max_float: see cmbuild.pipeline.request.Limits.
 
     Raises:
         UsageError: nothing to run.
@@ -134,6 +137,7 @@ def requests(
                 executor=executor,
                 executorch_root=executors.root,
                 build_dir=build_dir,
+                max_float=max_float,
             )
         )
     return found

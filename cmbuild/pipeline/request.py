@@ -127,6 +127,21 @@ class FlashOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a program must not exceed."""
+
+    max_float: str | None = option(
+        "Fail if more of the instructions are in float: 0%.", metavar="SHARE"
+    )
+
+    def __post_init__(self) -> None:
+        from cmbuild.pipeline.floats import parse_limit
+
+        if self.max_float is not None:
+            parse_limit(self.max_float)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BuildRequest:
     """Firmware for a model on a board, in a folder <model>/<place> of build_dir."""
 
@@ -156,6 +171,7 @@ class RunRequest:
 
     build: BuildRequest
     sampling: Sampling = field(default_factory=Sampling)
+    limits: Limits = field(default_factory=Limits)
     launcher: str | None = option(
         f"{listed(names(simulators))}; by default the best available.", metavar="NAME"
     )
@@ -183,6 +199,7 @@ class PackageRequest:
     )
     boundary: Boundary = field(default_factory=Boundary)
     sampling: Sampling = field(default_factory=Sampling)
+    limits: Limits = field(default_factory=Limits)
     build_dir: Path = _build_dir()
 
 

@@ -10,10 +10,11 @@ from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import BuildResult, MemoryUse, PortResult, WeightsResult
+from cmbuild.results import BuildResult, FloatUse, MemoryUse, PortResult, WeightsResult
 
 
 class BuildDocument(ResultDocument):
@@ -26,6 +27,7 @@ class BuildDocument(ResultDocument):
     weights: WeightsResult
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
+    float: FloatUse
     macs: int
     memory: MemoryUse
     steps: tuple[StepDocument, ...]
@@ -42,6 +44,7 @@ class BuildReport:
         result = self.result
         lines = [
             *weights_lines(result.weights),
+            *float_lines(result.float, result.has_fpu),
             *map(Text, port_lines(result.inputs, result.outputs)),
             *map(Text, memory_lines(result.memory)),
             *(Text(entry(name, str(shown(path)))) for name, path in result.artifacts.items()),

@@ -14,6 +14,7 @@ from cmbuild.results import (
     Accuracy,
     Cycles,
     Fidelity,
+    FloatUse,
     Instructions,
     MemoryUse,
     OutputResult,
@@ -98,6 +99,7 @@ class RunDocument(ResultDocument):
     accuracy: Accuracy | None
     fidelity: Fidelity | None
     warnings: tuple[str, ...]
+    float: FloatUse
     macs: int
     instructions: Instructions
     cycles: Cycles | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.text import Text
 
@@ -50,7 +51,11 @@ class ExportReport:
             ),
         ]
         for left in record.float_operators[:_FLOATS]:
-            lines.append(Text(entry("in float", f"{left.operator}: {left.reason}"), "yellow"))
+            site = record.call_sites.get(left.node)
+            place = f" at {Path(site.file).name}:{site.line}" if site and site.file else ""
+            lines.append(
+                Text(entry("in float", f"{left.operator}{place}: {left.reason}"), "yellow")
+            )
         if more := len(record.float_operators) - _FLOATS:
             lines += [Text(entry("", f"and {more} more"))] if more > 0 else []
         lines.append(Text(entry("program", f"{program}, {size(program.stat().st_size)}")))

@@ -9,10 +9,11 @@ from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import PackageResult, PortResult, WeightsResult
+from cmbuild.results import FloatUse, PackageResult, PortResult, WeightsResult
 from cmbuild.text import plural, size
 
 
@@ -25,6 +26,7 @@ class PackageDocument(ResultDocument):
     weights: WeightsResult
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
+    float: FloatUse
     constant_bytes: int
     arena_bytes: int
     steps: tuple[StepDocument, ...]
@@ -41,6 +43,7 @@ class PackageReport:
         result = self.result
         lines = [
             *weights_lines(result.weights),
+            *float_lines(result.float, result.has_fpu),
             *map(Text, port_lines(result.inputs, result.outputs)),
             Text(entry("flash", f"{size(result.constant_bytes)} weights")),
             Text(entry("RAM", f"{size(result.arena_bytes)} arena")),

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.report import text
+from cmbuild.report.floats import float_lines
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
     Accuracy,
@@ -36,6 +37,7 @@ def screen(run: RunResult) -> Text:
         *map(Text, _quality(run.accuracy, run.fidelity)),
         *weights_lines(run.weights),
         *(Text(text.warning(each), "yellow") for each in run.warnings),
+        *float_lines(run.float, run.has_fpu),
         Text(),
         *(Text(line) for line in _facts(run)),
         *_table(run.instructions),

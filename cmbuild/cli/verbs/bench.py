@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import ExecutorChoice
+from cmbuild.pipeline.request import ExecutorChoice, Limits
 from cmbuild.toolchain.toolchains import CROSS
 
 EPILOG = """\b
@@ -33,6 +33,7 @@ board, the row gives the reason, the others continue, and the exit status is 1.
     help="executorch: ExecuTorch's own runtime; both: compare them.",
 )
 @options.of(ExecutorChoice, only=("executorch_root",))
+@options.of(Limits)
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
 @options.build_dir
@@ -45,6 +46,7 @@ def command(
     toolchain: str | None,
     executor: str,
     executorch_root: Path | None,
+    max_float: str | None,
     csv_file: Path | None,
     markdown: Path | None,
     build_dir: Path,
@@ -63,8 +65,14 @@ def command(
     from cmbuild.report.bench_files import to_csv, to_markdown
 
     executors = matrix.Executors.named(executor, executorch_root)
-    requests = matrix.requests(models, boards, toolchain, build_dir, executors)
-    named = {"models": models, "boards": boards, "toolchain": toolchain, "markdown": markdown}
+    requests = matrix.requests(models, boards, toolchain, build_dir, executors, max_float=max_float)
+    named = {
+        "models": models,
+        "boards": boards,
+        "toolchain": toolchain,
+        "max-float": max_float,
+        "markdown": markdown,
+    }
     chosen = [f"--{name} {value}" for name, value in named.items() if value is not None]
     chosen += [f"--executor {executor}"] if executor != "static" else []
     command_line = " ".join(["cmbuild bench", *chosen])

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import BuildRequest
+from cmbuild.pipeline.request import BuildRequest, Limits
 
 EPILOG = """\b
 Examples:
@@ -19,20 +19,26 @@ Examples:
 @click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without running it.")
 @options.chosen_model
 @options.of(BuildRequest)
+@options.of(Limits)
 @options.jobs
 @options.output
-def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
+def command(as_json: bool, verbose: bool, jobs: int, max_float: str | None, **chosen: Any) -> int:
     """Export, plan and build MODEL for a board; show how much of the board's memory it uses."""
     from cmbuild.cli.session import session
     from cmbuild.pipeline.defaults import complete
+    from cmbuild.pipeline.floats import excess
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
 
+    limits = Limits(max_float=max_float)
     named, remarks = complete(chosen)
     request = compose(BuildRequest, **named)
     folder = build_folder(request)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         runner = work.pipeline.runner(request)
         work.perform([runner], [folder], jobs)
-        work.show(runner.build_result())
+        result = runner.build_result()
+        work.show(result)
+        if (error := excess(result.float, limits.max_float)) is not None:
+            raise error
     return work.status

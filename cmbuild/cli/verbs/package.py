@@ -36,6 +36,7 @@ other CMake project with add_subdirectory(FOLDER). Neither needs Python.
 def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Export and plan MODEL for a core, and package what a build without Python needs."""
     from cmbuild.cli.session import session
+    from cmbuild.pipeline.floats import excess
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import package_folder
 
@@ -44,5 +45,8 @@ def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
         package = work.pipeline.package(request)
         work.perform([package], [folder])
-        work.show(package.deliver(request.sampling.output_dir))
+        result = package.deliver(request.sampling.output_dir)
+        work.show(result)
+        if (error := excess(result.float, request.limits.max_float)) is not None:
+            raise error
     return work.status

@@ -16,6 +16,7 @@ from cmbuild import paths, text
 from cmbuild.cache.fingerprint import Value, files
 from cmbuild.cache.store import STAMP, Entry
 from cmbuild.files import copy
+from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
@@ -174,6 +175,7 @@ class PackageStage(Stage):
                 if file.name != STAMP:
                     copy(file, folder / file.relative_to(made))
         plan, manifest = self.plan, self.manifest
+        fpu = has_fpu(self.target.cpu, self.target.fpu)
         return PackageResult(
             model=manifest.model,
             target=manifest.target,
@@ -183,6 +185,8 @@ class PackageStage(Stage):
             weights=plan.source.weights,
             inputs=plan.inputs,
             outputs=plan.outputs,
+            float=float_use(plan.source, plan.record, None, fpu),
+            has_fpu=fpu,
             constant_bytes=plan.record.constant_bytes,
             arena_bytes=plan.record.arena_bytes,
             folder=folder,

@@ -14,10 +14,11 @@ from cmbuild.cache.store import Entry
 from cmbuild.image.elf import Sizes, sizes
 from cmbuild.image.products import PRODUCTS
 from cmbuild.pipeline.defaults import MODEL
+from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.results import BuildResult, FlashUse, MemoryUse, PoolUse, RamUse
+from cmbuild.results import BuildResult, FlashUse, FloatUse, MemoryUse, PoolUse, RamUse
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
@@ -101,6 +102,14 @@ class RunnerStage(Stage):
         products = {name: file for name, file in made.items() if file.exists()}
         return {"program": source, "plan": plan, "image": self.image, **products}
 
+    @property
+    def has_fpu(self) -> bool:
+        return has_fpu(self.board.cpu, self.board.fpu)
+
+    def float_use(self, counts: Sequence[int] | None) -> FloatUse:
+        """See `cmbuild.pipeline.floats.float_use`."""
+        return float_use(self.plan.source, self.plan.record, counts, self.has_fpu)
+
     def build_result(self) -> BuildResult:
         """What it is and takes, without a run."""
         return BuildResult(
@@ -111,6 +120,8 @@ class RunnerStage(Stage):
             weights=self.plan.source.weights,
             inputs=self.plan.inputs,
             outputs=self.plan.outputs,
+            float=self.float_use(None),
+            has_fpu=self.has_fpu,
             macs=self.plan.record.macs,
             memory=self.memory(),
             artifacts=self.artifacts,

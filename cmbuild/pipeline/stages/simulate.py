@@ -18,6 +18,7 @@ from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose, hardware
+from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.request import RunRequest
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -132,9 +133,11 @@ class SimulateStage(RepeatedStage):
         outputs = self._write_outputs(comparison.outputs, folder)
         self.result = self._result(comparison, execution, outputs, cycles)
 
-    def verdict(self) -> Mismatch | None:
-        if self.result is None or self.result.verification.verified:
+    def verdict(self) -> Failed | None:
+        if self.result is None:
             return None
+        if self.result.verification.verified:
+            return excess(self.result.float, self._request.limits.max_float)
         check = self.result.verification
         first = f", first at {check.first}" if check.first else ""
         kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
@@ -245,6 +248,8 @@ class SimulateStage(RepeatedStage):
 
         runner, plan = self.runner, self.runner.plan.record
         board, source = runner.board, runner.plan.source
+        instructions = self._instructions(execution)
+        counts = instructions.per_op or None
         quality = measure(self.reference, self.measured, comparison.outputs)
         return RunResult(
             model=source.name,
@@ -265,7 +270,9 @@ class SimulateStage(RepeatedStage):
             accuracy=quality.accuracy,
             fidelity=quality.fidelity,
             warnings=quality.warnings,
-            instructions=self._instructions(execution),
+            float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
+            has_fpu=runner.has_fpu,
+            instructions=instructions,
             cycles=cycles,
             uncounted=self._uncounted,
             macs=plan.macs,

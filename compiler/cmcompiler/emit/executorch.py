@@ -184,6 +184,7 @@ def _step(step: ExecutorchStep) -> StepRecord:
         fallback=None,
         macs=step.macs,
         exact=step.exact,
+        arithmetic=step.arithmetic,
         writes=tuple(
             TensorRecord(
                 name=tensor.name,

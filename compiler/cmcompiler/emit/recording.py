@@ -48,6 +48,7 @@ def _step(plan: Plan, step: PlanStep) -> StepRecord:
         fallback=plan.fallback(step),
         macs=step.macs,
         exact=step.exact,
+        arithmetic=step.arithmetic,
         writes=tuple(_tensor(tensor, plan.places[tensor]) for tensor in step.writes),
     )
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
 from cmcompiler.errors import InvalidRequest, MissingPackage
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
+from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.job import ExportJob, ExportRecord
 from cmcompiler.frontend.model import Model
 from cmcompiler.frontend.outputs import ModelOutputs, run_on
@@ -67,7 +68,7 @@ class Exporter:
             with self._timed("import", seconds):
                 import torch
 
-                from cmcompiler.frontend.lowering import lower
+                from cmcompiler.frontend.lowering import lower_with_nodes
 
                 # Sums depend on the number of threads, and weights and ranges depend on sums.
                 torch.set_num_threads(1)
@@ -78,11 +79,11 @@ class Exporter:
             if prepared is None:
                 prepared = self._prepared[common] = self._prepare(job, source.load)
             with self._timed("lower", seconds):
-                program = lower(prepared.quantized, target)
-        record = _record(job, prepared, seconds | prepared.seconds)
+                lowered = lower_with_nodes(prepared.quantized, target)
+        record = _record(job, prepared, lowered.nodes, seconds | prepared.seconds)
         self.step("write")
         with _replaced(job.output) as folder:
-            (folder / records.PROGRAM).write_bytes(program)
+            (folder / records.PROGRAM).write_bytes(lowered.program)
             prepared.model.samples.save(folder / records.SAMPLES)
             prepared.outputs.save(folder / records.OUTPUTS)
             (folder / records.RECORD).write_text(record.model_dump_json(indent=2) + "\n")
@@ -122,7 +123,9 @@ def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
     return ModelOutputs(real, run_on(graph, model.samples, channels_last))
 
 
-def _record(job: ExportJob, prepared: _Prepared, seconds: dict[str, float]) -> ExportRecord:
+def _record(
+    job: ExportJob, prepared: _Prepared, nodes: Mapping[int, str], seconds: dict[str, float]
+) -> ExportRecord:
     model, quantized = prepared.model, prepared.quantized
     inputs = tuple(
         records.InputRecord(
@@ -145,8 +148,23 @@ def _record(job: ExportJob, prepared: _Prepared, seconds: dict[str, float]) -> E
             count=len(model.samples), labels=model.samples.labels is not None
         ),
         float_operators=quantized.float_operators,
+        instructions={index: name for index, name in nodes.items() if name in quantized.call_sites},
+        call_sites=_located(quantized.call_sites, find_source(job.model).definition),
         seconds=seconds,
     )
+
+
+def _located(
+    sites: Mapping[str, CallSite], definition: tuple[str, int] | None
+) -> dict[str, CallSite]:
+    """Call sites, with the line that makes the model for those in libraries only."""
+    if definition is None:
+        return dict(sites)
+    file, line = definition
+    return {
+        name: site if site.file is not None else replace(site, file=file, line=line)
+        for name, site in sites.items()
+    }
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import cmcompiler
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.calibration import calibration_files
+from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.quantized import FloatOperator
@@ -88,6 +89,8 @@ class ExportRecord(Strict):
         versions: of the packages that made the program.
         classes: names of a classifier's outputs, if any.
         float_operators: what the quantizer left in float.
+        call_sites: of the nodes of the exported graph, by name.
+        instructions: nodes by the index of the program's instruction that they became.
         seconds: by step; all else is the same for every export of a job.
     """
 
@@ -103,6 +106,8 @@ class ExportRecord(Strict):
     calibration: CalibrationRecord
     samples: SamplesRecord
     float_operators: tuple[FloatOperator, ...]
+    call_sites: dict[str, CallSite]
+    instructions: dict[int, str]
     seconds: dict[str, float]
 
 

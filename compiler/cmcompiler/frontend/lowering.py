@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 from torch.export import ExportedProgram
 
 from cmcompiler.errors import unsupported
 from cmcompiler.frontend import backend
+from cmcompiler.frontend.call_sites import instruction_nodes
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.target import Target
 
 
-def lower(quantized: Quantized, target: Target) -> bytes:
-    """The bytes of an ExecuTorch program that computes with `cortex_m::` operators.
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """An ExecuTorch program that computes with `cortex_m::` operators.
 
+    Attributes:
+        program: its bytes.
+        nodes: of the exported graph by the index of the instruction that they became.
+    """
+
+    program: bytes = field(repr=False)
+    nodes: Mapping[int, str]
+
+
+def lower(quantized: Quantized, target: Target) -> bytes:
+    """The bytes of an ExecuTorch program; raises as `lower_with_nodes`."""
+    return lower_with_nodes(quantized, target).program
+
+
+def lower_with_nodes(quantized: Quantized, target: Target) -> Lowered:
+    """
     Raises:
         Unsupported: a model that ExecuTorch or its Cortex-M passes cannot take.
     """
@@ -32,7 +53,8 @@ def lower(quantized: Quantized, target: Target) -> bytes:
         )
     with unsupported("ExecuTorch"):
         lowered = EdgeProgramManager(cortex_m, compile_config=config)
-        return bytes(lowered.to_executorch(_config(cortex_m)).buffer)
+        emitted = lowered.to_executorch(_config(cortex_m))
+        return Lowered(bytes(emitted.buffer), instruction_nodes(emitted.exported_program()))
 
 
 def _config(program: ExportedProgram) -> ExecutorchBackendConfig:

@@ -64,6 +64,10 @@ class ModelSource(Protocol):
     def expects_weights(self) -> Path | None:
         """The file of published weights that `load` uses if it exists."""
 
+    @property
+    def definition(self) -> tuple[str, int] | None:
+        """File and line of what makes the model; None if it is not a user's."""
+
     def load(self, seed: int, weights: Path | None = None) -> Model:
         """The model; deterministic for a seed.
 

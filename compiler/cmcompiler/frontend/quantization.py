@@ -15,6 +15,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 from cmcompiler.errors import InvalidRequest, unsupported
 from cmcompiler.frontend import backend, operators
 from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
+from cmcompiler.frontend.call_sites import mark
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Quantized
 from cmcompiler.frontend.rewrites import rewrite
@@ -55,6 +56,7 @@ def quantize(
         with unsupported("the Cortex-M quantizer"):
             graph = without_writes(exported, len(states))
             rewrite(graph)
+            call_sites = mark(graph.graph)
             prepared = prepare_pt2e(graph, quantizer)
         _observe(prepared, inputs, calibration, states)
         float_operators = tuple(_float_operators(prepared, quantizer.rejections()))
@@ -62,7 +64,7 @@ def quantize(
             converted = convert_pt2e(prepared)
         if buffers:
             converted = WithBuffers(converted, states)
-        return Quantized(_export(converted, inputs), names, float_operators)
+        return Quantized(_export(converted, inputs), names, call_sites, float_operators)
 
 
 def channels_last(tensor: Tensor) -> Tensor:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from cmcompiler.frontend.call_sites import CallSite
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -30,8 +33,10 @@ class Quantized:
 
     Attributes:
         input_names: parameter names of the module's forward().
+        call_sites: of the nodes of the exported graph, by name.
     """
 
     program: ExportedProgram
     input_names: tuple[str, ...]
+    call_sites: Mapping[str, CallSite]
     float_operators: tuple[FloatOperator, ...]

@@ -75,6 +75,18 @@ class PythonFile:
     def expects_weights(self) -> Path | None:
         return None
 
+    @property
+    def definition(self) -> tuple[str, int] | None:
+        try:
+            tree = ast.parse(self.path.read_bytes())
+        except (OSError, SyntaxError):
+            return None
+        for node in tree.body:
+            names = [getattr(node, "name", None), *map(_name, getattr(node, "targets", []))]
+            if self.name in names:
+                return str(self.path.resolve()), node.lineno
+        return None
+
     def load(self, seed: int, weights: Path | None = None) -> Model:
         """See ModelSource.
 
@@ -141,6 +153,10 @@ class ExportedArchive:
     def expects_weights(self) -> Path | None:
         return None
 
+    @property
+    def definition(self) -> tuple[str, int] | None:
+        return None
+
     def load(self, seed: int, weights: Path | None = None) -> Model:
         import torch
 
@@ -166,6 +182,11 @@ def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:
         return Weights(Origin.GIVEN, detail)
     assign(user.module, file)
     return Weights(Origin.FILE, file.name)
+
+
+def _name(target: ast.AST) -> str | None:
+    """What an assignment assigns to, if that is a name."""
+    return getattr(target, "id", None)
 
 
 def _imported_beside(path: Path) -> tuple[Path, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.ir.arithmetic import Arithmetic, arithmetics, strongest
 from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
@@ -63,6 +64,7 @@ class ExecutorchStep:
     macs: int
     exact: bool
     writes: tuple[tuple[Tensor, Extent], ...] = ()
+    arithmetic: Arithmetic = Arithmetic.INTEGER
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,15 @@ def make_executorch_plan(method: Method, graph: Graph, isa: Isa) -> ExecutorchPl
     exact_outputs = tuple(port.tensor in exact for port in graph.outputs)
     if stepwise:
         by_source = _by_source(graph.nodes)
+        arithmetic = dict(zip(graph.nodes, arithmetics(graph), strict=True))
         steps = tuple(
-            _step(f"{call.operator} #{number}", call, by_source, places, exact)
-            for number, call in enumerate(calls)
+            replace(
+                _step(source, call, by_source, places, exact),
+                arithmetic=strongest(arithmetic[node] for node in by_source.get(source, ())),
+            )
+            for call, source in (
+                (call, f"{call.operator} #{number}") for number, call in enumerate(calls)
+            )
         )
     else:
         source = f"method {method.name}"

@@ -9,6 +9,7 @@ from enum import Enum
 
 import numpy as np
 
+from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.graph import Port
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -85,6 +86,7 @@ class PlanStep:
         scratch: arena memory reserved for the step while it runs.
         writes: tensors that are complete after this step.
         exact: outputs are bit-exact to the reference, as are those of all steps before.
+        arithmetic: of the node.
     """
 
     node: int
@@ -99,6 +101,7 @@ class PlanStep:
     scratch: tuple[Span, ...] = ()
     writes: tuple[Tensor, ...] = ()
     exact: bool = True
+    arithmetic: Arithmetic = Arithmetic.INTEGER
 
     @property
     def is_branch(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Sequence
 import numpy as np
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.ir.arithmetic import arithmetics
 from cmcompiler.ir.graph import Graph, MutableBuffer
 from cmcompiler.ir.op import (
     Address,
@@ -54,6 +55,7 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
     constants = ConstantPool()
     resolver = _Resolver(memory, grown.offsets, constants)
     exact = exact_tensors(graph, lambda op: op.exact)
+    arithmetic = arithmetics(graph)
     steps = []
     for index, entry in enumerate(grown.entries):
         node = graph.nodes[entry.node]
@@ -76,6 +78,7 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
                 scratch=_scratch_spans(call, arguments),
                 writes=node.outputs if is_last else (),
                 exact=all(tensor in exact for tensor in node.outputs),
+                arithmetic=arithmetic[entry.node],
             )
         )
     for port in (*graph.inputs, *graph.outputs):

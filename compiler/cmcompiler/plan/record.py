@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.plan.abi import BRANCH
 
@@ -56,6 +57,7 @@ class StepRecord(_Record):
     Attributes:
         isa: whose version of the microkernel runs; None for a kernel without one.
         fallback: why that is not the plan's own, or None.
+        arithmetic: of its operands.
         writes: tensors that are complete after this step.
     """
 
@@ -68,6 +70,7 @@ class StepRecord(_Record):
     fallback: str | None
     macs: int
     exact: bool
+    arithmetic: Arithmetic
     writes: tuple[TensorRecord, ...]
 
     @property

@@ -83,6 +83,10 @@ class ZooModel:
     def expects_weights(self) -> Path | None:
         return self.checkpoint.path if self.checkpoint else None
 
+    @property
+    def definition(self) -> tuple[str, int] | None:
+        return None
+
     def load(self, seed: int, weights: Path | None = None) -> Model:
         import torch
 

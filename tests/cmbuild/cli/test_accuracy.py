@@ -26,3 +26,49 @@ def test_two_bad_calibration_samples_warn_with_both_accuracies(cmbuild: Commands
     assert "! quantisation costs accuracy: float " in shown.stdout
     assert "! calibrated on 2 samples (dim.npy)" in shown.stdout
     assert "of the samples' input input_0 is outside of the calibrated range" in shown.stdout
+
+
+ANGLES = """
+import torch
+
+
+class Angles(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.other = torch.nn.Linear(16, 8), torch.nn.Linear(16, 8)
+
+    def forward(self, x):
+        y = self.first(x)
+        return torch.atan2(y, self.other(x))
+
+
+def model():
+    torch.manual_seed(0)
+    return Angles(), torch.rand(1, 16), [torch.rand(1, 16) for _ in range(8)]
+"""
+
+
+def test_float_is_never_silent(cmbuild: Commands) -> None:
+    (cmbuild.folder / "net.py").write_text(ANGLES)
+    words = ("net.py", "--board", "microbit")
+    run = cmbuild("run", *words, "--json", "--max-float", "90%")
+    found = run.document["float"]
+    assert found["estimated"] is False
+    assert 0.2 < found["share"] < 1
+    (call,) = (each for each in found["operators"] if each["name"] == "atan2")
+    assert call["file"] == str(cmbuild.folder / "net.py")
+    assert call["line"] == 12
+    assert call["reason"]
+    assert call["hint"]
+    share = f"{found['share']:.0%}".replace("%", " %")
+    over = cmbuild("run", *words, "--max-float", "0%")
+    assert over.exit_code == 1
+    assert f"in float: {share} of instructions; the core has no FPU" in over.stdout
+    assert "atan2  net.py:12  " in over.stdout
+    assert f"in float: {share} of instructions, more than 0%" in over.stderr
+    built = cmbuild("build", *words, "--max-float", "0%", "--json")
+    assert built.exit_code == 1
+    assert built.document["float"]["operators"][0]["line"] == 12
+    packed = cmbuild("package", "net.py", "--target", "cortex-m0plus", "--max-float", "0%")
+    assert packed.exit_code == 1
+    assert "of instructions, estimated; the core has no FPU" in packed.stdout

@@ -9,7 +9,15 @@ from harness.results import MV2
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
 from cmbuild.report.screen import screen
-from cmbuild.results import Fidelity, Instructions, OpCount, Verification, WeightsResult
+from cmbuild.results import (
+    Fidelity,
+    FloatCall,
+    FloatUse,
+    Instructions,
+    OpCount,
+    Verification,
+    WeightsResult,
+)
 
 MV2_SCREEN = """\
   ✓ verified: 2 of 2 samples match the int8 reference, bit-exact
@@ -91,6 +99,28 @@ def test_warnings_follow_the_verdict() -> None:
     assert lines[2:4] == ["  weights   given: as given", "  ! SNR 3 dB"]
     assert [line[:5] for line in lines[4:6]] == ["  ! x", "    x"]
     assert max(map(len, lines)) <= 80
+
+
+def test_operators_in_float_are_named_with_line_reason_and_remedy() -> None:
+    calls = [
+        FloatCall(name=f"op {n}", file="/a/net.py", line=n, reason="no rule", hint="relu")
+        for n in range(7)
+    ]
+    use = FloatUse(share=0.966, estimated=False, operators=tuple(calls))
+    lines = screen(replace(MV2, float=use)).plain.splitlines()
+    at = lines.index("  ! 7 operators in float: 97 % of instructions")
+    assert lines[at + 1] == "      op 0  net.py:0  no rule"
+    assert lines[at + 5 : at + 8] == [
+        "      op 4  net.py:4  no rule",
+        "      and 2 more",
+        "      try: relu",
+    ]
+    unknown = FloatCall(name="aten::x.out", file=None, line=None, reason="no rule", hint="relu")
+    use = FloatUse(share=1.0, estimated=True, operators=(unknown,))
+    lines = screen(replace(MV2, float=use, has_fpu=False)).plain.splitlines()
+    told = "  ! 1 operator in float: 100 % of instructions, estimated; the core has no FPU,"
+    at = lines.index(told)
+    assert lines[at + 2] == "      aten::x.out  no rule"
 
 
 def test_nothing_compared_is_not_verified() -> None:

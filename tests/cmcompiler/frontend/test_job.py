@@ -131,6 +131,8 @@ def record(source: str) -> ExportRecord:
         calibration=records.CalibrationRecord(samples=1, detail=""),
         samples=records.SamplesRecord(count=1, labels=False),
         float_operators=(),
+        call_sites={},
+        instructions={},
         seconds={},
     )
 

@@ -69,6 +69,8 @@ class Exporter:
             "calibration": {"samples": 1, "detail": "fake"},
             "samples": {"count": 1, "labels": False},
             "float_operators": [],
+            "call_sites": {},
+            "instructions": {},
             "seconds": {},
         }
         job.output.mkdir()

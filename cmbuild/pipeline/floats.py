@@ -1,0 +1,157 @@
+"""What of a program computes in float: how much that costs, why it is so, what would change it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cmbuild.errors import Failed, UsageError
+from cmbuild.results import FloatCall, FloatUse
+from cmbuild.text import percent, plural
+from cmbuild.toolchain.toolchains import fpus
+from cmcompiler.frontend.hints import UNSUPPORTED, hint
+from cmcompiler.ir.arithmetic import Arithmetic
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.stages.program import ProgramSource
+    from cmcompiler.frontend.job import ExportRecord
+    from cmcompiler.plan.record import PlanRecord, StepRecord
+
+_INSTRUCTION = re.compile(r"#(\d+)$")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
+
+_INTEGER_MAC = {"mve": 0.2, "dsp": 0.8, "scalar": 2.0}
+"""Instructions that a multiply-accumulate takes, roughly, as measured in large convolutions."""
+_FLOAT_MAC = {"mve": 2.0, "dsp": 5.0, "scalar": 5.0}
+_SOFTWARE_MAC = 80.0
+_INTEGER_ELEMENT, _FLOAT_ELEMENT, _SOFTWARE_ELEMENT = 4.0, 10.0, 150.0
+
+
+class TooMuchFloat(Failed):
+    template = "{operators} in float: {share} of instructions, more than {limit}; first {first}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Steps that one call in the user's source became."""
+
+    name: str
+    source: str
+    cost: float
+
+
+def float_use(
+    source: ProgramSource,
+    plan: PlanRecord,
+    counts: Sequence[int] | None,
+    has_fpu: bool,
+) -> FloatUse:
+    """
+    Args:
+        counts: instructions of each step of the plan; estimated if None.
+    """
+    record = source.record
+    counted = counts is not None and any(counts)
+    costs: Sequence[float] = (
+        counts
+        if counts is not None and counted
+        else [_estimate(step, plan.isa, has_fpu) for step in plan.steps]
+    )
+    pairs = list(zip(plan.steps, costs, strict=True))
+    whole = sum(cost for step, cost in pairs if step.arithmetic is not Arithmetic.BOUNDARY)
+    floats = [(step, cost) for step, cost in pairs if step.arithmetic is Arithmetic.FLOAT]
+    groups = _groups(floats, record)
+    return FloatUse(
+        share=sum(cost for _, cost in floats) / whole if whole and floats else 0.0,
+        estimated=not counted,
+        operators=tuple(
+            _call(group, record) for group in sorted(groups, key=lambda group: -group.cost)
+        ),
+    )
+
+
+def has_fpu(cpu: str, fpu: str | None) -> bool:
+    """Whether floats are computed by hardware.
+
+    Args:
+        fpu: of the board; the best that the core can have if None.
+    """
+    return (fpu or fpus(cpu)[0]) != "none"
+
+
+def parse_limit(text: str) -> float:
+    """`12.5%` as a share.
+
+    Raises:
+        UsageError: anything else.
+    """
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None or float(match[1]) > 100:
+        raise UsageError(message=f"{text!r} is not a percentage from 0% to 100%")
+    return float(match[1]) / 100
+
+
+def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
+    """What is wrong with a program that computes more in float than it may."""
+    if limit is None or not use.operators:
+        return None
+    share = parse_limit(limit)
+    if share > 0 and use.share <= share:
+        return None
+    first = use.operators[0]
+    return TooMuchFloat(
+        operators=plural(len(use.operators), "operator"),
+        share=percent(use.share, 0) + (" (estimated)" if use.estimated else ""),
+        limit=limit,
+        first=f"{first.name}: {first.reason}",
+        hint=first.hint,
+    )
+
+
+def _estimate(step: StepRecord, isa: str, has_fpu: bool) -> float:
+    """Instructions of a step, to compare it with others of its program."""
+    elements = sum(tensor.place.bytes for tensor in step.writes)
+    if step.arithmetic is not Arithmetic.FLOAT:
+        return step.macs * _INTEGER_MAC[isa] + elements * _INTEGER_ELEMENT
+    if not has_fpu:
+        return step.macs * _SOFTWARE_MAC + elements / 4 * _SOFTWARE_ELEMENT
+    return step.macs * _FLOAT_MAC[isa] + elements / 4 * _FLOAT_ELEMENT
+
+
+def _groups(
+    floats: Sequence[tuple[StepRecord, float]], record: ExportRecord | None
+) -> list[_Group]:
+    """By the call that they come from; conversions around it belong to none."""
+    found: dict[str, _Group] = {}
+    nodes: Mapping[int, str] = {} if record is None else record.instructions
+    for step, cost in floats:
+        match = _INSTRUCTION.search(step.source)
+        name = nodes.get(int(match[1])) if match else None
+        if name is None and _converts(step):
+            continue
+        key = name or step.source
+        before = found.get(key, _Group(key, step.source, 0.0))
+        found[key] = _Group(key, before.source, before.cost + cost)
+    return list(found.values())
+
+
+def _converts(step: StepRecord) -> bool:
+    return "quantize_per_" in step.source
+
+
+def _call(group: _Group, record: ExportRecord | None) -> FloatCall:
+    site = None if record is None else record.call_sites.get(group.name)
+    if site is None or record is None:
+        operator = group.source.partition(" #")[0]
+        reason = "the program has it in float"
+        return FloatCall(name=operator, file=None, line=None, reason=reason, hint=hint(operator))
+    left = {each.node: each.reason for each in record.float_operators}
+    return FloatCall(
+        name=f"{site.operator} ({site.module})" if site.module else site.operator,
+        file=site.file,
+        line=site.line,
+        reason=left.get(group.name, UNSUPPORTED).rstrip("."),
+        hint=hint(site.operator),
+    )

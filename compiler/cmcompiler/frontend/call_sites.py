@@ -1,0 +1,85 @@
+"""Where the operators of a program come from in the user's source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+    from torch.fx import Graph, Node
+
+_KEY = "cmbuild_node"
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_LIBRARIES = ("torch", "torchao", "executorch")
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call in the user's source.
+
+    Attributes:
+        operator: of the exported graph: `conv1d`.
+        module: path of the module that makes the call: `blocks.0.conv`; empty for the whole.
+        file, line: of the user's source; None where only libraries are involved, as in a
+            torch.nn.Sequential.
+    """
+
+    operator: str
+    module: str
+    file: str | None
+    line: int | None
+
+
+def mark(graph: Graph) -> dict[str, CallSite]:
+    """Makes nodes remember their names through all that follows; call sites by these names."""
+    found = {}
+    libraries = _libraries()
+    for node in graph.nodes:
+        if node.op == "call_function":
+            node.meta["custom"] = {**node.meta.get("custom", {}), _KEY: node.name}
+            found[node.name] = _call_site(node, libraries)
+    return found
+
+
+def instruction_nodes(program: ExportedProgram) -> dict[int, str]:
+    """Names given by `mark` by the index of the instruction that they became.
+
+    Args:
+        program: as emitted, whose nodes have the index as their debug handle.
+    """
+    found: dict[int, str] = {}
+    for module in program.graph_module.modules():
+        for node in module.graph.nodes if hasattr(module, "graph") else ():
+            name = node.meta.get("custom", {}).get(_KEY)
+            handle = node.meta.get("debug_handle")
+            # Memory is planned by out variants only; other nodes have the handles of older graphs.
+            is_emitted = node.op == "call_function" and "out" in node.kwargs
+            if is_emitted and isinstance(handle, int) and name is not None:
+                found[handle] = name
+    return found
+
+
+def _call_site(node: Node, libraries: tuple[Path, ...]) -> CallSite:
+    file = line = None
+    for frame in _FRAME.finditer(node.meta.get("stack_trace") or ""):
+        if not any(Path(frame["file"]).is_relative_to(folder) for folder in libraries):
+            file, line = frame["file"], int(frame["line"])
+    stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}
+    paths = [path for path, _ in stack.values()]
+    return CallSite(_operator(node), paths[-1] if paths else "", file, line)
+
+
+def _operator(node: Node) -> str:
+    name = str(node.target) if not callable(node.target) else getattr(node.target, "__name__", "")
+    schema = getattr(node.target, "_schema", None)
+    return name if schema is None else schema.name.partition("::")[2]
+
+
+def _libraries() -> tuple[Path, ...]:
+    specs = (find_spec(name) for name in _LIBRARIES)
+    return tuple(Path(spec.origin).parent for spec in specs if spec and spec.origin)

@@ -1,0 +1,67 @@
+"""Operators of a program and the lines of the user's source that they come from."""
+
+from __future__ import annotations
+
+import torch
+from harness.pte import operators
+from torch import nn
+
+from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.lowering import lower_with_nodes
+from cmcompiler.frontend.quantization import quantize
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.arithmetic import Arithmetic, arithmetics
+from cmcompiler.pte.reader import read_program
+from cmcompiler.target import Target
+
+X = (torch.linspace(-1, 1, 24).reshape(1, 24),)
+
+
+class Angles(nn.Module):
+    """An operator of two numbers, which has no int8 form, between linear layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(24, 8), nn.Linear(8, 3)
+        self.other = nn.Linear(24, 8)
+        self.kept = nn.Sequential(nn.ReLU())
+
+    def forward(self, x):
+        y = self.first(x)
+        z = torch.atan2(y, self.kept(self.other(x)))
+        return self.last(z)
+
+
+LINE = Angles.forward.__code__.co_firstlineno + 2
+
+
+def test_instructions_remember_calls_and_calls_their_lines():
+    quantized = quantize(Angles().eval(), X, [X])
+    (left,) = (each for each in quantized.float_operators if "atan2" in each.operator)
+    assert quantized.call_sites[left.node] == CallSite("atan2", "", __file__, LINE)
+    last = quantized.call_sites["linear_2"]
+    assert (last.operator, last.module, last.line) == ("linear", "last", LINE + 1)
+    relu = quantized.call_sites["relu"]
+    assert (relu.module, relu.file, relu.line) == ("kept.0", __file__, LINE)
+
+    lowered = lower_with_nodes(quantized, Target.parse("cortex-m55"))
+    graph = build_graph(read_program(lowered.program))
+    found = {
+        int(node.source.rpartition("#")[2]): (node.source, arithmetic)
+        for node, arithmetic in zip(graph.nodes, arithmetics(graph), strict=True)
+    }
+    assert operators(lowered.program)["aten::atan2"] == 1
+    (index,) = (index for index, name in lowered.nodes.items() if name == left.node)
+    assert found[index] == (f"aten::atan2.out #{index}", Arithmetic.FLOAT)
+    (index,) = (index for index, name in lowered.nodes.items() if name == "linear_2")
+    assert found[index] == (f"cortex_m::quantized_linear.out #{index}", Arithmetic.INTEGER)
+    # Quantize and dequantize around the float operator come from no call.
+    unnamed = {found[index] for index in found.keys() - lowered.nodes.keys()}
+    assert {arithmetic for _, arithmetic in unnamed} == {Arithmetic.FLOAT, Arithmetic.BOUNDARY}
+    assert all("quantize_per_tensor" in source for source, _ in unnamed)
+
+
+def test_libraries_have_no_lines_of_the_users():
+    module = nn.Sequential(nn.Linear(24, 8), nn.ReLU()).eval()
+    sites = quantize(module, X, [X]).call_sites
+    assert sites["linear"] == CallSite("linear", "0", None, None)
