@@ -9,8 +9,8 @@ import numpy as np
 
 from cmcompiler.ops.arithmetic import SCALARS, TENSORS
 from cmcompiler.ops.unary import FLOATS
-from harness.broadcast_calls import broadcast_calls
 from harness.calls import Given, In, Out
+from harness.elementwise_calls import elementwise_calls
 from harness.examples import Array
 from harness.recurrent_calls import recurrent_calls
 from harness.transformer_calls import transformer_calls
@@ -56,7 +56,7 @@ def operator_calls() -> Mapping[str, Arguments]:
         **_norms(),
         **recurrent_calls(),
         **transformer_calls(),
-        **broadcast_calls(),
+        **elementwise_calls(),
     }
 
 

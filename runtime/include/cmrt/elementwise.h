@@ -43,6 +43,14 @@ void cm_isa_maximum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, i
 /* out = table[the byte of in, unsigned] */
 void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
 
+/* out = clamp((x * (x < 0 ? below[i] : above) + offset) >> shift) with x = in - zero_point, all within 32
+   bits; `below` has a factor for each of the elements. */
+struct cm_slopes {
+    const int32_t *below;
+    int32_t above, zero_point, offset, shift;
+};
+void cm_isa_prelu_s8(const struct cm_slopes *slopes, const int8_t *in, int8_t *out, int32_t count);
+
 /* out = clamp(rint(in * inverse_scale) + zero_point); NaN gives the zero point. */
 struct cm_quantize_parameters {
     float inverse_scale;

@@ -19,6 +19,7 @@ from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
+from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
 from cmcompiler.frontend.rewrites.written_attention import spell_attention
 
@@ -33,6 +34,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     spell_attention,
     rewrite_attention,
     join_functions,
+    keep_prelus,
     replace_broadcasts,
     arrange_channels_last,
 )

@@ -1,4 +1,4 @@
-"""One small call of every int8 operator that the compiler has for shapes that differ."""
+"""One small call of every int8 operator on elements that the backend does not have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from harness.calls import Given, In, Out
 
 
-def broadcast_calls() -> Mapping[str, tuple[Given, ...]]:
+def elementwise_calls() -> Mapping[str, tuple[Given, ...]]:
     """Arguments by operator."""
     numbers = (np.arange(12) * 37 % 256 - 128).astype(np.int8)
     rows, columns = In(numbers[:4].reshape(4, 1)), In(numbers[4:7].reshape(1, 3))
@@ -21,5 +21,9 @@ def broadcast_calls() -> Mapping[str, tuple[Given, ...]]:
             out,
         ),
         "cmbuild::quantized_mul.out": (rows, 3, columns, -5, 1, *less, out),
+        "cmbuild::quantized_prelu.out": (
+            *(In(numbers.reshape(2, 3, 2)), In(np.array([7, -9, 4], np.int32), constant=True)),
+            *(20, 4, 3, -5, Out("int8", (2, 3, 2))),
+        ),
         "cmbuild::quantized_div.out": (rows, 3, columns, -5, 1, 2.5, out),
     }

@@ -1,0 +1,89 @@
+"""ReLU with a slope below zero for each channel: cmbuild::quantized_prelu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.parameters import INT8, read_zero_point
+from cmcompiler.ops.support.requantize import Int32Array
+
+PRELU = Microkernel("prelu_s8", mve=True)
+
+FACTOR_BITS = 22
+"""Of factors and shifts: so sums of a product, an offset and a half fit 32 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prelu(Op):
+    """clamp((above · max(x', 0) + below · min(x', 0) + half) >> shift) + zero_point).
+
+    x' is x without its zero point; halves are rounded up. Shapes: any, channels last.
+
+    Attributes:
+        below: a factor per channel.
+        above: the factor of all channels.
+    """
+
+    label = "prelu"
+    element = np.dtype(np.int8)
+    in_place = frozenset({0})
+
+    below: Int32Array
+    above: int
+    shift: int
+    input_zero_point: int
+    zero_point: int
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        x = inputs[0].astype(np.int32) - self.input_zero_point
+        scaled = self.above * np.maximum(x, 0) + self.below * np.minimum(x, 0)
+        rounded = (scaled + (1 << self.shift >> 1)) >> self.shift
+        return (INT8.clamp(rounded + self.zero_point),)
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("below", Packed(self.below.astype("<i4").tobytes())),
+            ("rows", prod(outputs[0].shape[:-1])),
+            ("channels", len(self.below)),
+            ("above", self.above),
+            ("shift", self.shift),
+            ("input_zero_point", self.input_zero_point),
+            # Added before the shift.
+            ("offset", (self.zero_point << self.shift) + (1 << self.shift >> 1)),
+        ]
+        return [KernelCall("prelu_s8", arguments, microkernel=PRELU)]
+
+
+@program_op(
+    "cmbuild::quantized_prelu.out(Tensor input, Tensor below, int above, int shift, "
+    "int input_zero_point, int output_zero_point, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    """Channels are the second dimension."""
+    source, output = call.tensor("input", dtype=np.int8), call.output("out", dtype=np.int8)
+    if source.shape != output.shape or source.rank < 2:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    below = call.constant("below", dtype=np.int32, rank=1)
+    if len(below) != source.shape[1]:
+        call.invalid(f"{len(below)} slopes for {source.shape[1]} channels")
+    most = 1 << FACTOR_BITS
+    if np.any((below < -most) | (below > most)):
+        call.unsupported("a slope is out of range")
+    op = Prelu(
+        below,
+        call.integer("above", -most, most),
+        call.integer("shift", 0, FACTOR_BITS),
+        read_zero_point(call, "input_zero_point"),
+        read_zero_point(call, "output_zero_point"),
+    )
+    order = [0, *range(2, source.rank), 1]
+    call.emit(op, [call.arrange(source, order)], [call.arranged_output(output, order)])
