@@ -1,4 +1,4 @@
-"""The boards there are, read with the tables that other packages declare."""
+"""All boards, read with the tables that other packages declare."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
     """A board by name.
 
     Args:
-        folders: where to look; by default all that board_folders finds.
+        folders: where to look; by default all of board_folders.
 
     Raises:
         UnknownName: with the nearest known one.
-        BrokenFile: its board.toml is not right.
+        BrokenFile: its board.toml is not valid.
     """
     if folders is None:
         folders = board_folders()

@@ -14,7 +14,7 @@ def names(package: ModuleType) -> tuple[str, ...]:
 
 
 def entries(package: ModuleType, attribute: str) -> dict[str, Any]:
-    """What each module of a package calls by that name."""
+    """The attribute of this name of each module of a package."""
     modules = {
         name: import_module(f"{package.__name__}.{name.replace('-', '_')}")
         for name in names(package)

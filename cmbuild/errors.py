@@ -1,4 +1,4 @@
-"""Everything that may go wrong, each as one line and a hint, and the only place for exit codes."""
+"""The base of all errors, each one line and a hint; the only place for exit codes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cmcompiler.suggest import did_you_mean
 
 
 class ExitCode(IntEnum):
-    """What a command's status means; the same under plain doit."""
+    """Exit statuses of commands; the same under plain doit."""
 
     FINE = 0
     FAILED = 1
-    """The work failed: mismatch, fault, will not fit, a valid program that we cannot run."""
+    """The work failed: mismatch, fault, does not fit, a valid program that cannot run."""
     USAGE = 2
     """Usage, configuration, an unknown or unreadable input file."""
     MISSING = 3
@@ -28,7 +28,7 @@ class CmbuildError(Exception):
     """Base of all errors that cmbuild raises on purpose.
 
     A subclass sets `exit_code`, `template` and perhaps `hint`; both texts are formatted with the
-    keyword arguments of the constructor. An argument `hint=` replaces the class's hint as it is.
+    constructor's keyword arguments. An argument `hint=` replaces the class's hint, unformatted.
 
     Attributes:
         message: one line: what is wrong and where.
@@ -49,11 +49,11 @@ class CmbuildError(Exception):
 
     @property
     def lines(self) -> str:
-        """`error: …`, and `  try: …` where there is something to try."""
+        """`error: …`, and `  try: …` if there is a hint."""
         return f"error: {self.message}" + ("" if self.hint is None else f"\n  try: {self.hint}")
 
     def moved(self, old: Path, new: Path) -> None:
-        """The files that it speaks of are elsewhere now."""
+        """Updates paths in the texts after a folder was renamed."""
         self.message = self.message.replace(str(old), str(new))
         self.args = (self.message,)
         if self.hint is not None:
@@ -61,17 +61,17 @@ class CmbuildError(Exception):
 
 
 class Failed(CmbuildError):
-    """The work failed, for a reason that needs no class of its own."""
+    """The work failed, for a reason without a class of its own."""
 
 
 class UsageError(CmbuildError):
-    """A request that is not valid, or an input that cannot be read."""
+    """An invalid request, or an unreadable input."""
 
     exit_code = ExitCode.USAGE
 
 
 class UnknownName(UsageError):
-    """A name that nothing has; the hint is the nearest known one, or all of them."""
+    """An unknown name; the hint is the nearest known one, or all of them."""
 
     template = "unknown {kind} {name!r}"
 
@@ -85,7 +85,7 @@ class NotWritable(UsageError):
 
 
 class Missing(CmbuildError):
-    """Something that this machine lacks; `hint=` has the command that installs it."""
+    """Something not installed on this machine; `hint=` has the command that installs it."""
 
     exit_code = ExitCode.MISSING
 
@@ -116,7 +116,7 @@ class Interrupted(CmbuildError):
 
 
 class Internal(CmbuildError):
-    """An exception that nobody foresaw."""
+    """An unexpected exception."""
 
     template = "internal error: {message}"
     hint = "the traceback is in {log}; please report it"
@@ -135,7 +135,7 @@ def from_compiler(error: CompilerError) -> CmbuildError:
 
 
 def compiler_failure(kind: ErrorKind, message: str, hint: str | None) -> CmbuildError:
-    """As from_compiler, for an error that was raised in a child process."""
+    """Like from_compiler, for an error raised in a child process."""
     return _COMPILER[kind](message=message, hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and disks that cannot be written."""
+"""Files that appear whole or not at all; errors about disks that cannot be written."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 from cmbuild.errors import CmbuildError, NoSpace, NotWritable, UsageError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-# A tool that found no room has removed what it wrote by the time that anybody looks.
+# A tool that ran out of space may have removed its output by now, so nearly full counts as full.
 _PROBE_BYTES = 1 << 20
 
 LARGEST_INPUT = 1 << 32
-"""Bytes of a file that a user hands over: nothing for a Cortex-M has more."""
+"""Largest input file in bytes: nothing for a Cortex-M is larger."""
 
 
 def check_input(file: Path) -> None:
-    """Finds out whether a user's file can be read, and is worth reading.
+    """Checks that a user's file can be read.
 
     Raises:
-        UsageError: it is not there, not a file, endless or too large, or not for this user.
+        UsageError: it does not exist, is not a file, is too large, or is not readable.
     """
     try:
         size = file.stat().st_size
@@ -42,7 +42,7 @@ def check_input(file: Path) -> None:
 
 
 def check_output_folder(folder: Path | None) -> None:
-    """Raises UsageError if something else than a folder is where a folder is to be."""
+    """Raises UsageError if the path exists and is not a folder."""
     for place in (folder, *folder.parents) if folder is not None else ():
         if place.exists():
             if not place.is_dir():
@@ -51,7 +51,7 @@ def check_output_folder(folder: Path | None) -> None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copies a file; folders on the way are made.
+    """Copies a file; missing folders are created.
 
     Raises:
         NotWritable, NoSpace: the target cannot be written.
@@ -60,7 +60,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def write(target: Path, text: str) -> None:
-    """Writes a text file; folders on the way are made.
+    """Writes a text file; missing folders are created.
 
     Raises:
         NotWritable, NoSpace: the target cannot be written.
@@ -87,7 +87,7 @@ def unwritable(path: Path, error: OSError) -> CmbuildError:
 
 
 def is_full(folder: Path) -> bool:
-    """Whether the disk that holds a folder, or will, is as good as full: a MiB does not fit."""
+    """Whether the disk that holds a folder, or will, is full: less than a MiB is free."""
     place = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
     try:
         with tempfile.TemporaryFile(dir=place, buffering=0) as probe:

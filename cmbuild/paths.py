@@ -1,4 +1,4 @@
-"""Where cmbuild's data lies, in a checkout or beside an installed package, and where it writes."""
+"""Where cmbuild's data is, in a checkout or beside an installed package, and where it writes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def boards() -> Path:
 def cache(environ: Mapping[str, str] = os.environ) -> Path:
     """The per-user folder for exports and libraries, shared by all builds.
 
-    `$CMBUILD_CACHE` where set, else `cmbuild` under `$XDG_CACHE_HOME`, else `~/.cache/cmbuild`.
+    `$CMBUILD_CACHE` if set, else `cmbuild` under `$XDG_CACHE_HOME`, else `~/.cache/cmbuild`.
     A relative `$XDG_CACHE_HOME` is ignored, as its specification asks.
     """
     if chosen := environ.get("CMBUILD_CACHE"):

@@ -31,19 +31,19 @@ from cmbuild.errors import (
 
 _TAIL = 64 * 1024
 _GRACE = 1.0  # seconds between SIGTERM and SIGKILL
-_PERIOD = 0.2  # seconds between looks at the size of the log
-# Of a compiler; of GNU ld and LLVM's, which also say what they warn of and where they are.
+_PERIOD = 0.2  # seconds between checks of the log's size
+# A compiler's; those of GNU's and LLVM's linkers, which also print warnings and context.
 _DIAGNOSTIC = re.compile(
     r":\d+: (fatal |syntax )?error|undefined reference to "
     r"|\bld(\.\w+)?: ?(?!.*(warning: |in function ))"
 )
-# Of git, which CMake runs, and of CMake, whose explanation follows in lines that are indented.
+# Those of git, run by CMake, and of CMake, whose explanation follows in indented lines.
 _CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.MULTILINE)
 _LOG_LIMIT = 64 * 1024 * 1024
 
 
-# A command whose process group ends when the other end of its standard input is closed, by the
-# starter or, when that was killed, by the kernel: nobody else would wait for compilers of a build.
+# A command whose process group is killed when the other end of its standard input is closed: by the
+# starter, or by the kernel if the starter was killed. Otherwise compilers would outlive it.
 _GUARDED = (
     "exec 3<&0 </dev/null; { read _ <&3; kill -s KILL -- -$$; } >/dev/null 2>&1 & "
     'exec 3<&-; exec "$@"'
@@ -57,7 +57,7 @@ _RUN_MODULE = (
 
 
 def python_module(name: str) -> list[str]:
-    """The command that runs an installed Python module, with nothing of the working folder."""
+    """The command that runs an installed module, without importing from the working folder."""
     return [sys.executable, "-c", _RUN_MODULE, name]
 
 
@@ -68,7 +68,7 @@ class Completed:
     Attributes:
         status: exit status, or minus the number of the signal that ended it.
         seconds: wall time.
-        log: file with all that it printed, standard error included.
+        log: file with its whole output, standard error included.
     """
 
     argv: tuple[str, ...]
@@ -78,7 +78,7 @@ class Completed:
 
     @property
     def output(self) -> str:
-        """What it printed: the last 64 KiB of it."""
+        """Its output: the last 64 KiB."""
         with self.log.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
             return file.read().decode(errors="replace")
@@ -94,9 +94,9 @@ class Completed:
             return f"was killed by signal {-self.status}"
 
     def failure(self, name: str) -> CmbuildError:
-        """The error that says so, quoting the line that tells most: the first error of a compiler
-        or linker, else of git or CMake, else the last line that mentions one, else the last.
-        NoSpace if that is why.
+        """The error for it, with the most informative line: the first error of a compiler or
+        linker, else of git or CMake, else the last line that mentions one, else the last line.
+        NoSpace if the disk is full.
         """
         if os.strerror(errno.ENOSPC) in self.output:
             return NoSpace(path=self.log.parent)
@@ -109,9 +109,9 @@ class Completed:
 
 
 class Processes:
-    """The children of one command: each in a process group of its own, so that all can be ended.
+    """The child processes of one command, each in its own process group, so that all can be ended.
 
-    Safe to use from several threads. `end` belongs to whoever handles Ctrl-C.
+    Safe to use from several threads. Only the handler of Ctrl-C calls `end`.
 
     Args:
         echo: gets the command line of each child as it starts, ready to paste into a shell.
@@ -119,7 +119,7 @@ class Processes:
 
     def __init__(self, echo: Callable[[str], None] | None = None) -> None:
         self._echo = echo
-        self._lock = threading.RLock()  # a signal handler may come while it is held
+        self._lock = threading.RLock()  # a signal handler may run while it is held
         self._running: set[subprocess.Popen[bytes]] = set()
         self._ended = threading.Event()
         self._starter: int | None = None
@@ -150,10 +150,10 @@ class Processes:
             install: hint for when the program is missing: how to get it.
 
         Raises:
-            MissingTool: there is no such program.
+            MissingTool: no such program.
             ProcessFailed: `check` and it failed, or it printed more than 64 MiB.
             TimedOut: it ran for longer than `timeout`.
-            Interrupted: `end` was called meanwhile.
+            Interrupted: `end` was called.
         """
         words = tuple(str(word) for word in argv)
         name = name or Path(words[0]).name
@@ -192,13 +192,13 @@ class Processes:
     def background(
         self, argv: Sequence[str | Path], *, log: Path, name: str, cwd: Path
     ) -> Iterator[Callable[[], Completed]]:
-        """A command that runs while the context is entered, and is ended with it.
+        """A command that runs while the context is entered.
 
         Args:
             log: file that gets its standard output and error; overwritten.
             name: what to call it in errors.
 
-        Returns: what waits until it ends by itself.
+        Returns: a function that waits until it ends by itself.
 
         Raises:
             MissingTool: there is no such program.
@@ -220,11 +220,11 @@ class Processes:
             self._forget(process)
 
     def foreground(self, argv: Sequence[str | Path], *, cwd: Path) -> int:
-        """Runs a program that people talk to: the terminal is its own, and so is Ctrl-C.
+        """Runs an interactive program, which gets the terminal and Ctrl-C.
 
         Returns: its exit status.
         """
-        # What is ignored would be ignored by the program too.
+        # The program would inherit an ignored signal.
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             return subprocess.run(list(map(str, argv)), cwd=cwd, check=False).returncode
@@ -233,11 +233,11 @@ class Processes:
 
     @property
     def is_ended(self) -> bool:
-        """Whether `terminate` or `end` was called: work that waits for something else ends too."""
+        """Whether `terminate` or `end` was called, which also ends other waits."""
         return self._ended.is_set()
 
     def terminate(self) -> None:
-        """Asks every child to end, and lets none start again; may be called by signal handlers."""
+        """Asks every child to end, and starts no more; may be called by signal handlers."""
         with self._lock:
             self._ended.set()
             for process in self._running:
@@ -251,7 +251,7 @@ class Processes:
         return self._starter == threading.get_ident()
 
     def end(self) -> None:
-        """Ends every child for certain, and lets none start again."""
+        """Ends every child, and starts no more."""
         self.terminate()
         with self._lock:
             running = list(self._running)
@@ -259,7 +259,7 @@ class Processes:
             _stop(process)
 
     def _forget(self, process: subprocess.Popen[bytes]) -> None:
-        """Lets go of a process that has ended, and ends what it left behind."""
+        """Forgets a process that has ended, and ends its remaining children."""
         assert process.stdin is not None
         process.stdin.close()
         with self._lock:
@@ -305,7 +305,7 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class _Streams:
-    """What a child's standard output and error are connected to."""
+    """A child's standard output and error."""
 
     output: int
     error: int
@@ -325,7 +325,7 @@ class Limit(Enum):
 
 
 class _Watchdog:
-    """While entered, stops a process that runs for too long or prints without end."""
+    """While entered, stops a process that runs too long or prints too much."""
 
     def __init__(self, process: subprocess.Popen[bytes], output: int, timeout: float | None):
         self.reason: Limit | None = None
@@ -354,7 +354,7 @@ class _Watchdog:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and its own children: politely first."""
+    """Ends a process and its children, politely first."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         _signal(process, number)
         with contextlib.suppress(subprocess.TimeoutExpired):

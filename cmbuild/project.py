@@ -1,4 +1,4 @@
-"""cmbuild.toml: what a project folder brings along."""
+"""cmbuild.toml: the settings of a project folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ExecutorchFile(Table):
 
 
 class DefaultsFile(Table):
-    """[project]: the model and the board where a command names none."""
+    """[project]: default model and board of commands."""
 
     model: str | None = None
     board: str | None = None
@@ -47,10 +47,10 @@ class Project:
     """A project folder.
 
     Attributes:
-        ops: its own ops; none if it says nothing of them.
+        ops: its own ops, perhaps none.
         executorch: checkout for --executor executorch, if it names one.
         cmsis_nn: folder of CMSIS-NN's sources, if it names one.
-        model, board: where a command names none.
+        model, board: defaults of commands.
     """
 
     folder: Path

@@ -1,9 +1,9 @@
-"""pytest plugin: what ExecuTorch's CortexMTester would run on an FVP runs on a board of cmbuild's.
+"""pytest plugin: runs programs of ExecuTorch's CortexMTester on a board of cmbuild, not an FVP.
 
     pytest -p cmbuild.pytest_plugin --cmbuild-board corstone300
 
 Each program is planned, run through the board's kernel harness and compared with cmbuild's
-reference; its outputs then go back to the test, whose own assertions stay as they are.
+reference; its outputs then return to the test, whose own assertions are unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from cmcompiler.errors import CompilerError
 from cmcompiler.target import Target
 
 SEED = "TEST_SEED"
-"""The environment variable that ExecuTorch's tests take their seed from: a number, or RANDOM."""
+"""The environment variable with the seed of ExecuTorch's tests: a number, or RANDOM."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
     except (CmbuildError, CompilerError) as error:
         raise pytest.UsageError(explain(error).lines) from error
     config.stash[SETTING] = setting
-    # ExecuTorch's conftest.py has this option; where it is not given, the board decides.
+    # ExecuTorch's conftest.py has this option; by default the board decides.
     if getattr(config.option, "cortex_m_target", None) == []:
         config.option.cortex_m_target = [setting.target.exported_as]
-    # One number for all processes, and to be read in the header.
+    # One number for all processes, shown in the header.
     if os.environ.get(SEED) == "RANDOM":
         os.environ[SEED] = str(random.SystemRandom().getrandbits(32))
 
@@ -98,7 +98,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Builds the kernel harness; ends all with cmbuild's exit code where that cannot be."""
+    """Builds the kernel harness; exits with cmbuild's exit code if that fails."""
     setting = session.config.stash[SETTING]
     setting.interrupts.listen()
     try:
@@ -116,7 +116,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Tests that draw numbers while they are imported get the same ones in any company."""
+    """Tests that draw numbers during import get the same ones, whichever tests are selected."""
     from cmcompiler.frontend.tester import seed
 
     if isinstance(collector, pytest.Module):
@@ -125,7 +125,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.fixture(autouse=True)
 def cmbuild_seed() -> None:
-    """Every test draws the same numbers in any company."""
+    """Every test draws the same numbers, whichever tests are selected."""
     from cmcompiler.frontend.tester import seed
 
     seed(_seed())
@@ -133,7 +133,7 @@ def cmbuild_seed() -> None:
 
 @pytest.fixture
 def cortex_m_target(request: pytest.FixtureRequest) -> Any:
-    """The board's core as CortexMTester takes it."""
+    """The board's core as CortexMTester expects it."""
     from cmcompiler.frontend.tester import target_config
 
     return target_config(request.config.stash[SETTING].target)
@@ -155,7 +155,7 @@ def cmbuild_board(
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What cmbuild has to say of a program is one line and a hint, not a traceback."""
+    """cmbuild's errors about a program are one line and a hint, not a traceback."""
     report = yield
     error = call.excinfo.value if call.excinfo else None
     if report.failed and isinstance(error, (CmbuildError, CompilerError)):

@@ -1,4 +1,4 @@
-"""What stages found out about a model: what it takes, what it computes, and where it went.
+"""Results of stages: what a model needs, what it computes, and where its files are.
 
 The order of fields is that of the keys in JSON.
 """
@@ -22,7 +22,7 @@ class PortResult:
         shape: logical, torch's `x.shape`.
         layout: of it in memory: `channels-last`, `contiguous`, or a dim order.
         scale, zero_point: of the tensor, or of the quantize or dequantize next to a float one;
-            None where there is neither.
+            None if there is neither.
     """
 
     name: str
@@ -63,10 +63,10 @@ class Accuracy:
 
     Attributes:
         metric: `top-1`.
-        float: of the float model; None where it is not known for these samples.
+        float: of the float model; None if unknown for these samples.
         reference: of the int8 reference.
-        device: None where other samples ran there.
-        samples: that have a label.
+        device: None if other samples ran there.
+        samples: number with a label.
     """
 
     metric: str
@@ -78,7 +78,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """How near the int8 reference comes to the float model.
+    """How close the int8 reference is to the float model.
 
     Attributes:
         snr_db: the power of the float outputs over that of the error, all elements of all samples;
@@ -130,11 +130,11 @@ class Verification:
     """How the outputs compare with the reference.
 
     Attributes:
-        rule: `exact`: to the bit; `tolerance`: 1e-5 relative, or 1 step where quantised.
+        rule: `exact`: bit by bit; `tolerance`: 1e-5 relative, or 1 step if quantised.
         samples: compared.
         failed: samples with a mismatch.
         mismatches: output elements outside of the rule, over all samples.
-        first: the op that is the first to differ, where known.
+        first: the first op that differs, if known.
     """
 
     rule: str
@@ -167,7 +167,7 @@ class OpCount:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Instructions of one inference, or its cycles where hardware counts.
+    """Instructions of one inference, or its cycles on hardware.
 
     Attributes:
         total: the whole inference; None where the launcher cannot count.
@@ -236,7 +236,7 @@ class FlashUse:
 
 @dataclass(frozen=True, slots=True)
 class PoolUse:
-    """Memory beside the arena that an executor allocates from; part of the static variables.
+    """Memory besides the arena that an executor allocates from; part of the static variables.
 
     Attributes:
         used: bytes at its fullest, in the run.
@@ -256,7 +256,7 @@ class RamUse:
         arena: all activations and mutable buffers.
         static: other variables.
         state: of the arena, the mutable buffers.
-        stack: high-water mark of the run; None where it cannot be seen.
+        stack: high-water mark of the run; None if unknown.
         capacity: what the board has; None on a computer.
         pools: of the executor.
     """
@@ -299,19 +299,19 @@ class WeightsResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A run that came to its end, verified or not.
+    """A finished run, verified or not.
 
     Attributes:
         launcher: `qemu`, `fvp`, `native`.
         machine: what it ran on, for people: `QEMU mps3-an547`.
         best: the best classes of the first sample, for a classifier.
         accuracy, fidelity: None without labels or without a float model.
-        warnings: why the outputs may be useless, though they are right.
+        warnings: why the outputs may be useless, though verified.
         has_fpu: of the core; without one, floats are computed in software.
-        cycles: None where they are not counted; `uncounted` then says why, on a simulator.
+        cycles: None if not counted; `uncounted` then says why, on a simulator.
         macs: multiply-accumulates of one inference.
-        folder: with all that was made for the model on the board.
-        artifacts: files and folders by what they are.
+        folder: with everything built for the model on the board.
+        artifacts: files and folders by kind.
     """
 
     model: str
@@ -342,7 +342,7 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """A program that was exported.
+    """An exported program.
 
     Attributes:
         program: the `.pte`; the record and the samples lie beside it.
@@ -359,7 +359,7 @@ class ExportResult:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """A firmware that was built and not run."""
+    """Firmware that was built but not run."""
 
     model: str
     board: str
@@ -377,12 +377,12 @@ class BuildResult:
 
 @dataclass(frozen=True, slots=True)
 class FlashResult:
-    """A board that was flashed, or what flashing it would do.
+    """A flashed board, or what flashing it would do.
 
     Attributes:
         actions: what was done, or would be.
-        place: where the image went; None for a dry run.
-        confirmed: the port at which it greets; None where it was not heard.
+        place: where the image was written; None for a dry run.
+        confirmed: the port at which it greets; None if it did not respond.
         doubt: why not.
         identity: of the image, which it greets with.
     """

@@ -1,4 +1,4 @@
-"""Removing what was made: build folders, and the cache of the user."""
+"""Removes build folders and the user's cache."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cmbuild.cache.locks import locked
 def clean_builds(
     build_dir: Path, model: str | None, board: str | None, note: Callable[[str], None]
 ) -> None:
-    """Removes the builds of a model, a board, both, or all of a build folder.
+    """Removes all builds below a build folder, or those of a model, a board, or both.
 
-    Only folders that were built in are touched: those with our lock.
+    Only folders with a build's lock file are touched.
 
     Args:
-        note: told of what is removed or waited for.
+        note: shows what is removed or waited for.
     """
     for folder in list(_builds(build_dir, model, board)):
         with locked(folder / LOCK, partial(note, f"another build is running in {folder}")):
@@ -29,7 +29,7 @@ def clean_builds(
 
 
 def clean_cache(note: Callable[[str], None]) -> None:
-    """Removes all that the cache holds."""
+    """Removes everything in the cache."""
     for folder in CacheFolder:
         _remove(folder.path, paths.cache(), note)
 

@@ -1,4 +1,4 @@
-"""Digests of all that a result depends on: equal digests mean an equal result."""
+"""Digests of everything that a result depends on: equal digests mean an equal result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Union
 
 Value = Union[str, int, float, bool, None, Enum, Path, "Sequence[Value]", "Mapping[str, Value]"]
-"""What a fingerprint is taken of. A path stands for the content found there, not for its name."""
+"""What a fingerprint covers. A path stands for the content found there, not for its name."""
 
 LENGTH = 32
 """Hexadecimal digits of a fingerprint."""
@@ -26,7 +26,7 @@ def digest(path: Path) -> str:
     """The digest of a file's bytes, of a folder's files with their names, or `absent`.
 
     Raises:
-        OSError: it is there but cannot be read.
+        OSError: it exists but cannot be read.
     """
     if path.is_dir():
         return _digest_of_files((file.relative_to(path).as_posix(), file) for file in files(path))
@@ -37,7 +37,7 @@ def digest(path: Path) -> str:
 
 
 def files(folder: Path) -> list[Path]:
-    """The files below a folder in a fixed order, without what editors and Python leave there."""
+    """The files below a folder in a fixed order, except those that editors and Python leave."""
     return sorted(
         path
         for path in folder.rglob("*")

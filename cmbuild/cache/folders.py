@@ -18,7 +18,7 @@ _LONGEST_NAME = 100  # a file name has 255 bytes; targets, digests and suffixes 
 
 
 class CacheFolder(Enum):
-    """What the cache holds; each can be made again."""
+    """The parts of the cache; each can be rebuilt."""
 
     EXPORTS = "exports"
     LIBRARIES = "libraries"
@@ -47,7 +47,7 @@ def slug(model: str) -> str:
 
 
 def below(root: Path, *names: str) -> Path:
-    """A folder below another one, each step of the way by its plain name.
+    """A folder below another one, each step a plain name.
 
     Raises:
         ValueError: a name that leads elsewhere.
@@ -59,10 +59,10 @@ def below(root: Path, *names: str) -> Path:
 
 
 def remove(folder: Path, root: Path) -> None:
-    """Removes a folder, if it is there: the only place that removes one with its content.
+    """Removes a folder, if it exists: the only place that removes one with its content.
 
     Args:
-        root: of the cache, a build or an entry; nothing outside it is touched.
+        root: the cache, a build or an entry; nothing outside is touched.
 
     Raises:
         ValueError: the folder does not lie below it.
@@ -80,5 +80,5 @@ def remove(folder: Path, root: Path) -> None:
 
 
 def builds(build_dir: Path) -> Iterator[Path]:
-    """The folders <model>/<place> that were built in: those with a lock."""
+    """The folders <model>/<place> with a lock file, which every build has."""
     return (lock.parent for lock in sorted(build_dir.glob(f"*/*/{LOCK}")))

@@ -13,14 +13,14 @@ _POLL = 0.2  # seconds between attempts; also how long Ctrl-C may go unnoticed i
 
 @contextmanager
 def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Holds the lock file `path`, which stays there when released.
+    """Holds the lock file `path`, which remains when released.
 
     Args:
-        waiting: called each time another process still has the lock, at least once if any has;
-            what it raises ends the wait.
+        waiting: called repeatedly while another process has the lock, at least once; an
+            exception ends the wait.
 
     Raises:
-        NotWritable: there can be no such file.
+        NotWritable: the file cannot be created.
     """
     from filelock import FileLock, Timeout
 

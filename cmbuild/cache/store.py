@@ -1,4 +1,4 @@
-"""Folders that are whole or not there: results on disk that a killed build cannot spoil."""
+"""Folders that are complete or absent: results on disk that a killed build cannot spoil."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _STAMP = re.compile(rb"[^\n]+\n[0-9a-f]{64}")
 
 
 class Condition(Enum):
-    """What an entry is worth."""
+    """Whether an entry can be used."""
 
     ABSENT = "absent"
-    """Not there, or made from something else."""
+    """Absent, or made from something else."""
     DAMAGED = "damaged"
-    """Made from just this, but its content has changed since."""
+    """Made from the same inputs, but its content has changed since."""
     WHOLE = "whole"
 
 
@@ -38,7 +38,7 @@ class Entry:
     folder: Path
 
     def condition(self, fingerprint: str) -> Condition:
-        """Reads every byte of the result: sizes and times prove nothing about a rotten disk."""
+        """Reads every byte of the result: sizes and times do not reveal bit rot."""
         try:
             stamp = (self.folder / STAMP).read_bytes()
         except OSError:
@@ -53,7 +53,7 @@ class Entry:
         return Condition.WHOLE if is_whole else Condition.DAMAGED
 
     def holds(self, fingerprint: str) -> bool:
-        """Whether the result is there, was made from just this, and is as it was made."""
+        """Whether the result exists, was made from the same inputs, and is unchanged."""
         return self.condition(fingerprint) is Condition.WHOLE
 
     def _has_content(self) -> bool:
@@ -69,15 +69,15 @@ class Entry:
 
     @property
     def failed(self) -> Path:
-        """What the last attempt that failed has left, with its logs."""
+        """What the last failed attempt left, with its logs."""
         return self.folder.with_name(f"{self.folder.name}.failed")
 
     @contextmanager
     def replace(self, fingerprint: str) -> Iterator[Path]:
         """An empty folder to fill; on success it becomes the entry, in one rename.
 
-        The caller holds the entry's lock. What a killed predecessor left behind is removed. When
-        an error ends the work, the folder becomes `failed`, and the paths in the error follow it.
+        The caller holds the entry's lock. Remains of killed predecessors are removed. After an
+        error, the folder becomes `failed`, and paths in the error are updated.
 
         Raises:
             NotWritable, NoSpace: the folder cannot be made.
@@ -104,7 +104,7 @@ class Entry:
             (fresh / STAMP).write_text(f"{fingerprint}\n{_content(fresh)}")
             if self.folder.exists():
                 # A folder cannot be renamed over a full one. Between the two renames there is
-                # no entry, which is a state that the next build understands.
+                # no entry, which the next build handles.
                 self.folder.rename(fresh.with_name(f".{name}.{uuid.uuid4().hex}.tmp"))
             fresh.rename(self.folder)
         finally:
@@ -113,7 +113,7 @@ class Entry:
 
 
 def _content(folder: Path) -> str:
-    """The digest of all files below a folder with their names, the stamp aside."""
+    """The digest of all files below a folder with their names, except the stamp."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path != folder / STAMP:

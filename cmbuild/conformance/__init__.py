@@ -1,1 +1,1 @@
-"""ExecuTorch's own tests of its Cortex-M backend, run on boards of cmbuild's."""
+"""ExecuTorch's own tests of its Cortex-M backend, run on cmbuild's boards."""

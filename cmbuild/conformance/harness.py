@@ -26,7 +26,7 @@ class Stopped(Failed):
     """The image ended before it had run all cases; the launcher's error is its cause, if any.
 
     Attributes:
-        case: index of the one that did not come to its end.
+        case: index of the one that did not finish.
     """
 
     template = "{reason}"
@@ -53,7 +53,7 @@ class KernelHarness:
             timeout: seconds for all of them.
 
         Raises:
-            Stopped: the image ended in one of them, did not take them, or took too long.
+            Stopped: the image ended during a case, refused the batch, or took too long.
             LauncherMissing, Interrupted.
         """
         (folder / "batch").write_bytes(pack_cases(cases))

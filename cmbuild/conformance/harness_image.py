@@ -1,4 +1,4 @@
-"""The image that holds every kernel, to run any program on a board without a link."""
+"""The image with every kernel, which runs any program on a board without linking."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 SOURCES = ("cmake", "cortexm", "include", "kernels", "libc", "runner", "kernel_harness")
-"""What of the runtime is compiled for the image, or says what is in it and how it is linked."""
+"""Parts of the runtime that are compiled into the image, or determine its content and linking."""
 
 
 class HarnessStage(Stage):

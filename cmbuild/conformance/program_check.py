@@ -1,4 +1,4 @@
-"""Any program tried on a board: run on the kernel harness, and compared with the reference."""
+"""Runs any program on a board's kernel harness, and compares it with the reference."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class _Device(Protocol):
     """A plan and a sample on the board."""
 
     def outputs(self) -> Sequence[bytes]:
-        """The plan's outputs, as they lie in memory."""
+        """The plan's outputs, as laid out in memory."""
 
     def results(self, index: int) -> Sequence[bytes]:
-        """What the tensors that a step completes hold after it."""
+        """The tensors that a step completes, after it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Trials:
 
     Attributes:
         image: made.
-        folder: for the files of each run; those of a failed one stay.
+        folder: for the files of each run; those of a failed one are kept.
     """
 
     image: HarnessStage
@@ -68,7 +68,7 @@ class Trials:
             CompilerError: it cannot be read, planned, or given these inputs.
             DoesNotFit: the board's memory is too small for it.
             Differs: from the reference; names the first op that does.
-            Stopped, TimedOut, Fault, …: the board did not come to the end.
+            Stopped, TimedOut, Fault, …: the board did not finish.
         """
         with self.image.library.ops.registered():
             graph = build_graph(read_program(program))
@@ -83,7 +83,7 @@ class Trials:
         except Stopped as error:
             if not isinstance(error.__cause__, Refused):
                 raise
-            # The harness keeps constants in RAM; an image of the program's own may still fit.
+            # The harness keeps constants in RAM; an image with only this program may still fit.
             device = _OnRunner(case, self.image, self.harness, folder)
             found = device.outputs()
         arrays = [
@@ -149,7 +149,7 @@ class _OnRunner:
 
     @cached_property
     def _traces(self) -> Sequence[bytes]:
-        """What each tensor holds when it is complete."""
+        """Each tensor when it is complete."""
         places = self._plan.places
         watches = [
             Watch(index, places[tensor].word, tensor.nbytes)
@@ -173,7 +173,7 @@ class _OnRunner:
 
 
 def _first_difference(graph: Graph, plan: Plan, inputs: Sequence[Array], device: _Device) -> str:
-    """`, first at op 3, …`; nothing where every op is right, and an output comes from no op."""
+    """`, first at op 3, …`; empty if every op is right, and the output comes from no op."""
     written = [tensor for step in plan.steps for tensor in step.writes]
     kept = evaluate(graph, inputs, keep=written).tensors
     for index, step in enumerate(plan.steps):

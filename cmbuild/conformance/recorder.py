@@ -1,7 +1,7 @@
-"""pytest plugin of `cmbuild conformance`: tells each result on standard output as a line of JSON.
+"""pytest plugin of `cmbuild conformance`: prints each result on standard output as a line of JSON.
 
-A file of tests that needs a download or a package which is not to be had is skipped, with that as
-the reason. A test that passes though it is marked to fail is no failure, however strict the mark.
+A test file is skipped if it needs a download or a package that is not available; the reason says
+which. A test that passes though it is marked to fail is not a failure, even with a strict mark.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ import pytest
 from cmbuild.conformance.results import CaseOutcome, CaseVerdict, Collected, Event
 
 _OWN = ("cmbuild", "cmcompiler", "executorch", "torch")
-"""Packages whose absence, or whose lack of a module, is a failure."""
+"""Packages whose absence, or the absence of one of their modules, is a failure."""
 _STRICT = "[XPASS(strict)] "
 _LONGEST = 300
 
 
-# Exports make many small objects that live on: with Python's own 700, a quarter of the time goes
-# into looking for cycles among them.
+# Exports make many small objects that stay alive: with Python's default of 700, a quarter of the
+# time goes into searching them for cycles.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
-    # Workers send what they have to say to the process that started them.
+    # Workers report to the process that started them.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder())
 
 
 def pytest_collection_finish() -> None:
-    """What the imports made stays to the end."""
+    """Objects made by imports stay alive to the end."""
     gc.freeze()
 
 
@@ -66,7 +66,7 @@ def pytest_runtest_makereport(
 
 
 def missing(error: BaseException) -> str | None:
-    """What a module lacked when it could not be imported, if that is not of the suite itself."""
+    """What an import failed for, unless that is part of the suite itself."""
     for each in _chain(error):
         if isinstance(each, URLError):
             return f"needs a download: {each.reason}"
@@ -85,14 +85,14 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 @dataclass
 class Recorder:
-    """Puts the phases of each test together: preparation, call, and clean-up."""
+    """Combines the phases of each test: setup, call, and teardown."""
 
     running: dict[str, CaseVerdict] = field(default_factory=dict)
     collected: int = 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        # Workers cannot say that -k is not valid, and xdist takes them for crashed.
+        # Workers cannot report an invalid -k, and xdist considers them crashed.
         config = session.config
         config.hook.pytest_collection_modifyitems(session=session, config=config, items=[])
 
@@ -112,7 +112,7 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if hasattr(report, "context"):
-            return  # a subtest: the test that it is part of fails with it
+            return  # a subtest: its test fails with it
         phase = _result(report, report.nodeid, _outcome(report))
         before = self.running.get(report.nodeid)
         seconds = report.duration + (before.seconds if before else 0.0)
@@ -159,7 +159,7 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
         return str(crash.message)
     lines = [line for line in str(said or "").splitlines() if line.strip()] or [""]
     if report.when == "collect":
-        # What pytest says of a file that it cannot import ends with the error, after an E.
+        # pytest's report on a file that it cannot import ends with the error, after an E.
         return lines[-1].removeprefix("E").strip()
     return lines[0].removeprefix("error: ")
 

@@ -1,4 +1,4 @@
-"""What tests came to, and the lines of JSON in which their process tells it."""
+"""Results of tests, and the lines of JSON in which their process reports them."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class Event(BaseModel):
 
 
 class Collected(Event):
-    """How many tests there are."""
+    """The number of tests."""
 
     event: Literal["collected"] = "collected"
     tests: int
 
 
 class CaseVerdict(Event):
-    """One test, or a file of them that could not be read or was skipped as a whole.
+    """One test, or a file of tests that could not be read or was skipped as a whole.
 
     Attributes:
         test: pytest's node id below the folder of the suite.
         outcome: see Outcome.
         reason: why it did not pass, or was not expected to; one line.
-        details: all that pytest says of a failure.
-        seconds: wall time, preparation included.
+        details: pytest's full report of a failure.
+        seconds: wall time, setup included.
     """
 
     event: Literal["result"] = "result"
@@ -68,8 +68,8 @@ class ConformanceResult:
 
     Attributes:
         machine: what executed the programs, for people.
-        suite: whose tests, and of which version.
-        artifacts: files that the run left, by what they are.
+        suite: name and version of the tests.
+        artifacts: files that the run left, by kind.
     """
 
     board: str
@@ -96,7 +96,7 @@ def read_event(line: str) -> Collected | CaseVerdict | None:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many tests of an op came to what."""
+    """The number of an op's tests per outcome."""
 
     op: str
     counts: Counter[CaseOutcome]

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 RESULTS = "results.jsonl"
 FAILURES = "failures.txt"
 
-# Of all the tests; a hundredth of that is usual. Each program has a limit of its own.
+# For all tests; a hundredth of it is usual. Each program has its own limit.
 _SECONDS = 12 * 3600.0
 
-# pytest's exit statuses for a request that it does not understand, and for one that picks no test.
+# pytest's exit statuses for an invalid request, and for one that matches no test.
 _USAGE, _NO_TESTS = 4, 5
 
 
@@ -48,7 +48,7 @@ class NoSuchTests(UsageError):
 
 
 class ConformanceStage(RepeatedStage):
-    """A run of the tests, done each time."""
+    """A run of the tests, never cached."""
 
     kind = StageKind.TESTS
     verb = "ran"
@@ -149,7 +149,7 @@ class ConformanceStage(RepeatedStage):
         request, place = self._request, self._request.place
         return [
             self._suite.folder,
-            # Nothing of the user's own settings, and nothing written beside the tests.
+            # Ignores the user's settings, and writes nothing beside the tests.
             *("-c", settings, "--rootdir", self._suite.folder),
             *("--basetemp", self._folder / "programs"),
             *("-p", "no:cacheprovider", "-p", "no:terminal"),

@@ -35,10 +35,10 @@ class Suite:
 
 
 def find_suite(parallel: bool) -> Suite:
-    """The suite of the installed executorch; nothing of it is imported.
+    """The suite of the installed executorch, found without importing it.
 
     Args:
-        parallel: several tests are to be run at once.
+        parallel: whether tests will run in parallel.
 
     Raises:
         Missing: a package is not installed, or executorch has no tests.

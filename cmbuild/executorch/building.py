@@ -1,4 +1,4 @@
-"""ExecuTorch's bare-metal libraries from a checkout: what a program needs, outside the checkout."""
+"""ExecuTorch's bare-metal libraries for a program, built from a checkout but outside of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _OPTIONS = {
     "EXECUTORCH_ENABLE_PROGRAM_VERIFICATION": "OFF",
     "EXECUTORCH_PAL_DEFAULT": "minimal",
     "EXECUTORCH_USE_DL": "OFF",
-    # Named, this submodule is not configured: only its thread pools need it.
+    # With this set, the submodule is not configured; only thread pools need it.
     "FXDIV_SOURCE_DIR": "unused",
     "TARGET_CXX_FLAGS": (
         "-fno-exceptions -fno-rtti -fno-unwind-tables -fno-asynchronous-unwind-tables "
@@ -87,9 +87,9 @@ class Parts:
     """What is built of a checkout.
 
     Attributes:
-        families: of operators whose kernels are wanted.
+        families: of operators whose kernels are needed.
         portable: the operators among them that have portable kernels.
-        primitives: whether the runtime's own operators are wanted, too.
+        primitives: whether the runtime's own operators are needed, too.
         registry: how many kernels can be registered.
     """
 
@@ -102,7 +102,7 @@ class Parts:
     def of(cls, operators: Mapping[Family, tuple[str, ...]], primitives: bool) -> Parts:
         """
         Args:
-            operators: of a program, without the primitive ones.
+            operators: of a program, except the primitive ones.
         """
         portable = {
             name
@@ -123,12 +123,12 @@ class Parts:
 
     @property
     def options(self) -> Mapping[str, str]:
-        """CMake's variables, without those that are paths on this machine."""
+        """CMake's variables, except paths on this machine."""
         return _OPTIONS | {"MAX_KERNEL_NUM": str(self.registry)}
 
 
 def check_compiler() -> None:
-    """Raises NoCompiler if it is missing, or has no C++ library."""
+    """Raises NoCompiler if it is not installed, or without a C++ library."""
     compiler = tools.find_tool(ARM_GXX)
     problem = "not found"
     if compiler is not None:
@@ -139,7 +139,7 @@ def check_compiler() -> None:
 
 def schema_compiler(checkout: Checkout) -> Path | None:
     """The `flatc` of the installed ExecuTorch, if its version is that of the checkout's headers;
-    upstream builds one with the compiler of this computer otherwise.
+    otherwise upstream builds one with this computer's compiler.
     """
     package = importlib.util.find_spec("executorch")
     for folder in (package and package.submodule_search_locations) or ():
@@ -150,7 +150,7 @@ def schema_compiler(checkout: Checkout) -> Path | None:
 
 
 def variables(checkout: Checkout, parts: Parts) -> Mapping[str, str]:
-    """CMake's variables for a build of a checkout, without those of the toolchain."""
+    """CMake's variables for a build of a checkout, except those of the toolchain."""
     found = {**parts.options, "PYTHON_EXECUTABLE": sys.executable}
     if checkout.cmsis_nn is not None:
         found["CMSIS_NN_LOCAL_PATH"] = str(checkout.cmsis_nn)
@@ -167,12 +167,12 @@ def build(
     Args:
         tree: of this checkout with these variables, for a core and a toolchain.
         folder: gets the libraries and the logs.
-        note: told if another command is at work in the tree.
+        note: shows that another command is building in the tree.
 
     Raises:
         MissingTool, ProcessFailed, TimedOut.
         NoLibrary: a library is missing afterwards.
-        OtherCmsisNn: the user's CMSIS-NN and the checkout's kernels do not go together.
+        OtherCmsisNn: the user's CMSIS-NN does not suit the checkout's kernels.
     """
     log = folder / "build.log"
 
@@ -201,7 +201,7 @@ def build(
 
 
 def _portable_objects(checkout: Checkout, parts: Parts, tree: Tree) -> list[str]:
-    """Those of the portable kernels that the operators need; none if that cannot be told."""
+    """Objects of the portable kernels that the operators need; none if unknown."""
     if not parts.portable:
         return []
     sources = tree.sources(PORTABLE)
@@ -210,7 +210,7 @@ def _portable_objects(checkout: Checkout, parts: Parts, tree: Tree) -> list[str]
 
 
 def _other_cmsis_nn(checkout: Checkout, error: ProcessFailed, log: Path) -> OtherCmsisNn | None:
-    """A failure that has to do with the user's own CMSIS-NN, None if it does not look so."""
+    """The error if a failure seems to be due to the user's own CMSIS-NN, otherwise None."""
     mentioned = re.search(r"\barm_\w+|cmsis", error.message, re.IGNORECASE)
     if checkout.cmsis_nn is None or checkout.cmsis_nn_pin is None or mentioned is None:
         return None
@@ -224,7 +224,7 @@ def _other_cmsis_nn(checkout: Checkout, error: ProcessFailed, log: Path) -> Othe
 
 
 def built(checkout: Checkout, parts: Parts, folder: Path) -> Runtime:
-    """The runtime that `build` put into a folder."""
+    """The runtime that `build` built in a folder."""
     libraries = {name: folder / f"lib{name}.a" for name in parts.targets}
     whole = libraries.pop(PRIMITIVES, None)
     return Runtime(

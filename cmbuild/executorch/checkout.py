@@ -14,7 +14,7 @@ from cmbuild.toolchain.versions import package
 VARIABLE = "EXECUTORCH_ROOT"
 CMSIS_NN_VARIABLE = "CMSIS_NN_ROOT"
 
-# What the build and the registration of kernels read, besides sources.
+# Files that the build and the registration of kernels read, besides sources.
 _FILES = (
     "CMakeLists.txt",
     "version.txt",
@@ -27,7 +27,7 @@ _FILES = (
     "schema/program.fbs",
 )
 
-# What of a checkout is compiled, or says how.
+# Parts of a checkout that are compiled, or configure the build.
 _SOURCES = (
     "CMakeLists.txt",
     "backends/cortex_m",
@@ -43,7 +43,7 @@ _SOURCES = (
 )
 _CMSIS_NN_SOURCES = ("CMakeLists.txt", "Include", "Source")
 
-# Submodules that a build for Cortex-M may configure; needed are those that its own CMake names.
+# Submodules that a build for Cortex-M may configure; those that its own CMake names are needed.
 _SUBMODULES = ("flatbuffers", "flatcc", "json", "gflags")
 
 
@@ -80,8 +80,8 @@ class Checkout:
     """A checkout that can be built.
 
     Attributes:
-        root: a folder called `executorch`, as its sources demand.
-        version: what its version.txt says.
+        root: a folder called `executorch`, as its sources require.
+        version: from its version.txt.
         cmsis_nn: sources of CMSIS-NN; the checkout's own build fetches them if None.
     """
 
@@ -91,13 +91,13 @@ class Checkout:
 
     @property
     def sources(self) -> list[Path]:
-        """Files and folders that are compiled, or say how; of CMSIS-NN, too."""
+        """Files and folders that are compiled, or configure the build; those of CMSIS-NN, too."""
         own = [] if self.cmsis_nn is None else [self.cmsis_nn / name for name in _CMSIS_NN_SOURCES]
         return [self.root / name for name in _SOURCES] + own
 
     @property
     def flatbuffers(self) -> str | None:
-        """The version of FlatBuffers that its headers are of: `24.3.25`."""
+        """The version of its FlatBuffers headers: `24.3.25`."""
         file = self.root / "third-party/flatbuffers/include/flatbuffers/base.h"
         text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
         parts = [
@@ -126,10 +126,10 @@ class Checkout:
 def find_root(
     option: Path | None, project: Path | None, environ: Mapping[str, str] = os.environ
 ) -> Path:
-    """The checkout's folder: the option's, else the environment's, else the project's.
+    """The checkout's folder: from the option, the environment, or the project.
 
     Raises:
-        NoCheckout: none is given.
+        NoCheckout: none of them names one.
     """
     variable = environ.get(VARIABLE)
     named = option or (Path(variable) if variable else None) or project
@@ -139,7 +139,7 @@ def find_root(
 
 
 def find_cmsis_nn(project: Path | None, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The user's own sources of CMSIS-NN: the environment's, else the project's."""
+    """The user's own sources of CMSIS-NN: from the environment, or the project."""
     variable = environ.get(CMSIS_NN_VARIABLE)
     named = Path(variable) if variable else project
     return None if named is None else named.absolute()
@@ -176,7 +176,7 @@ def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
 
 
 def installed() -> str | None:
-    """The version of the ExecuTorch that exports programs here: `1.5.1`; None without one."""
+    """The version of the installed ExecuTorch: `1.5.1`; None if not installed."""
     version = package("executorch")
     return None if version is None else version.partition("+")[0]
 

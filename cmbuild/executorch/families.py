@@ -1,4 +1,4 @@
-"""The families of operators that a checkout has kernels for: declarations and libraries."""
+"""The families of operators with kernels in a checkout: declarations and libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from cmbuild.errors import Failed
 
 PRIMITIVE = "executorch_prim"
-"""Operators of this namespace come with the runtime itself."""
+"""Operators of this namespace are part of the runtime itself."""
 
 
 class NoKernel(Failed):
@@ -20,7 +20,7 @@ class NoKernel(Failed):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Operators that are declared together.
+    """Operators declared in one file.
 
     Attributes:
         declarations: file in the checkout, a list of `- func:` or `- op:` entries.
@@ -35,7 +35,7 @@ class Family:
 
 
 PORTABLE = "portable_kernels"
-"""The library of so many kernels that only the needed ones are built."""
+"""A library so large that only the needed kernels are built."""
 
 FAMILIES = (
     Family(
@@ -73,7 +73,7 @@ def assign(root: Path, operators: Iterable[str]) -> Mapping[Family, tuple[str, .
     """The families of a checkout that declare operators; primitive ones are left out.
 
     Raises:
-        NoKernel: naming all that are declared nowhere.
+        NoKernel: names all that are not declared.
     """
     declared = {family: dict(_entries(root / family.declarations)) for family in FAMILIES}
     found: dict[Family, tuple[str, ...]] = {}
@@ -92,7 +92,7 @@ def assign(root: Path, operators: Iterable[str]) -> Mapping[Family, tuple[str, .
 
 
 def functions(root: Path) -> Mapping[str, frozenset[str]]:
-    """The C++ functions of each operator with portable kernels, without their namespaces."""
+    """The C++ functions of each operator with portable kernels, without namespaces."""
     found = {}
     for family in FAMILIES:
         if PORTABLE in family.libraries:
@@ -108,9 +108,9 @@ def needed_sources(
     functions that these mention; and all that are not named after an operator.
 
     Args:
-        known: as `functions` gives them.
+        known: from `functions`.
 
-    Returns: none if a function is mentioned nowhere: then only a build of everything is sure.
+    Returns: none if some function is mentioned nowhere; then everything must be built.
     """
     sources = list(sources)
     everything = frozenset().union(*known.values())
@@ -128,9 +128,7 @@ def needed_sources(
 
 
 def _entries(file: Path) -> Iterator[tuple[str, str]]:
-    """What a file declares: full names of operators, `aten` where it names no namespace, each with
-    the lines about it.
-    """
+    """A file's declarations: full names of operators, in `aten` by default, with their lines."""
     text = _text(file) if file.is_file() else ""
     for entry in re.split(r"^-\s+(?=(?:func|op):)", text, flags=re.MULTILINE)[1:]:
         match = re.match(r"\w+:\s*([\w:.]+)", entry)

@@ -28,7 +28,7 @@ class NothingGenerated(Failed):
 
 
 def check_generator() -> None:
-    """Raises NoGenerator, naming the package that is not installed."""
+    """Raises NoGenerator, which names the package that is not installed."""
     for package in ("torchgen", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise NoGenerator(package=package)
@@ -40,7 +40,7 @@ def generate(
     processes: Processes,
     folder: Path,
 ) -> None:
-    """Writes the C++ for each family of operators into a folder of its name.
+    """Writes the C++ for each family of operators into a folder of the same name.
 
     Raises:
         NoGenerator, ProcessFailed, NothingGenerated.

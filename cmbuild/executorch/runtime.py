@@ -1,4 +1,4 @@
-"""What an image needs of ExecuTorch's runtime: headers, libraries, registered kernels, pools."""
+"""ExecuTorch's runtime for an image: headers, libraries, registered kernels, pools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-# What the runtime's headers need beside themselves: the c10 headers that it brings along.
+# The c10 headers that come with the runtime, which its own headers include.
 _C10 = Path("executorch", "runtime", "core", "portable_type", "c10")
 
 
@@ -15,8 +15,8 @@ class Pools(BaseModel):
     """Sizes of the memory that the runtime allocates from, in bytes.
 
     Attributes:
-        method: for what it makes of the program as it loads it.
-        temporary: for what a kernel asks for while it runs.
+        method: for the loaded program.
+        temporary: for kernels' allocations while they run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,7 +32,7 @@ class Runtime:
     Attributes:
         include: the folder with `executorch/runtime/…`: a checkout's parent.
         libraries: in any order.
-        whole_libraries: linked whole, since they register kernels of their own accord.
+        whole_libraries: linked as a whole, since they register kernels in static constructors.
         definitions: `NAME=VALUE`, as the libraries were compiled with.
     """
 
@@ -45,8 +45,8 @@ class Runtime:
         """The variables of runtime/cmake/executorch.cmake.
 
         Args:
-            sources: that register the kernels of a program.
-            pools: None for a dry run, which finds them out.
+            sources: of the registration of a program's kernels.
+            pools: None for the dry run, which measures them.
         """
         sizes = pools or Pools(method=0, temporary=0)
         values: dict[str, object] = {

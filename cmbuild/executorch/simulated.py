@@ -20,14 +20,14 @@ class NoSimulatedCore(Failed):
 
 
 def simulated(board: Board, isa: Isa, others: Iterable[Board]) -> Board:
-    """The board itself if it can be simulated, else the first other one with the same core.
+    """The board itself if it can be simulated, otherwise the first one with the same core.
 
     Args:
         isa: of the kernels.
-        others: looked at only if need be.
+        others: searched only if necessary.
 
     Raises:
-        NoSimulatedCore: there is none.
+        NoSimulatedCore: no such board.
     """
     if launchers_of(board):
         return board

@@ -1,4 +1,4 @@
-"""CMake's build folder of a checkout, kept so that ninja makes only what has changed."""
+"""CMake's build folder for a checkout, kept so that ninja rebuilds only what has changed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cmbuild.errors import ProcessFailed
 from cmbuild.toolchain.cmake import Builder, find_program
 from cmbuild.toolchain.tools import CMAKE, NINJA
 
-_SECONDS = 3600.0  # all of upstream's kernels take three minutes on two slow cores
+_SECONDS = 3600.0  # all kernels of upstream take three minutes on two slow cores
 
-# The checkout's own code generators run from within it, and must leave nothing there.
+# The checkout's own code generators run from within it, and must not write there.
 _CLEAN = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -77,7 +77,7 @@ class Tree:
                 log,
             )
         except ProcessFailed:
-            (self._build / "CMakeCache.txt").unlink(missing_ok=True)  # it may know half of it
+            (self._build / "CMakeCache.txt").unlink(missing_ok=True)  # it may be incomplete
             raise
 
     def make(self, targets: Sequence[str], log: Path) -> None:
@@ -91,11 +91,11 @@ class Tree:
         self._run([find_program(NINJA), "-C", self._build, *targets], log)
 
     def seal(self) -> None:
-        """Records what was built. Until then, as after a build that failed, ninja alone decides."""
+        """Records what was built. After a build without a record, ninja alone decides."""
         self._sealed.write_text(self._content)
 
     def library(self, target: str) -> Path | None:
-        """What was built of a library, None if nothing was."""
+        """The library file of a target; None if not built."""
         return next(iter(sorted(self._build.rglob(f"lib{target}.a"))), None)
 
     def sources(self, target: str) -> Mapping[Path, str]:

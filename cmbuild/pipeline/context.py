@@ -15,9 +15,9 @@ class WorkContext:
     """Children, logs and progress of one command.
 
     Attributes:
-        logs: folder for what child processes print, where they have no better place.
-        progress: shows what a step that takes long is doing now.
-        note: shows what is worth a line while it happens.
+        logs: folder for output of child processes that has no better place.
+        progress: shows what a long step is doing.
+        note: shows a line at once.
     """
 
     processes: Processes

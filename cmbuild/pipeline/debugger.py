@@ -1,4 +1,4 @@
-"""A debugger on a model's image: a simulator or a probe that waits, and gdb where there is one."""
+"""Debugs a model's image: a simulator or probe that waits for gdb, and gdb if installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.stages.runner import RunnerStage
 
 GDBS = ("arm-none-eabi-gdb", tools.GDB.name)
-"""The debuggers that know the Arm cores, as they are named on PATH."""
+"""Debuggers for Arm cores, by their names on PATH."""
 
 
 class NoServer(UsageError):
@@ -38,13 +38,13 @@ class NoServer(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A program that waits for gdb, to let it control an image.
+    """A program that waits for gdb to control an image.
 
     Attributes:
-        machine: what it is, for people.
-        folder: where it works.
-        port: on this machine, where it waits.
-        setup: what gdb has to do once it has connected.
+        machine: its description, for people.
+        folder: its working folder.
+        port: on this machine, where it listens.
+        setup: gdb's commands after connecting.
     """
 
     machine: str
@@ -65,10 +65,10 @@ class Server:
 
 
 def launcher_with_server(board: Board, name: str | None = None) -> Debuggable:
-    """The launcher of that name, or the board's first, that can wait for gdb.
+    """The launcher with this name, or the board's first, that can wait for gdb.
 
     Raises:
-        NoServer: none can.
+        NoServer: none has a gdb server.
         UnknownName, LauncherMissing: see `choose`.
     """
     known = launchers_of(board) if name is None else [choose(board, name)]
@@ -99,7 +99,7 @@ def probe(board: Board, image: Path, method: str | None, selection: Selection, p
     """A debug probe at a real board, onto which gdb loads the image.
 
     Args:
-        method: of the board's ways to flash; the first that is possible here if None.
+        method: of the board's flash methods; the first available one if None.
 
     Raises:
         NotFlashed, UnknownName, NoMethod, MissingTool.
@@ -127,7 +127,7 @@ def find_gdb(name: str | None = None) -> Path | None:
     """A debugger by name or path; by default the first of GDBS on PATH, or None.
 
     Raises:
-        MissingTool: there is none of that name.
+        MissingTool: the named one is not installed.
     """
     if name is None:
         return next(filter(None, map(tools.find, GDBS)), None)
@@ -148,9 +148,9 @@ def debug(
     """Starts a server and lets gdb control it; returns when either ends.
 
     Args:
-        log: gets what the server prints.
-        gdb: without it, whoever connects to the port controls the image.
-        started: called once the server is there.
+        log: gets the server's output.
+        gdb: None to wait for another debugger on the port.
+        started: called once the server has started.
 
     Raises:
         MissingTool, ProcessFailed, Interrupted.
@@ -163,13 +163,13 @@ def debug(
             processes.foreground(server.gdb(gdb), cwd=Path.cwd())
             return
         completed = wait()
-        # The status is the image's; a server that could not start says why and nothing else.
+        # The status is the image's; a server that could not start prints only the reason.
         if completed.status != 0 and not records(completed.output.splitlines()):
             raise completed.failure(server.machine)
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens at."""
+    """An unused port of this machine."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The model and the board that are meant where nobody names one."""
+"""The default model and board, for commands that name none."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cmbuild.errors import UsageError
 from cmbuild.project import FILE, find_project
 
 MODEL = "model.txt"
-"""The file of a built runner with its model, as it was asked for."""
+"""A file of built runners: the model, as the user named it."""
 
 FALLBACK = "digits"
-"""The model of the zoo where nothing else says one."""
+"""The model of last resort, from the zoo."""
 
 _LABEL = 10
 
@@ -28,7 +28,7 @@ class NoBoard(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is to be built, and a line for each part of it that nobody named."""
+    """Model and board to build, and a line for each that was chosen by default."""
 
     model: str
     board: str
@@ -39,7 +39,7 @@ def find_subject(model: str | None, board: str | None, build_dir: Path) -> Subje
     """
     Raises:
         NoBoard: neither the user nor the project names one.
-        BrokenFile: the project's cmbuild.toml is not right.
+        BrokenFile: the project's cmbuild.toml is not valid.
     """
     project, remarks = find_project(), []
     if not board:

@@ -18,7 +18,7 @@ class StepState(Enum):
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It needs the result of one that failed."""
+    """It needs the result of a failed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class StepOutcome:
     """The end of a step.
 
     Attributes:
-        text: the subject, or a summary of the result that says more.
+        text: the subject, or a summary of the result.
         seconds: wall time; 0 for a cached one.
-        reason: why it failed, if others go on; else the command ends with that.
+        reason: why it failed, if others continue; otherwise the command ends with it.
     """
 
     step: WorkStep
@@ -61,7 +61,7 @@ class StepOutcome:
 
 
 class Reporter(Protocol):
-    """Gets all that a person or program is to see. Events may come from several threads."""
+    """Shows events to a person or a program. They may come from several threads."""
 
     def begin(self, steps: Sequence[WorkStep]) -> None:
         """The steps ahead, in order."""
@@ -69,7 +69,7 @@ class Reporter(Protocol):
     def started(self, step: WorkStep) -> None: ...
 
     def progress(self, step: WorkStep, text: str) -> None:
-        """What a step that takes long is doing now."""
+        """What a long step is doing."""
 
     def ended(self, outcome: StepOutcome) -> None: ...
 
@@ -77,7 +77,7 @@ class Reporter(Protocol):
         """All steps have ended."""
 
     def note(self, text: str) -> None:
-        """Something worth a line while it happens: another build is waited for."""
+        """A line to show at once, such as waiting for another build."""
 
     def command(self, line: str) -> None:
         """A child process starts with this command line."""

@@ -1,4 +1,4 @@
-"""What has failed in a command: any exception as an error to show, and whose it is."""
+"""The failures of a command: any exception as an error to show, and the stage it belongs to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Failures:
     """The failures of one command.
 
     Attributes:
-        keep_going: the failure of a stage concerns only what needs it.
+        keep_going: a failed stage stops only the stages that need it.
         first: the error that ends the command, or None.
     """
 
@@ -35,22 +35,22 @@ class Failures:
         self._stages: dict[Stage, CmbuildError] = {}
 
     def add(self, error: CmbuildError, stage: Stage | None = None) -> None:
-        """Notes a failure, perhaps of a stage."""
+        """Records a failure, perhaps of a stage."""
         if stage is None or not self.keep_going or isinstance(error, Interrupted):
             self.first = self.first or error
         else:
             self._stages.setdefault(stage, error)
 
     def knows(self, stage: Stage | None) -> bool:
-        """Whether a failure of a stage was noted already, or one that ends everything."""
+        """Whether a failure of the stage was recorded already, or one that ends the command."""
         return self.first is not None or stage in self._stages
 
     def own(self, stage: Stage) -> CmbuildError | None:
-        """The failure of a stage itself, where others go on."""
+        """The failure of a stage itself, if others continue."""
         return self._stages.get(stage)
 
     def of(self, stage: Stage) -> CmbuildError | None:
-        """Why a stage has no good result: a failure of one that it needs, or its own."""
+        """Why a stage has no valid result: its own failure, or that of one that it needs."""
         for needed in stage.after:
             if failure := self.of(needed):
                 return failure
@@ -58,7 +58,7 @@ class Failures:
 
 
 def cause(error: BaseException, logs: Path) -> CmbuildError:
-    """As `explain`; but a full disk is why anything may fail: tools, simulators, cmbuild.
+    """Like `explain`, but a full disk is the cause of any failure.
 
     Args:
         logs: a folder that the command writes to.

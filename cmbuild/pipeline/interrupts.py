@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """Handlers for SIGNALS while a command is at work."""
+    """Handlers for SIGNALS while a command runs."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
@@ -22,7 +22,7 @@ class Interrupts:
 
     @property
     def received(self) -> bool:
-        """Whether a signal has come."""
+        """Whether a signal was received."""
         return self._received.is_set()
 
     def listen(self) -> None:
@@ -31,7 +31,7 @@ class Interrupts:
             self._handlers[number] = signal.signal(number, self._receive)
 
     def ignore(self) -> None:
-        """Puts back the handlers of before."""
+        """Restores the previous handlers."""
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._handlers.clear()
@@ -39,7 +39,7 @@ class Interrupts:
     def check(self) -> None:
         """
         Raises:
-            Interrupted: a signal has come.
+            Interrupted: a signal was received.
         """
         if self.received:
             raise Interrupted()
@@ -48,6 +48,6 @@ class Interrupts:
         is_first = not self.received
         self._received.set()
         self._processes.terminate()
-        # A second exception would cut off what the first one began: waiting for children to end.
+        # A second exception would interrupt the handling of the first: waiting for children to end.
         if is_first and not self._processes.is_starting:
             raise KeyboardInterrupt

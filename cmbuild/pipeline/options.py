@@ -19,11 +19,11 @@ class Spelling:
     Attributes:
         name: of the option and the variable; the field's if empty.
         flags: other spellings on the command line: `-n`.
-        metavar: what stands for the value in the help.
+        metavar: placeholder for the value in the help.
         choices: all values, if they are few.
         least: of a number.
-        is_output: a folder that is made if it does not exist.
-        shown: the default in the help, or whether it is there.
+        is_output: a folder that is created if missing.
+        shown: the default as shown in the help, or whether to show it.
     """
 
     help: str
@@ -36,7 +36,7 @@ class Spelling:
     shown: str | bool = False
 
     def allows(self, value: Any) -> bool:
-        """Whether a value of the field's type makes sense."""
+        """Whether a value of the field's type is valid."""
         if self.choices:
             return value in self.choices
         if isinstance(value, float):  # a time
@@ -50,7 +50,7 @@ class Option:
 
     Attributes:
         field: its name.
-        kind: type of a value; `Path` also where several are taken.
+        kind: type of a value; of each value if there are several.
         default: a value, or a function that returns it.
         spelling: None for a field that is not an option.
     """
@@ -100,10 +100,10 @@ def options(request: type) -> Iterator[Option]:
 
 
 def compose(request: type[R], **chosen: Any) -> R:
-    """A request, and what it is composed of, from options by the names of their fields.
+    """A request, and the requests that it is composed of, from options by field name.
 
     Raises:
-        UsageError: a value that the request refuses.
+        UsageError: a value that the request rejects.
     """
     unknown = chosen.keys() - {each.field for each in options(request)}
     if unknown:

@@ -1,4 +1,4 @@
-"""Making the result of one stage, one command at a time."""
+"""Makes the result of one stage, one command at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """Says once what a command waits for; a signal ends the wait."""
+    """Shows once what a command waits for; a signal ends the wait."""
 
     def __init__(
         self, message: str, check: Callable[[], None], note: Callable[[str], None]
@@ -33,11 +33,11 @@ class Waiting:
 
 
 def is_made(stage: Stage) -> bool:
-    """Whether the result of a stage is there, as `perform` would make it."""
+    """Whether the result of a stage exists and is up to date."""
     try:
         return stage.condition() is Condition.WHOLE
     except Exception:
-        return False  # perform fails in the same way, where it is reported
+        return False  # perform fails in the same way, and reports it
 
 
 def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]) -> None:
@@ -45,7 +45,7 @@ def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]
 
     Args:
         check: raises what ends a wait for another command.
-        note: shows what is worth a line while it happens.
+        note: shows a line at once.
     """
     entry = stage.entry
     message = f"another command is making {entry.folder.name}; waiting for it"

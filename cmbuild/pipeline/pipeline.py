@@ -1,4 +1,4 @@
-"""The pipeline from a request to its stages; what several requests need is one stage."""
+"""The pipeline from a request to its stages; requests share stages that they have in common."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class NoSuchIsa(UsageError):
 
 
 def build_folder(request: BuildRequest) -> Path:
-    """The folder of all that is made for a model on a board: <model>/<place>."""
+    """The folder of everything built for a model on a board: <model>/<place>."""
     place = request.place.name
     if request.uses_executorch:
         place += f".{request.executor.executor}"
@@ -78,10 +78,10 @@ def build_folder(request: BuildRequest) -> Path:
 
 
 def package_folder(request: PackageRequest) -> Path:
-    """The folder of all that is made for a model and a core: <model>/<core>.<isa>.
+    """The folder of everything made for a model and a core: <model>/<core>.<isa>.
 
     Raises:
-        CompilerError: a core or instruction set that there is not.
+        CompilerError: an unknown core or instruction set.
     """
     target = Target.parse(request.target, request.isa)
     place = f"{target.cpu}.{target.isa.label}"
@@ -92,7 +92,7 @@ class Pipeline:
     """Makes the stages for requests, and checks what can be checked before any work.
 
     Raises:
-        BrokenFile: the project's cmbuild.toml is not right.
+        BrokenFile: the project's cmbuild.toml is not valid.
     """
 
     def __init__(self, context: WorkContext) -> None:
@@ -107,7 +107,7 @@ class Pipeline:
     def export(self, source: ModelChoice, target: str) -> ExportStage:
         """
         Raises:
-            UsageError, CompilerError: a model, file or target that is not there.
+            UsageError, CompilerError: an unknown model or target, or a missing file.
         """
         job = ExportJob(
             model=source.model,
@@ -126,11 +126,12 @@ class Pipeline:
     def runner(self, request: BuildRequest, launcher: str | None = None) -> RunnerStage:
         """
         Args:
-            launcher: that will run the image, if one is asked for.
+            launcher: the one requested to run the image, if any.
 
         Raises:
-            UsageError, CompilerError: as `export`; or an unknown board, a broken descriptor, an
-                instruction set that it does not have, a toolchain that does not build for it.
+            UsageError, CompilerError: an unknown model, board, instruction set or toolchain, or a
+                missing file.
+            BrokenFile: a descriptor is not valid.
         """
         place = request.place
         board = self._board(place.board)
@@ -146,7 +147,12 @@ class Pipeline:
         return RunnerStage(PlanStage(source, board, isa, folder), library, board, folder)
 
     def simulate(self, request: RunRequest) -> SimulateStage:
-        """Raises as `runner`."""
+        """
+        Raises:
+            UsageError, CompilerError: an unknown model, board, instruction set or toolchain, or a
+                missing file.
+            BrokenFile: a descriptor is not valid.
+        """
         build = request.build
         runner = self.runner(build, request.launcher)
         sampling, measured = request.sampling, None
@@ -162,24 +168,24 @@ class Pipeline:
         )
 
     def flash(self, runner: RunnerStage, request: FlashRequest | RunRequest) -> FlashStage:
-        """The way of a runner onto a real board."""
+        """Flashes a runner onto a real board."""
         folder = build_folder(request.build)
         return FlashStage(runner, request.flashing, self.context.processes, folder)
 
     def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
-        """A new workspace for Zephyr, in a folder of the user's."""
+        """A new workspace for Zephyr, in the user's folder."""
         return WorkspaceStage(folder, self.context.processes, build_dir.absolute() / "zephyr")
 
     def application(self, request: ApplicationRequest) -> ApplicationStage:
-        """An application of Zephyr's."""
+        """A Zephyr application."""
         return ApplicationStage(request, self.context.processes)
 
     def package(self, request: PackageRequest) -> PackageStage:
-        """Raises as `export`; or an unknown core or instruction set."""
+        """Raises UsageError or CompilerError: an unknown model, core or instruction set."""
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
         source = self._source(request.source, request.boundary, target.cpu)
         plan = PlanStage(source, None, target.isa, folder)
-        # Test vectors are samples by themselves, whatever was run before.
+        # Test vectors are independent samples, whatever ran before.
         sampling = replace(request.sampling, reset=True)
         reference = self._reference(plan, sampling, request.source)
         return PackageStage(plan, reference, target, request.form, folder)
@@ -187,13 +193,22 @@ class Pipeline:
     def kernel_harness(
         self, board_name: str, isa: str | None = None, toolchain: str | None = None
     ) -> HarnessStage:
-        """Raises as `runner`, but for what has to do with a model."""
+        """
+        Raises:
+            UsageError: an unknown board, instruction set or toolchain.
+            BrokenFile: a descriptor is not valid.
+        """
         board = self._board(board_name)
         library = self._library(board, _isa(board, isa), toolchain)
         return HarnessStage(library, board, CacheFolder.HARNESSES.path)
 
     def tests(self, request: ConformanceRequest) -> ConformanceStage:
-        """Raises as `kernel_harness`; and UsageError, Missing for what the tests need."""
+        """
+        Raises:
+            UsageError: an unknown board, instruction set or toolchain.
+            BrokenFile: a descriptor is not valid.
+            Missing: a package that the tests need is not installed.
+        """
         place = request.place
         image = self.kernel_harness(place.board, place.isa, place.toolchain)
         suite = find_suite(parallel=request.jobs > 1)

@@ -1,4 +1,4 @@
-"""What a user asks for: a model, a place for it, and all options."""
+"""What a user requests: a model, a place for it, and all options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _build_dir() -> Path:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelChoice:
-    """A model, and how it is exported if it is not a program already.
+    """A model, and how to export it unless it is already a program.
 
     Attributes:
         model: name in the zoo, `path.py[:callable]`, `path.pt2` or `path.pte`.
@@ -57,7 +57,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BoardChoice:
-    """A board, and what builds for it."""
+    """A board, and the toolchain for it."""
 
     board: str = option(
         "See `cmbuild boards`; by default the project's.", MISSING, flags=("-b",), metavar="NAME"
@@ -69,15 +69,15 @@ class BoardChoice:
 
     @property
     def name(self) -> str:
-        """Of its folder, as asked for: <board>[.<isa>][.<toolchain>]."""
+        """The name of its folder: <board>[.<isa>][.<toolchain>], as requested."""
         return ".".join(filter(None, (self.board, self.isa, self.toolchain)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Boundary:
-    """Which method of a program, and how its inputs and outputs are handed over."""
+    """A method of a program, and how its inputs and outputs are passed."""
 
-    method: str = option("Of the program.", "forward", metavar="NAME")
+    method: str = option("Method of the program.", "forward", metavar="NAME")
     io: str = option("int8: omit quantize and dequantize at inputs and outputs.", IO[0], choices=IO)
 
 
@@ -93,7 +93,7 @@ class ExecutorChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sampling:
-    """What a program is run on."""
+    """The samples that a program runs on."""
 
     samples: int | None = option(
         "Number of samples; by default one.", flags=("-n",), least=1, metavar="N"
@@ -110,7 +110,7 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlashOptions:
-    """A real board, and how an image gets there."""
+    """A real board, and how to flash it."""
 
     volume: Path | None = option(
         "The boot loader's volume, if there are several boards.", metavar="DIR"
@@ -120,7 +120,7 @@ class FlashOptions:
     flash_method: str | None = option(
         "As `cmbuild flash --method`; for --on hardware.", metavar="NAME"
     )
-    dry_run: bool = option("Build, and print what would be done.", False)
+    dry_run: bool = option("Build, and print what flashing would do.", False)
     timeout: float | None = option(
         "For the simulator or board; by default by the model's work.", metavar="SECONDS"
     )
@@ -167,7 +167,7 @@ class FlashRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """A run of that firmware; a real board is flashed if it runs anything else."""
+    """A run of that firmware; a real board is flashed if it runs another image."""
 
     build: BuildRequest
     sampling: Sampling = field(default_factory=Sampling)
@@ -205,20 +205,20 @@ class PackageRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApplicationRequest:
-    """An application of Zephyr's on a board, in a folder zephyr/<sample>-<board> of build_dir.
+    """A Zephyr application on a board, in a folder zephyr/<sample>-<board> of build_dir.
 
     Attributes:
-        sample: name of one of ours, or the folder of another.
+        sample: name of a sample of cmbuild, or a folder.
     """
 
     sample: str
     board: str = option("Zephyr's name of the board.", MISSING, flags=("-b",), metavar="NAME")
     model: str | None = option(
-        "Instead of the sample's own model: a package, a .pte, or what `package` takes.",
+        "Instead of the sample's model: a package, a .pte, or any MODEL of `package`.",
         metavar="MODEL",
     )
     workspace: Path | None = option(
-        "By default searched from $ZEPHYR_BASE or the current folder.", metavar="DIR"
+        "By default found from $ZEPHYR_BASE or the current folder.", metavar="DIR"
     )
     timeout: float | None = option(
         "Time limit for the run, or the flash program.", metavar="SECONDS"

@@ -1,4 +1,4 @@
-"""One command at work: its children, locks, failures and results, until it ends."""
+"""A running command: its children, locks, failures and results, until it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Session:
 
     Attributes:
         results: what was found out so far.
-        selected: the stages that are to be performed.
+        selected: the stages to perform.
         status: the exit code, once the session has ended.
     """
 
@@ -86,11 +86,11 @@ class Session:
         self.status = ExitCode.FINE if failure is None else failure.exit_code
 
     def begin(self, folders: Sequence[Path]) -> None:
-        """Keeps other commands out of build folders until the end; finds out what would fail late.
+        """Locks build folders until the end, and checks what would fail late.
 
         Raises:
-            NotWritable: a build folder.
-            CmbuildError: what keeps a stage from being performed, unless others are to go on.
+            NotWritable: a build folder cannot be written.
+            CmbuildError: a stage cannot be performed, unless others are to continue.
         """
         check, note = self.interrupts.check, self.reporter.note
         for remark in self._remarks:
@@ -103,7 +103,7 @@ class Session:
             stage.check()
 
     def perform(self, stage: Stage) -> None:
-        """Makes the result of a stage; a result that is wrong is a failure, and stays."""
+        """Makes the result of a stage; a wrong result is a failure, and is kept."""
         performing.perform(stage, self.interrupts.check, self.reporter.note)
         if (error := stage.verdict()) is not None:
             self.failures.add(error, stage)
@@ -111,7 +111,7 @@ class Session:
     def attempt(
         self, work: Callable[[], object], stage: Stage | None = None
     ) -> CmbuildError | None:
-        """Does some work, perhaps of a stage; its error, which is noted, if it failed."""
+        """Does some work, perhaps of a stage; returns the error, also recorded, if it failed."""
         try:
             self.interrupts.check()
             work()

@@ -1,4 +1,4 @@
-"""What a program takes of a board's memory, told without building its image."""
+"""Estimates a program's use of a board's memory without building its image."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _STEP, _PORT, _STATE, _PROGRAM = 16, 8, 12, 48 + 33
 
 
 class Basis(Enum):
-    """Where a figure for code comes from."""
+    """The source of a figure for code."""
 
     LIBRARY = "library"
     """The sections that would be linked, of the very library."""
     RELATED = "related"
     """The same of a library for another core with the same instruction set."""
     ASSUMED = "assumed"
-    """No library is there: more than any model of the zoo takes."""
+    """No library in the cache: more than any model of the zoo needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramSize:
-    """What a plan takes, in bytes; known exactly.
+    """Sizes of a plan in bytes; known exactly.
 
     Attributes:
         tables: steps and their arguments.
@@ -68,7 +68,7 @@ class ProgramSize:
 
 @dataclass(frozen=True, slots=True)
 class CodeSize:
-    """What else is in an image, in bytes; estimated.
+    """Sizes of the rest of an image in bytes; estimated.
 
     Attributes:
         code: everything loaded but the constants.
@@ -87,7 +87,7 @@ ASSUMED = CodeSize(48 << 10, 4 << 10, Basis.ASSUMED)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What an image of a program takes of a board.
+    """Sizes of a program's image on a board.
 
     Attributes:
         stack: bytes that are reserved for it.

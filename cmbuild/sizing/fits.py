@@ -1,4 +1,4 @@
-"""Which models fit which boards: from programs that were exported before, without a build."""
+"""Which models fit which boards: from exported programs, without a build."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def check(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]) -
     """Whether each model that somebody named fits: all boards that are named too, or else any.
 
     Raises:
-        NoProgram: nobody can tell.
-        TooBig: naming all that do not.
+        NoProgram: there is no exported program.
+        TooBig: names all that do not fit.
     """
     known = {cell.model for cell in cells if cell.need is not None}
     if lacking := [model for model in dict.fromkeys(models) if model not in known]:
@@ -99,7 +99,7 @@ def _too_big(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]
 
 
 def boards_with_memory(names: Sequence[str]) -> list[Board]:
-    """The boards of these names, or all; without this computer, which has no end of memory.
+    """The boards with these names, or all, except this computer, whose memory is not limited.
 
     Raises:
         UnknownName, BrokenFile.
@@ -110,7 +110,7 @@ def boards_with_memory(names: Sequence[str]) -> list[Board]:
 
 
 class Fits:
-    """Answers for models and boards; remembers what several have in common."""
+    """Answers for models and boards; caches what they have in common."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline

@@ -1,4 +1,4 @@
-"""The tasks of plain doit: what dodo.py hands to it."""
+"""The tasks of plain doit, for dodo.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cmcompiler.errors import CompilerError
 
 
 def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str, Any]]:
-    """The pipeline of every model=… on every board=…; what fails at once ends the process.
+    """The pipelines of every model=… on every board=…; an invalid request ends the process.
 
     Args:
         reporter: makes one, given whether JSON is wanted, and whether commands are shown.

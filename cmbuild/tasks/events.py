@@ -1,4 +1,4 @@
-"""doit's reporters: turn what doit says about tasks into cmbuild's events and exit codes."""
+"""doit's reporters: turn doit's reports about tasks into cmbuild's events and exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TaskEvents:
-    """Implements doit's reporter protocol, in a session that goes on after doit."""
+    """Implements doit's reporter protocol, in a session that outlives doit."""
 
     desc = "cmbuild's own"
 
@@ -86,7 +86,7 @@ class TaskEvents:
     def complete_run(self) -> None:
         """Raises SystemExit: the session has the exit code, which doit would reduce to 0, 1, 2."""
         if self._session is not None:
-            # doit calls this on the way of an exception too, which would be lost for the exit.
+            # doit calls this during an exception too, which exiting here would lose.
             if unforeseen := sys.exc_info()[1]:
                 self._session.attempt(partial(_reraise, unforeseen))
             self._session.reporter.finished()
@@ -94,7 +94,7 @@ class TaskEvents:
             raise SystemExit(int(self._session.status))
 
     def _close(self, session: Session) -> None:
-        """What is left to do once all tasks have ended."""
+        """Called once all tasks have ended."""
 
     def _ended(self, task: Task, state: StepState) -> None:
         stage = _stage(task)

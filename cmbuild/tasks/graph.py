@@ -40,7 +40,7 @@ _VERBS = {
     StageKind.APP: "cmbuild zephyr build",
     StageKind.TESTS: "cmbuild conformance",
 }
-"""What performs the kinds of stages that no run has."""
+"""The commands for kinds of stages that are not part of a run."""
 
 
 def name_of(stage: Stage) -> str:
@@ -50,7 +50,7 @@ def name_of(stage: Stage) -> str:
 def tasks(
     session: Session, stages: Sequence[Stage], build_folders: Sequence[Path]
 ) -> Iterator[dict[str, Any]]:
-    """doit's dictionaries for stages and all that they need, each once, under their kinds.
+    """doit's dictionaries for stages and all that they need, each once, grouped by kind.
 
     Raises:
         SameName: see closure.
@@ -86,7 +86,7 @@ def found(stages: Iterable[Stage]) -> list[object]:
 
 
 def refusals(session: Session, error: CmbuildError) -> Iterator[dict[str, Any]]:
-    """A task of each kind that can be listed, and fails when it is run."""
+    """A task of each kind that can be listed, but fails when run."""
     for kind in StageKind:
         yield _refusal(session, kind, _not_in_runs(kind) if kind in _VERBS else error)
 
@@ -95,7 +95,7 @@ def closure(stages: Sequence[Stage]) -> list[Stage]:
     """The stages and what they need, ordered by kind.
 
     Raises:
-        SameName: two stages that are not the same cannot be told apart.
+        SameName: two different stages have the same name.
     """
     found: dict[str, Stage] = {}
     ahead = list(stages)
@@ -134,5 +134,5 @@ def _task(
         failure = session.attempt(work, stage)
         return None if failure is None else TaskFailed(str(failure), report=False)
 
-    # doit would swap sys.stdout while an action runs, which threads must not do to each other.
+    # doit would replace sys.stdout while an action runs, which is not safe with threads.
     return {"actions": [action], "io": {"capture": False}, "verbosity": 0}

@@ -1,4 +1,4 @@
-"""doit from within: the same tasks as plain doit's, for the command line of cmbuild."""
+"""Runs doit in this process: the same tasks as plain doit's, for cmbuild's command line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StageLoader(TaskLoader2):  # type: ignore[misc]
 def run(
     session: Session, stages: Sequence[Stage], build_folders: Sequence[Path], jobs: int = 1
 ) -> None:
-    """Performs stages and all that they need; what fails is among the session's failures."""
+    """Performs stages and all that they need; failures are recorded in the session."""
     arguments = ["run", *map(name_of, stages)]
     if jobs > 1:
         arguments[1:1] = ["-n", str(jobs)]

@@ -22,7 +22,7 @@ NAMES = tuple(dict.fromkeys(("model", "board", *_OPTIONS, "json", "verbose")))
 
 
 def subject(variables: Mapping[str, str]) -> Subject:
-    """Models and boards, separated by commas; see find_subject for what is not named."""
+    """Models and boards, separated by commas; see find_subject for defaults."""
     _check_names(variables)
     build_dir = Path(variables["build_dir"]) if "build_dir" in variables else default_build()
     return find_subject(variables.get("model"), variables.get("board"), build_dir)
@@ -32,8 +32,8 @@ def requests(variables: Mapping[str, str], subject: Subject) -> list[RunRequest]
     """One request for each pair of the models and boards.
 
     Raises:
-        UnknownName: a variable that there is not.
-        UsageError: a value that is not valid.
+        UnknownName: an unknown variable.
+        UsageError: an invalid value.
     """
     _check_names(variables)
     chosen = {

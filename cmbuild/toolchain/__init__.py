@@ -1,1 +1,1 @@
-"""Compilers and CMake: which there are, where they are, and how they build."""
+"""Compilers and CMake: finding them, and building with them."""

@@ -27,7 +27,7 @@ _TIMEOUT = 600.0
 
 
 _UNFIT = re.compile(r"""["$%;\[\\|\n]""")
-"""What CMake, ninja or a linker takes for something else than a part of a path."""
+"""Characters that CMake, ninja or a linker does not accept in a path."""
 
 
 class UnfitPath(UsageError):
@@ -41,7 +41,7 @@ class DoesNotFit(Failed):
 
 
 def check_sizes(board: Board, *, constants: int, arena: int) -> None:
-    """Whether a plan has a chance to fit, before anything is built.
+    """Checks that a plan can fit, before anything is built.
 
     Raises:
         DoesNotFit: naming the region and by how much.
@@ -63,10 +63,10 @@ def check_sizes(board: Board, *, constants: int, arena: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds for one target with one toolchain; knows CMake so that nobody else has to.
+    """Builds for one target with one toolchain; the only user of CMake for the runtime.
 
     Attributes:
-        kernels: folder with kernels beside the runtime's own.
+        kernels: folder with kernels besides the runtime's own.
     """
 
     processes: Processes
@@ -110,7 +110,11 @@ class Builder:
         return self._image("runner", board, library, folder, options)
 
     def kernel_harness(self, board: Board, library: Path, folder: Path) -> Path:
-        """The image that holds all kernels and runs batches of programs; raises as `runner`."""
+        """The image with all kernels, which runs batches of programs.
+
+        Raises:
+            UnfitPath, MissingTool, ProcessFailed, OutsideMemory.
+        """
         return self._image("kernel_harness", board, library, folder, [])
 
     def _image(
@@ -139,7 +143,7 @@ class Builder:
     ) -> None:
         """
         Args:
-            places: what the options name.
+            places: paths in the options.
         """
         for place in (source, folder, *filter(None, (self.kernels, *places))):
             if unfit := _UNFIT.search(str(place.absolute())):
@@ -159,10 +163,12 @@ class Builder:
 
 
 def _overflow(log: Path, board: Board, project: str) -> DoesNotFit | None:
-    """ld's own words for an image that is too big, if it said them."""
+    """The overflow that the linker reported, if any."""
     text = log.read_text(errors="replace") if log.exists() else ""
     match = re.search(r"region [`'](\w+)'(?: is full)?:? overflowed by (\d+) bytes", text)
-    if match is None or match[1] not in board.regions:  # a link script may have more of them
+    if (
+        match is None or match[1] not in board.regions
+    ):  # not every region of a link script is in board.toml
         return None
     region, over = board.regions[match[1]], int(match[2])
     return DoesNotFit(
@@ -175,7 +181,7 @@ def _overflow(log: Path, board: Board, project: str) -> DoesNotFit | None:
 
 
 def find_program(tool: tools.Tool) -> Path:
-    """Raises MissingTool, with what brings it."""
+    """Raises MissingTool, with the command that installs it."""
     found = tools.find(tool.name)
     if found is None:
         hint = f"pip install 'cmbuild[build]', or {tools.install_command(tool)}"

@@ -1,4 +1,4 @@
-"""Kernels as their C files declare them, to hold the words of Python's calls to their fields."""
+"""Kernels as declared in their C files, to check the arguments of Python's calls."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read_kernels(*others: Path) -> dict[str, Kernel]:
 def check_calls(plan: Plan, kernels: Mapping[str, Kernel]) -> None:
     """
     Raises:
-        WrongCall: a step calls a kernel that there is not, or gives other fields than it takes.
+        WrongCall: a step calls an undefined kernel, or passes other fields than it takes.
     """
     for step in plan.steps:
         if step.is_branch:

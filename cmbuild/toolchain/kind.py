@@ -1,4 +1,4 @@
-"""What a toolchain declares: its compiler, and how CMake uses it."""
+"""The declaration of a toolchain: its compiler, and how CMake uses it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class ToolchainKind:
 
     Attributes:
         compiler: its C compiler.
-        file: of runtime/cmake, which tells CMake of it; None for this computer's own.
+        file: its CMake toolchain file in runtime/cmake; None for this computer's own.
         variable: of that file: the compiler's path.
-        command: what the program takes to be a C compiler.
-        dialect: of runtime/cmake/target.cmake, whose options it takes; its own if None.
+        command: arguments that make the program a C compiler.
+        dialect: of runtime/cmake/target.cmake, whose options it accepts; its own if None.
         environment: variables that the compiler needs.
-        bare_link: what makes the program link objects alone, without start-up code.
-        libraries: what such a link needs after the objects.
-        calls_linker: whether that calls the linker itself, which takes its options as they are.
+        bare_link: arguments that link objects alone, without start-up code.
+        libraries: arguments of such a link after the objects.
+        calls_linker: whether that calls the linker directly, without -Wl.
         is_default: whether boards that name no toolchain use it.
     """
 

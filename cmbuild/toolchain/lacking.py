@@ -1,6 +1,6 @@
-"""What a machine lacks before cmbuild is set up.
+"""What must be installed before cmbuild can be set up.
 
-Needs the standard library alone: `cmbuildw` asks it on a fresh machine.
+Needs only the standard library: `cmbuildw` runs it on a fresh machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_packages() -> list[str]:
 
 
 def extras() -> list[str]:
-    """Extras of this project for what the system's own programs do not offer."""
+    """Extras of this project for tools that the system does not have."""
     return [] if all(map(_usable, (tools.CMAKE, tools.NINJA))) else ["build"]
 
 
@@ -45,7 +45,7 @@ def _packages(wanted: Iterable[Tool]) -> list[str]:
 
 
 def _usable(tool: Tool) -> bool:
-    """Whether one on PATH would do."""
+    """Whether one on PATH is good enough."""
     programs = filter(None, map(shutil.which, (tool.name, *tool.also)))
     return any(
         tools.problem(tool, Path(each), tools.version(Path(each))) is None for each in programs

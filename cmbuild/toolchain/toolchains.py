@@ -1,4 +1,4 @@
-"""Compilers: which there are, where they are, which version, and how CMake is told of them."""
+"""Compilers: their names, places, versions, and settings for CMake."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _ordered(found: Mapping[str, ToolchainKind]) -> dict[str, ToolchainKind]:
 
 
 TOOLCHAINS = _ordered(discovery.entries(compilers, "TOOLCHAIN"))
-"""By name, as boards and `--toolchain` have it."""
+"""By name, as in boards and `--toolchain`."""
 
 HOST = next(name for name, kind in TOOLCHAINS.items() if kind.is_host)
 
@@ -42,7 +42,7 @@ class Toolchain:
     Attributes:
         name: of TOOLCHAINS.
         compiler: its C compiler.
-        version: as the compiler tells it: `12.2.1`.
+        version: as reported by the compiler: `12.2.1`.
     """
 
     name: str
@@ -88,12 +88,12 @@ def find_toolchain(name: str, processes: Processes, log: Path) -> Toolchain:
     """A toolchain of this machine.
 
     Args:
-        log: gets what the compiler prints.
+        log: gets the compiler's output.
 
     Raises:
         UnknownName: no such toolchain.
-        MissingTool: it is not on this machine; the hint says how to get it.
-        UnusableTool: it is there, but too old, or without what it needs.
+        MissingTool: it is not installed; the hint says how to install it.
+        UnusableTool: it is too old, or lacks what it needs.
     """
     if name not in TOOLCHAINS:
         raise UnknownName(kind="toolchain", name=name, known=TOOLCHAINS)
@@ -104,7 +104,7 @@ def find_toolchain(name: str, processes: Processes, log: Path) -> Toolchain:
         raise MissingTool(tool=tool.name, hint=tools.install_command(tool))
     asked = processes.run([compiler, *tool.asking], log=log, timeout=10)
     version = tools.number(asked.output) or "0"
-    # What the default one lacks, `cmbuild doctor` tells; trying it out costs a tenth of a second.
+    # `cmbuild doctor` tries out the default one; here that would cost a tenth of a second.
     is_trusted = kind.is_default or kind.is_host
     problem = tools.problem(tool, compiler, version, in_use=not is_trusted)
     if problem is not None:
@@ -113,10 +113,10 @@ def find_toolchain(name: str, processes: Processes, log: Path) -> Toolchain:
 
 
 def cpu_flags(name: str, target: Target) -> list[str]:
-    """What makes a toolchain's compiler build for a target, as runtime/cmake/target.cmake says.
+    """Flags that make a toolchain's compiler build for a target, from runtime/cmake/target.cmake.
 
     Raises:
-        MissingTool: there is no CMake.
+        MissingTool: CMake is not installed.
     """
     cmake = tools.find(tools.CMAKE.name)
     if cmake is None:
@@ -127,7 +127,7 @@ def cpu_flags(name: str, target: Target) -> list[str]:
 
 
 def fpus(cpu: str) -> list[str]:
-    """What a core can have: `double`, `single`, `none`."""
+    """The FPUs that a core can have: `double`, `single`, `none`."""
     table = json.loads((paths.runtime() / "cmake" / "cpus.json").read_text())
     return list(table[cpu].get("fpus", ["none"]))
 

@@ -1,6 +1,6 @@
 """Programs that cmbuild calls: where they are, their version, and what to install for them.
 
-Needs the standard library alone, as does what `cmbuildw` asks a fresh machine with it.
+Needs only the standard library, since `cmbuildw` uses it on a fresh machine.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)+")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program, as it is named on PATH.
+    """A program, by its name on PATH.
 
     Attributes:
-        packages: Debian's and Ubuntu's that bring it.
+        packages: of Debian and Ubuntu that provide it.
         needed_by: what does not work without it.
-        oldest: the oldest version that will do.
-        also: other names of it.
-        asking: arguments that make it tell its version.
-        extra: of this project, which brings it through pip.
-        check: what is wrong with one that is new enough, or None.
-        locate: finds it where it is not on PATH.
+        oldest: the oldest supported version.
+        also: its other names.
+        asking: arguments that make it print its version.
+        extra: of this project, which installs it with pip.
+        check: returns a problem of one that is new enough, or None.
+        locate: finds it if it is not on PATH.
     """
 
     name: str
@@ -58,14 +58,14 @@ GDB = Tool("gdb-multiarch", ("gdb-multiarch",), "`cmbuild debug`")
 
 
 def find(name: str) -> Path | None:
-    """A program by name: beside the running interpreter, where pip puts it, else on PATH."""
+    """A program by name: beside the running interpreter, where pip installs it, else on PATH."""
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
     found = beside or shutil.which(name)
     return Path(found) if found else None
 
 
 def find_tool(tool: Tool) -> Path | None:
-    """A program by any of its names: the first that is not too old, else the first there is."""
+    """A program by any of its names: the first that is not too old, else the first found."""
     if tool.locate is not None and (found := tool.locate()) is not None:
         return found
     places = [place for name in (tool.name, *tool.also) if (place := find(name)) is not None]
@@ -76,28 +76,28 @@ def find_tool(tool: Tool) -> Path | None:
 
 
 def version(program: Path, *arguments: str) -> str | None:
-    """The dotted number that a program says is its version; None if it does not run or say so.
+    """The version number that a program prints; None if it does not run or print one.
 
     Args:
-        arguments: what makes it say so, by default `--version`.
+        arguments: that make it print it, by default `--version`.
     """
     status, output = ask(program, *(arguments or ("--version",)))
     return number(output) if status == 0 else None
 
 
 def number(output: str) -> str | None:
-    """The version in what a program says of itself."""
+    """The version in a program's output."""
     # Packagers put numbers of their own in parentheses: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1
     found = _NUMBER.search(re.sub(r"\([^)]*\)", "", output))
     return found.group() if found else None
 
 
 def problem(tool: Tool, program: Path, found: str | None, *, in_use: bool = True) -> str | None:
-    """Why a program cannot serve, or None if it can.
+    """Why a program cannot be used, or None if it can.
 
     Args:
-        found: its version, as `version` gave it.
-        in_use: try it out as well.
+        found: its version, from `version`.
+        in_use: whether to try it out as well.
     """
     if found is None:
         return "does not run"
@@ -107,7 +107,7 @@ def problem(tool: Tool, program: Path, found: str | None, *, in_use: bool = True
 
 
 def install_command(*tools: Tool) -> str:
-    """What brings them on Debian and Ubuntu, or through pip, ready to paste."""
+    """The command that installs them on Debian and Ubuntu, or with pip, ready to paste."""
     if all(tool.extra and not tool.packages for tool in tools):
         return pip_command(",".join(dict.fromkeys(tool.extra for tool in tools if tool.extra)))
     packages = " ".join(package for tool in tools for package in tool.packages)
@@ -115,7 +115,7 @@ def install_command(*tools: Tool) -> str:
 
 
 def pip_command(extra: str) -> str:
-    """What adds an extra of cmbuild to the Python that runs, ready to paste."""
+    """The command that installs an extra of cmbuild into this Python, ready to paste."""
     root = paths.checkout()
     wanted = f"cmbuild[{extra}]" if root is None else f"{root}[{extra}]"
     words = [sys.executable, "-m", "pip", "install", *(["-e"] if root else []), wanted]
@@ -123,7 +123,7 @@ def pip_command(extra: str) -> str:
 
 
 def ask(program: Path, *arguments: str | Path) -> tuple[int, str]:
-    """Exit status and output of a short question to a program; -1 if it did not run or end."""
+    """Exit status and output of a short command; -1 if it did not run or end."""
     with tempfile.TemporaryDirectory(prefix="cmbuild-") as folder:
         log = Path(folder) / "answer"
         processes = Processes()

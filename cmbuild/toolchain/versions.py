@@ -1,4 +1,4 @@
-"""Versions of cmbuild and of what it is made with, without importing any of it."""
+"""Versions of cmbuild and its dependencies, without importing them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def own() -> str:
 
 
 def all_versions() -> dict[str, str]:
-    """cmbuild, Python, what exports and what builds, by name; what is not there is left out."""
+    """Versions of cmbuild, Python, and installed tools for export and build, by name."""
     found: dict[str, str | None] = {"cmbuild": own(), "python": platform.python_version()}
     found.update((name, package(name)) for name in EXPORT_PACKAGES)
     for tool in (ARM_GCC, tools.QEMU):

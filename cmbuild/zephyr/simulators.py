@@ -1,4 +1,4 @@
-"""What Zephyr calls a board: [zephyr] of its descriptor."""
+"""Zephyr's names for a board: [zephyr] of its descriptor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ZephyrTable(BoardTable):
     """[zephyr]
 
     Attributes:
-        simulators: Zephyr's name of the board, by the launcher that simulates it.
+        simulators: Zephyr's name for the board, by the launcher that simulates it.
     """
 
     key = "zephyr"
@@ -33,7 +33,7 @@ class ZephyrTable(BoardTable):
 
 
 def find_fvp(name: str, boards: Iterable[Board]) -> tuple[Fvp | None, str | None]:
-    """The FVP that simulates a board of Zephyr's, and Zephyr's name of the same board in QEMU."""
+    """The FVP that simulates a Zephyr board, and Zephyr's name for the same board in QEMU."""
     for board in boards:
         if (table := board.table(ZephyrTable)) is None:
             continue

@@ -1,4 +1,4 @@
-"""workspace and app: what west does for us, step by step."""
+"""workspace, app: steps that west performs."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class WrongEnd(Failed):
 
 @dataclass(frozen=True, slots=True)
 class WestResult:
-    """An application that was built, and perhaps run.
+    """An application that was built and perhaps run.
 
     Attributes:
-        status: what the image ended with; None if it was not run.
-        console: what it printed beside records.
+        status: the image's exit status; None if it was not run.
+        console: its output without records.
     """
 
     application: str
@@ -74,7 +74,7 @@ class WestResult:
 
 
 class WorkspaceStage(RepeatedStage):
-    """A new workspace, in a folder of the user's; the entry holds what west has printed."""
+    """A new workspace, in the user's folder; the entry holds west's output."""
 
     kind = StageKind.WORKSPACE
     verb = "made"
@@ -93,7 +93,7 @@ class WorkspaceStage(RepeatedStage):
     def check(self) -> None:
         """
         Raises:
-            MissingTool: there is no west, or no git.
+            MissingTool: west or git is not installed.
             NotEmpty: the folder is in use for something else.
         """
         find_west()
@@ -117,8 +117,8 @@ class WorkspaceStage(RepeatedStage):
 
 
 class ApplicationStage(RepeatedStage):
-    """A sample or any other application, built by Zephyr's build system, which knows itself what is
-    up to date.
+    """A sample or any other application, built by Zephyr's build system, which itself decides what
+    is up to date.
     """
 
     kind = StageKind.APP
@@ -157,7 +157,7 @@ class ApplicationStage(RepeatedStage):
     def check(self) -> None:
         """
         Raises:
-            MissingTool, NoWorkspace, NotUpdated, NoSdk: what is not there.
+            MissingTool, NoWorkspace, NotUpdated, NoSdk: something is missing.
             UsageError: no such application or model.
         """
         find_application(self.request.sample)
@@ -169,7 +169,7 @@ class ApplicationStage(RepeatedStage):
         words: list[str | Path] = ["build", "-b", request.board, "-d", self.build, source]
         words += ["--", *self.workspace.definitions([sys.executable, "-m", "cmbuild"])]
         if request.model is not None:
-            # A name is the zoo's or a file's.
+            # A name of the zoo, or a file.
             file = Path(request.model)
             words.append(f"-DMODEL={file.absolute() if file.exists() else request.model}")
         self.west(words, "build", _BUILD_SECONDS)
@@ -185,7 +185,7 @@ class ApplicationStage(RepeatedStage):
     ) -> None:
         """
         Args:
-            listener: gets each line; whoever listens also judges how it ended.
+            listener: gets each line; then the caller judges the exit status.
 
         Raises:
             ProcessFailed, TimedOut.
@@ -203,7 +203,7 @@ class ApplicationStage(RepeatedStage):
 
 
 class _Later(RepeatedStage):
-    """What is done with an application once it is built."""
+    """Runs or flashes an application that was built."""
 
     def __init__(self, application: ApplicationStage) -> None:
         self.name = application.name
@@ -222,7 +222,7 @@ class _Later(RepeatedStage):
 
 
 class EmulateStage(_Later):
-    """A run in the simulator that Zephyr knows for the board, until the image says how it ended."""
+    """A run in Zephyr's simulator for the board, until the image reports its end."""
 
     kind = StageKind.SIMULATE
     verb = "ran"
@@ -271,7 +271,7 @@ class EmulateStage(_Later):
 
 
 class WestFlashStage(_Later):
-    """An application put onto a real board, by the board's runner in Zephyr."""
+    """Flashes an application onto a real board, with Zephyr's runner for it."""
 
     kind = StageKind.FLASH
     verb = "flashed"
@@ -283,4 +283,4 @@ class WestFlashStage(_Later):
 
 
 class _Ended(Exception):
-    """The image has said how it ended; its simulator would go on."""
+    """The image has reported its end; the simulator would continue."""

@@ -1,4 +1,4 @@
-"""A west workspace: where it is, what is in it, and what this machine lacks to build there."""
+"""A west workspace: its place, its content, and what is missing to build in it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cmbuild.toolchain.compilers.gcc import ARM_GCC
 
 MANIFEST = "west.yml"
 RELEASE = "v4.4.0"
-"""Of Zephyr, as zephyr/west.yml pins it."""
+"""Zephyr's version, as pinned in zephyr/west.yml."""
 
 _MARK = Path(".west") / "config"
 _SECONDS = 60.0
 _NAME = re.compile(r"^name:\s*cmbuild\s*$", re.MULTILINE)
 
-# Where Zephyr's build system looks for its SDK by itself.
+# Where Zephyr's build system searches for its SDK.
 _SDK_PLACES = ("", ".local", ".local/opt", "bin")
 
 
@@ -43,10 +43,10 @@ class NoSdk(Missing):
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder that west manages.
+    """A folder managed by west.
 
     Attributes:
-        zephyr_base: the folder of Zephyr in it.
+        zephyr_base: Zephyr's folder in it.
         has_cmbuild: whether cmbuild is one of its projects, which Zephyr finds by itself.
     """
 
@@ -55,7 +55,7 @@ class Workspace:
     has_cmbuild: bool
 
     def definitions(self, command: list[str]) -> list[str]:
-        """CMake's: our module, and how it calls us.
+        """CMake's variables: cmbuild's module, and the command that it calls.
 
         Args:
             command: words that run cmbuild.
@@ -75,11 +75,11 @@ def find_west() -> Path:
 
 
 def find_folder(named: Path | None, environ: Mapping[str, str] = os.environ) -> Path:
-    """The workspace's folder: named, around $ZEPHYR_BASE, or around the current folder.
+    """The workspace: named, or the one around $ZEPHYR_BASE or the current folder.
 
     Raises:
-        NoWorkspace: there is none.
-        UsageError: the folder that was named is not there.
+        NoWorkspace: none found.
+        UsageError: the named folder does not exist.
     """
     if named is not None:
         if not named.is_dir():
@@ -103,7 +103,7 @@ def open_workspace(folder: Path, west: Path, processes: Processes, log: Path) ->
     """
     Args:
         folder: of the workspace.
-        log: gets what west prints.
+        log: gets west's output.
 
     Raises:
         NotUpdated: it has no Zephyr yet.
@@ -112,7 +112,7 @@ def open_workspace(folder: Path, west: Path, processes: Processes, log: Path) ->
     words: list[str | Path] = [west, "list", "--format", "{name}={abspath}"]
     asked = processes.run(words, log=log, timeout=_SECONDS, cwd=folder, check=False)
     if asked.status != 0:
-        # Zephyr's own list of modules is a part of the manifest, once it is there.
+        # Zephyr's list of modules is part of the manifest, once Zephyr is there.
         if "failed manifest import" in asked.output:
             raise NotUpdated(folder=folder)
         raise asked.failure("west list")
@@ -126,10 +126,10 @@ def open_workspace(folder: Path, west: Path, processes: Processes, log: Path) ->
 
 
 def toolchain(folder: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Environment variables that let Zephyr's build find a toolchain; none where it finds its SDK.
+    """Environment variables that let Zephyr's build find a toolchain; none if it finds its SDK.
 
     Raises:
-        NoSdk: there is no toolchain.
+        NoSdk: no toolchain found.
     """
     if environ.get("ZEPHYR_TOOLCHAIN_VARIANT") or environ.get("ZEPHYR_SDK_INSTALL_DIR"):
         return {}
@@ -154,10 +154,10 @@ def samples() -> dict[str, Path]:
 
 
 def find_application(name: str) -> Path:
-    """The folder of an application: one of our samples, or of the user's.
+    """The folder of an application: a sample of cmbuild, or the user's.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such application.
     """
     known = samples()
     if name in known:

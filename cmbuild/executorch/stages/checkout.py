@@ -11,7 +11,7 @@ from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 
 
 class CheckoutStage(RepeatedStage):
-    """Repeated each time: people change their checkouts."""
+    """Never cached: users change their checkouts."""
 
     kind = StageKind.CHECKOUT
     verb = "checked"

@@ -52,7 +52,7 @@ class OperatorStage(Stage):
 
     @property
     def parts_needed(self) -> Parts:
-        """What of the checkout the program needs."""
+        """The parts of the checkout that the program needs."""
         primitives = any(name.startswith(f"{PRIMITIVE}::") for name in self._plan.operators)
         return Parts.of(self.families, primitives)
 
@@ -84,7 +84,7 @@ class OperatorStage(Stage):
 
 
 class ExecutorchLibraryStage(Stage):
-    """The libraries for a core and all programs that need the same ones; in the user's cache."""
+    """Libraries for a core, shared by all programs that need the same ones; in the user's cache."""
 
     kind = StageKind.UPSTREAM
     verb = "built"
@@ -125,7 +125,7 @@ class ExecutorchLibraryStage(Stage):
         return building.built(operators.checkout, operators.parts_needed, self.entry.folder)
 
     def check(self) -> None:
-        """Raises NoCompiler if there is none for C++, or it lacks the library."""
+        """Raises NoCompiler if a C++ compiler or its library is not installed."""
         if not self._library.is_host:
             building.check_compiler()
 

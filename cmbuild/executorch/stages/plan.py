@@ -1,4 +1,4 @@
-"""plan: the tables that ExecuTorch's own runtime runs a program by."""
+"""plan: a program with tables for ExecuTorch's own runtime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmbuild.toolchain.cmake import check_sizes
 
 
 class ExecutorchPlanStage(PlanStage):
-    """A program with the tables that ExecuTorch's runtime is run by."""
+    """A program with the tables for the executor that drives ExecuTorch's runtime."""
 
     verb = "read"
 

@@ -1,4 +1,4 @@
-"""pools and runner, where ExecuTorch's own runtime is the executor."""
+"""pools, runner: images whose executor is ExecuTorch's own runtime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import Processes
 from cmbuild.text import size
 
-_RECORD = "pools.json"  # what the dry run used at most
+_RECORD = "pools.json"  # the dry run's peak use
 
 
 class ExecutorchRunnerStage(RunnerStage):
@@ -55,7 +55,7 @@ class ExecutorchRunnerStage(RunnerStage):
 
     @property
     def kernels(self) -> Set[str]:
-        """None: the image looks for them itself, and names those that it does not find."""
+        """None: the image checks for them itself, and names missing ones."""
         return frozenset()
 
     def options(self) -> Sequence[str]:
@@ -64,7 +64,7 @@ class ExecutorchRunnerStage(RunnerStage):
 
 
 class PoolStage(Stage):
-    """How large the pools must be: measured by one inference with all memory that is left."""
+    """Sizes of the pools, measured by one inference with all remaining memory."""
 
     kind = StageKind.POOLS
     verb = "measured"
@@ -74,8 +74,8 @@ class PoolStage(Stage):
     ) -> None:
         """
         Args:
-            dry: the runner without pools; it is not a stage of its own.
-            launcher: its name; the best that this machine has if None.
+            dry: the runner without pools; not a stage of its own.
+            launcher: its name; the best installed one if None.
         """
         self.name = dry.name
         self.subject = f"dry run of {dry.plan.source.name} on {dry.board.name}"

@@ -39,7 +39,7 @@ from cmcompiler.frontend.job import read as read_json
 if TYPE_CHECKING:
     from cmcompiler.frontend.outputs import ModelOutputs
 
-_SECONDS = 3600.0  # for all exports that share a child; the largest model takes half a minute
+_SECONDS = 3600.0  # for all exports of one child process; the largest model takes half a minute
 
 
 class ExportStage(Stage):
@@ -101,7 +101,7 @@ class ExportStage(Stage):
         return found
 
     def deliver(self, folder: Path | None) -> ExportResult:
-        """What the export gave; copies it into the user's folder, if there is one."""
+        """The result; copies it into the user's folder, if one is given."""
         program, samples = self.program, self.samples
         if folder is not None:
             stem = folder.absolute() / slug(self.job.model)
@@ -135,10 +135,10 @@ class Batch:
         self._stages.append(stage)
 
     def export(self, stage: ExportStage, folder: Path) -> None:
-        """Fills a folder with the export of a stage; on the first call exports all that are due.
+        """Fills a folder with a stage's export; the first call exports everything that is due.
 
         Raises:
-            CmbuildError: that this one failed with.
+            CmbuildError: why this one failed.
         """
         with self._lock:
             if stage.name not in self._outcomes:

@@ -1,4 +1,4 @@
-"""flash: the image goes onto a real board."""
+"""flash: puts the image onto a real board."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
 from cmbuild.results import FlashResult
 
-# A board that runs an image says so at once, unless it is busy with another run.
+# A board that runs an image greets at once, unless it is busy with another run.
 _LOOK_SECONDS = 3.0
 
 
 class FlashStage(RepeatedStage):
-    """Looks each time.
+    """Never cached: checks the board each time.
 
     Args:
-        only_if_needed: not if the board greets with this image already.
+        only_if_needed: skip flashing if the board already runs this image.
 
     Attributes:
-        result: what was done, once it is done and if it is to be shown.
+        result: what was done; None until then, and if it is not to be shown.
     """
 
     kind = StageKind.FLASH
@@ -72,7 +72,8 @@ class FlashStage(RepeatedStage):
     def method(self) -> FlashMethod:
         """
         Raises:
-            NotFlashed, and as Flashing.choose.
+            NotFlashed: the board has no flash method.
+            UnknownName, NoMethod, UsageError: see Flashing.choose.
         """
         flashing, options = self._flashing, self._options
         name = options.flash_method
@@ -85,15 +86,15 @@ class FlashStage(RepeatedStage):
         Raises:
             NotFlashed, UnknownName, NoMethod: see `method`.
             Missing, UsageError: see FlashMethod.find.
-            CannotOpen: the port that the request names.
-            SeveralPorts: it names none, and more than one board may be there.
+            CannotOpen: the request's port.
+            SeveralPorts: it names none, and several boards may be connected.
         """
         uart, port = self._runner.board.uart, self._options.port
         if uart is not None and not self._options.dry_run:
             if port is not None:
                 SerialPort(port, uart.baud).close()
             else:
-                with suppress(NoPort):  # nothing will be confirmed
+                with suppress(NoPort):  # the flash will not be confirmed
                     find_port(uart.usb)
         if self._only_if_needed:
             self._flashing  # noqa: B018
@@ -139,7 +140,7 @@ class FlashStage(RepeatedStage):
             self.result = result
 
     def _listening(self) -> Iterator[str]:
-        """What is done to confirm a flash, a line each."""
+        """How a flash is confirmed, one line each."""
         if self._runner.board.uart is None:
             return
         action = f"wait up to {GREETING_SECONDS:g} s for the image's greeting"
@@ -150,7 +151,7 @@ class FlashStage(RepeatedStage):
             yield f"but {error.message}: {error.hint}"
 
     def _greets(self) -> bool:
-        """Whether the board runs this very image."""
+        """Whether the board runs exactly this image."""
         try:
             self._hear(_LOOK_SECONDS)
         except (OtherImage, NoGreeting, PortLost):
@@ -158,11 +159,11 @@ class FlashStage(RepeatedStage):
         return True
 
     def _confirm(self) -> tuple[str | None, str | None]:
-        """The port that the image greets at; or why it is not heard, where nobody named one.
+        """The port at which the image greets; or why there is none, if the request names none.
 
         Raises:
-            OtherImage: the board runs another image all the same.
-            CmbuildError: it is not heard at the port that the request names.
+            OtherImage: the board still runs another image.
+            CmbuildError: it does not respond on the request's port.
         """
         if self._runner.board.uart is None:
             return None, "the board's runner has no serial line"

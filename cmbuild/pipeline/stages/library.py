@@ -20,7 +20,7 @@ from cmcompiler.extension import Extension
 from cmcompiler.target import Target
 
 SOURCES = ("CMakeLists.txt", "cmake", "include", "isa", "kernels", "libc", "runner")
-"""What of the runtime is in the library, or says how it is built."""
+"""Parts of the runtime that are in the library, or configure its build."""
 
 
 class LibraryStage(Stage):
@@ -35,8 +35,8 @@ class LibraryStage(Stage):
     ) -> None:
         """
         Args:
-            toolchain: its name, `toolchain_name` from then on.
-            ops: of the project, whose kernels are in the library too.
+            toolchain: its name.
+            ops: the project's, whose kernels are in the library too.
             folder: of all libraries, in the cache.
         """
         self.target = target
@@ -75,13 +75,13 @@ class LibraryStage(Stage):
     def check(self) -> None:
         """
         Raises:
-            MissingTool: there is no compiler.
+            MissingTool: no compiler found.
         """
         self.toolchain  # noqa: B018
 
     def make(self, folder: Path) -> None:
         if self.ops.kernels is not None:
-            # Of two kernels with the same name, a linker takes the first and says nothing.
+            # Of two kernels with the same name, a linker silently takes the first.
             read_kernels(self.ops.kernels)
         built = self.builder.library(folder / "build")
         shutil.move(built, folder / LIBRARY)
@@ -92,7 +92,7 @@ class LibraryStage(Stage):
 
 
 def toolchain_parts(toolchain: Toolchain, target: Target) -> dict[str, Value]:
-    """What a compiled file depends on beside its source and runtime/cmake, which has the flags."""
+    """What a compiled file depends on besides its source and runtime/cmake, which has the flags."""
     return {
         "toolchain": [toolchain.name, str(toolchain.compiler), toolchain.version],
         "target": [target.cpu, target.isa.label, target.fpu],

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "package.json"
 KERNELS = "kernels"
-"""Folder of those of a project's own, in a package."""
+"""Folder of a project's own kernels, in a package."""
 
 LISTS = "CMakeLists.txt"
 LICENSE = "LICENSE"
@@ -46,9 +46,9 @@ SOURCES = (
     "runner/static_executor.c",
     "vectors/vectors.c",
 )
-"""What of the runtime is in a package with it."""
+"""Parts of the runtime in a package that includes it."""
 
-# The rule that zephyr/CMakeLists.txt has too: files with such kernels are CONFIG_CMBUILD_FLOAT's.
+# As in zephyr/CMakeLists.txt: files with such kernels belong to CONFIG_CMBUILD_FLOAT.
 _FLOAT_KERNEL = re.compile(r"^void cm_[a-z0-9_]+_f32\(", re.MULTILINE)
 
 
@@ -59,7 +59,7 @@ class Manifest(BaseModel):
         cmbuild: the version that made it.
         model: prefix of the emitted symbols.
         identity: of program and plan, as the firmware reports it.
-        target, isa: what it was planned for; the build has to have kernels of just this `isa`.
+        target, isa: what it was planned for; the build must have kernels for exactly this `isa`.
         needs_float: whether it calls kernels that compute in float.
         samples: test vectors.
         files: SHA-256 of each other file.
@@ -163,10 +163,10 @@ class PackageStage(Stage):
         return f"{self.subject}, weights {text.size(self.plan.record.constant_bytes)}, {count}"
 
     def deliver(self, output_dir: Path | None) -> PackageResult:
-        """What the package holds; copies it into the user's folder, if there is one.
+        """The package's content; copies it into the user's folder, if one is given.
 
         Raises:
-            NotWritable, NoSpace: that folder.
+            NotWritable, NoSpace: that folder cannot be written.
         """
         made = folder = self.entry.folder
         if output_dir is not None:
@@ -222,7 +222,7 @@ class PackageStage(Stage):
 
 
 def copytree(source: Path, target: Path) -> None:
-    """A file, or a folder without what editors and Python leave there."""
+    """A file, or a folder except files that editors and Python leave."""
     for file in files(source) if source.is_dir() else [source]:
         place = target / file.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ class PlanStage(Stage):
     def __init__(self, source: ProgramSource, board: Board | None, isa: Isa, folder: Path) -> None:
         """
         Args:
-            board: that it has to fit, if that is known.
+            board: the one that it must fit, if known.
         """
         self.name = f"{source.name}-{folder.name}"
         self.subject = f"{source.name} for {isa.label}"
@@ -72,7 +72,7 @@ class PlanStage(Stage):
             plan = make_plan(graph, self.isa)
         if ops.kernels is not None:
             check_calls(plan, read_kernels(ops.kernels))
-        # The runner checks it again; here it is known before a library is built in vain.
+        # The runner checks it again; this check comes before a library is built in vain.
         if self.board is not None:
             check_sizes(self.board, constants=len(plan.constants), arena=plan.arena_bytes)
         emit(plan, folder, self.source.read(), self.source.name)

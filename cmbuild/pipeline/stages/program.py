@@ -1,4 +1,4 @@
-"""The program that the stages after the export work on: exported, or brought along."""
+"""The program that the stages after the export work on: exported, or the user's file."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _READERS = ("decode", "errors.py", "importer", "ir", "isa.py", "ops", "pte")
 
 @dataclass(frozen=True, slots=True)
 class ProgramSource:
-    """Where a `.pte` comes from, and what of it is wanted.
+    """Where a `.pte` comes from, and which method and boundary to use.
 
     Attributes:
         name: for folders and symbols.
         method: of the program.
         io: `program` or `int8`: see cmcompiler.importer.build.build_graph.
-        file: a program that was brought along.
-        export: the stage that makes it, if it was not.
-        ops: of the project, which it may contain.
+        file: the user's program.
+        export: the stage that makes it otherwise.
+        ops: the project's, which it may contain.
     """
 
     name: str
@@ -54,17 +54,17 @@ class ProgramSource:
 
     @property
     def model(self) -> str:
-        """As it was asked for."""
+        """The name that the user gave."""
         return str(self.path) if self.export is None else self.export.job.model
 
     @property
     def after(self) -> tuple[Stage, ...]:
-        """The stages that must be done before there is a program."""
+        """The stages that make the program."""
         return () if self.export is None else (self.export,)
 
     @property
     def record(self) -> ExportRecord | None:
-        """What the export says of it."""
+        """Its record from the export."""
         return None if self.export is None else self.export.record
 
     @property
@@ -74,7 +74,7 @@ class ProgramSource:
         return WeightsResult(self.record.weights.source.value, self.record.weights.detail)
 
     def parts(self, *compiler: str) -> dict[str, Value]:
-        """What the graph depends on, and what a result of modules of cmcompiler does."""
+        """What the graph, and any result of cmcompiler's modules, depends on."""
         folder = Path(cmcompiler.__file__).parent
         return {
             "program": self.path,
@@ -85,7 +85,7 @@ class ProgramSource:
         }
 
     def read(self) -> bytes:
-        """Raises UsageError if there is no such file or it cannot be read."""
+        """Raises UsageError if the file does not exist or cannot be read."""
         try:
             return self.path.read_bytes()
         except OSError as error:
@@ -93,7 +93,7 @@ class ProgramSource:
             raise UsageError(message=f"cannot read {self.path}: {reason}") from error
 
     def chosen(self) -> Method:
-        """The method that is wanted; raises as `graph`."""
+        """The chosen method; raises UsageError or CompilerError like `graph`."""
         from cmcompiler.importer.build import find_method
         from cmcompiler.pte.reader import read_program
 
@@ -101,7 +101,7 @@ class ProgramSource:
             return find_method(read_program(self.read()), self.method)
 
     def operators(self) -> Iterator[str]:
-        """Full names of the operators of the method's instructions; raises as `graph`."""
+        """Full names of the method's operators; raises UsageError or CompilerError like `graph`."""
         from cmcompiler.pte.program import KernelInstruction
 
         for instruction in self.chosen().instructions:
@@ -111,8 +111,8 @@ class ProgramSource:
     def graph(self) -> Graph:
         """
         Raises:
-            UsageError: as `read`, or what is there is no program.
-            CompilerError: a program that cannot be run; an op of the project's that is broken.
+            UsageError: the file cannot be read, or is not a program.
+            CompilerError: the program cannot be run, or an op of the project is broken.
         """
         from cmcompiler.importer.build import build_graph
         from cmcompiler.pte.reader import read_program
@@ -122,7 +122,7 @@ class ProgramSource:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What is no program is told with the name of its file."""
+        """Names the file in errors about invalid programs."""
         try:
             yield
         except InvalidProgram as error:

@@ -28,7 +28,7 @@ class TooFewSamples(UsageError):
 
 
 class ReferenceStage(Stage):
-    """Outputs by the references of all ops; in the cache of the user, as no board changes them."""
+    """Outputs of the references of all ops; in the user's cache, since they depend on no board."""
 
     kind = StageKind.REFERENCE
     verb = "computed"
@@ -37,7 +37,7 @@ class ReferenceStage(Stage):
     def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
         """
         Args:
-            plan: says what the inputs are like.
+            plan: describes the inputs.
             seed: of synthetic inputs.
             folder: of all references, in the cache.
         """
@@ -51,12 +51,12 @@ class ReferenceStage(Stage):
 
     @property
     def reset(self) -> bool:
-        """Whether mutable buffers begin anew with each sample."""
+        """Whether mutable buffers are reset before each sample."""
         return self._sampling.reset
 
     @cached_property
     def samples(self) -> Samples:
-        """What the program is run on."""
+        """The samples that the program runs on."""
         from cmbuild.verify.samples import exported_samples, user_samples
         from cmcompiler.frontend.vectors import Samples
 
@@ -74,12 +74,12 @@ class ReferenceStage(Stage):
 
     @property
     def is_chosen(self) -> bool:
-        """Whether somebody asked for these samples, or for so many."""
+        """Whether the user chose these samples, or their number."""
         return bool(self._sampling.inputs) or self._sampling.samples is not None
 
     @property
     def is_exported(self) -> bool:
-        """Whether the samples are those of an export, and filled up with random ones."""
+        """Whether random samples were added to those of an export."""
         return not self._sampling.inputs and self.plan.source.export is not None
 
     @cached_property
@@ -91,7 +91,7 @@ class ReferenceStage(Stage):
 
     @cached_property
     def real_outputs(self) -> tuple[Array, ...] | None:
-        """Those of the float model for the first samples or all; None where they are not known."""
+        """Outputs of the float model for the first samples or all; None if unknown."""
         export = self.plan.source.export
         # The float model's buffers carry over from one sample to the next.
         if export is None or not self.is_exported or (self.reset and self.plan.record.states):

@@ -23,7 +23,7 @@ from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
-"""What of the runtime is compiled for each image, or says how it is linked."""
+"""Parts of the runtime that are compiled for each image, or configure its linking."""
 
 
 class RunnerStage(Stage):
@@ -68,7 +68,7 @@ class RunnerStage(Stage):
 
     @property
     def kernels(self) -> Set[str]:
-        """The kernels that must be functions of the image, without `cm_`."""
+        """The kernels that the image must define, without `cm_`."""
         return {step.kernel for step in self.plan.record.steps if not step.is_branch}
 
     @cached_property
@@ -78,8 +78,8 @@ class RunnerStage(Stage):
     def memory(self, stack: int | None = None, pools: tuple[PoolUse, ...] = ()) -> MemoryUse:
         """
         Args:
-            stack: bytes used, if that is known.
-            pools: as a run used them.
+            stack: bytes used, if known.
+            pools: as used by a run.
         """
         sizes, board = self.sizes, self.board
         flash = FlashUse(
@@ -111,7 +111,7 @@ class RunnerStage(Stage):
         return float_use(self.plan.source, self.plan.record, counts, self.has_fpu)
 
     def build_result(self) -> BuildResult:
-        """What it is and takes, without a run."""
+        """The image and its sizes, without a run."""
         return BuildResult(
             model=self.plan.source.name,
             board=self.board.name,
@@ -134,7 +134,7 @@ class RunnerStage(Stage):
         (folder / MODEL).write_text(self.plan.source.model, "utf-8")
 
     def link(self, folder: Path) -> Path:
-        """The image, made in a folder."""
+        """The image, linked in a folder."""
         model, archive = self.plan.entry.folder, self.library.archive
         return self.library.builder.runner(self.board, archive, model, folder, self.options())
 

@@ -1,4 +1,4 @@
-"""simulate: the image runs on the samples, and its outputs are compared with the reference."""
+"""simulate: runs the image on the samples, and compares its outputs with the reference."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class ExecutorchMismatch(Mismatch):
 
 
 class SimulateStage(RepeatedStage):
-    """A run, done each time.
+    """A run, never cached.
 
     Attributes:
-        result: what it showed, once it is done.
+        result: of the run, once it is done.
     """
 
     kind = StageKind.SIMULATE
@@ -71,7 +71,7 @@ class SimulateStage(RepeatedStage):
         """
         Args:
             measured: the reference's outputs for the samples that the float model was run on.
-            flash: what puts the image onto hardware, for a run there.
+            flash: flashes the image, for a run on hardware.
         """
         self.name = runner.name
         self.subject = runner.subject
@@ -97,7 +97,7 @@ class SimulateStage(RepeatedStage):
         """
         Raises:
             UnknownName, LauncherMissing: see `choose`.
-            UsageError: an input is not there.
+            UsageError: an input file does not exist.
         """
         self.launcher  # noqa: B018
         for file in self._request.sampling.inputs:
@@ -109,7 +109,7 @@ class SimulateStage(RepeatedStage):
         return Entry(self._folder / "simulate")
 
     def summary(self) -> str:
-        """`QEMU mps3-an547 (fvp not found)`, if a better one cannot be used."""
+        """`QEMU mps3-an547 (fvp not found)`, if a better one is not available."""
         known = launchers_of(self.runner.board)
         is_choice = self.launcher in known and self._request.launcher is None
         better = known[: known.index(self.launcher)] if is_choice else ()
@@ -144,7 +144,7 @@ class SimulateStage(RepeatedStage):
         return kind(failed=check.failed, samples=check.samples, first=first, folder=self._folder)
 
     def _preflight(self) -> None:
-        """Checks the image; a simulator that has not the memory for it gives way to one that has.
+        """Checks the image; falls back to a simulator with enough memory.
 
         Raises:
             OutsideMemory, Misaligned, BadReset, LacksKernels: see check_image.
@@ -164,10 +164,10 @@ class SimulateStage(RepeatedStage):
         check_image(runner.image, runner.board, runner.kernels, launcher.title, launcher.memory)
 
     def _other_launcher(self) -> Launcher | None:
-        """The next one of the board's, if nobody asked for a certain one.
+        """The board's next launcher, unless the user chose one.
 
         Raises:
-            LauncherMissing: it is not on this machine.
+            LauncherMissing: it is not installed.
         """
         known = launchers_of(self.runner.board)
         if self._request.launcher is not None or self.launcher not in known:
@@ -219,13 +219,13 @@ class SimulateStage(RepeatedStage):
         return time_limit(plan.macs, len(request.samples)) + handing_over
 
     def _trace(self, comparison: Comparison, folder: Path) -> None:
-        """Runs the first sample that differs again and looks at every op's result."""
+        """Runs the first sample that differs again, and checks every op's result."""
         comparison.locate(
             self._execute(comparison.tracing_request(), folder / "trace", self.launcher)
         )
 
     def _write_outputs(self, stacks: Sequence[Array], folder: Path) -> list[Path]:
-        """output_0.npy, …: of the output's shape; several samples are stacked."""
+        """Writes output_0.npy, …: of the output's shape, or several samples stacked."""
         import numpy as np
 
         output_dir = self._request.sampling.output_dir

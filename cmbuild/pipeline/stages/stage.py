@@ -1,4 +1,4 @@
-"""A stage of the pipeline from a model to a verified run: what its result is made from, and how."""
+"""Stages of the pipeline from a model to a verified run: what a result is made from, and how."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmbuild.pipeline.events import WorkStep
 
 
 class StageKind(Enum):
-    """The stages, in their order; the value is what `doit list` says."""
+    """The stages, in order; the value is the description in `doit list`."""
 
     EXPORT = "model → .pte with the Cortex-M quantizer and passes"
     PLAN = ".pte → kernel calls, packed weights, arena"
@@ -41,8 +41,8 @@ class StageKind(Enum):
 
 
 class Stage(ABC):
-    """Makes one folder from others. Its methods, but for `check`, are called once the
-    stages before it are done.
+    """Makes one folder from others. Its methods, except `check`, are called after the stages
+    before it are done.
 
     Attributes:
         name: unique among the stages of its kind.
@@ -52,10 +52,10 @@ class Stage(ABC):
 
     kind: ClassVar[StageKind]
     verb: ClassVar[str]
-    """What it has done when it is done, for people: `linked`."""
+    """What it did, for people: `linked`."""
 
     shared: ClassVar[bool] = False
-    """Whether the result is in the cache of the user, for others to use too."""
+    """Whether the result is shared, in the user's cache."""
 
     name: str
     subject: str
@@ -63,35 +63,35 @@ class Stage(ABC):
 
     @abstractmethod
     def parts(self) -> Mapping[str, Value]:
-        """All that the result depends on."""
+        """Everything that the result depends on."""
 
     @property
     @abstractmethod
     def entry(self) -> Entry:
-        """Where the result is."""
+        """The place of the result."""
 
     @abstractmethod
     def make(self, folder: Path) -> None:
         """Makes the result in an empty folder, which becomes the entry."""
 
     def condition(self) -> Condition:
-        """What the result is worth: made from what it depends on as it is now, and unchanged?"""
+        """Whether the result can be used: up to date, and unchanged since it was made."""
         return self.entry.condition(self.fingerprint)
 
     def check(self) -> None:  # noqa: B027  # most stages have nothing to check
-        """Finds out before any work what would fail late: a tool or a file that is not there."""
+        """Checks before any work what would fail late: a missing tool or file."""
 
     def summary(self) -> str:
-        """One line about the result, when there is one."""
+        """One line about the result, once made."""
         return self.subject
 
     @property
     def result(self) -> object | None:
-        """What it found out, to be shown; None before that, or where its files say it all."""
+        """The result to show; None until it is made, or if there is only the folder."""
         return None
 
     def verdict(self) -> CmbuildError | None:
-        """What is wrong with the result, though it was made."""
+        """The error in a result that was made, if any."""
         return None
 
     @cached_property
@@ -105,7 +105,7 @@ class Stage(ABC):
 
 
 class RepeatedStage(Stage):
-    """A stage that is done whenever it is wanted: its result says how things are now."""
+    """A stage that is never cached: its result describes the current state."""
 
     def parts(self) -> Mapping[str, Value]:
         return {}

@@ -1,1 +1,1 @@
-"""The toolchains that `--toolchain` names, one a module; each needs the standard library alone."""
+"""The toolchains that `--toolchain` names, one per module; each needs only the standard library."""

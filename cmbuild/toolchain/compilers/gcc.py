@@ -8,7 +8,7 @@ from pathlib import Path
 from cmbuild.toolchain.kind import ToolchainKind
 from cmbuild.toolchain.tools import Tool, ask
 
-# Debian's compiler comes without newlib, and some toolchains without the core's variant of it.
+# Debian's compiler comes without newlib, and some toolchains without the variant for the core.
 _PROGRAM = """
 #include <arm_mve.h>
 #include <math.h>

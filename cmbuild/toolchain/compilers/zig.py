@@ -12,7 +12,7 @@ from cmbuild.toolchain.tools import Tool
 
 
 def _packaged() -> Path | None:
-    """The program in the package, which puts nothing on PATH."""
+    """The program in the package, which is not on PATH."""
     package = importlib.util.find_spec("ziglang")
     if package is None or package.origin is None:
         return None
@@ -21,7 +21,7 @@ def _packaged() -> Path | None:
 
 
 def _environment() -> Mapping[str, str]:
-    """Where it keeps the parts of compiler-rt that it has compiled."""
+    """Its cache for compiled parts of compiler-rt."""
     return {"ZIG_GLOBAL_CACHE_DIR": str(CacheFolder.ZIG.path)}
 
 
@@ -35,7 +35,7 @@ ZIG = Tool(
     locate=_packaged,
 )
 
-# Its `cc` does not pass all options on to the linker.
+# Its `cc` does not pass all options to the linker.
 TOOLCHAIN = ToolchainKind(
     ZIG,
     "zig.cmake",
