@@ -43,7 +43,7 @@ void cm_isa_exp_f32(const float *in, float less, float *out, int32_t count)
         float32x4_t x = vpselq_f32(vsubq_n_f32(vldrwq_z_f32(in, valid), less), zero, valid);
         x = vpselq_f32(most, x, vcmpgtq_n_f32(x, 89));
         /* Below -104, results are 0; they would be flushed if computed. */
-        mve_pred16_t is_zero = vcmpltq_n_f32(x, -104);
+        mve_pred16_t is_zero = vcmpgtq_n_f32(vnegq_f32(x), 104); /* "less" would hold for a NaN */
         float32x4_t result = vpselq_f32(zero, exponential(vpselq_f32(zero, x, is_zero)), is_zero);
         float results[4];
         vstrwq_f32(results, result);

@@ -191,6 +191,15 @@ def test_subnormal_infinite_and_undefined(runtime: Runtime, examples: list[Examp
     runtime.check(*examples)
 
 
+@pytest.mark.parametrize("operator", sorted(ONE_SIDED))
+def test_limits_let_nan_pass(runtime: Runtime, operator: str) -> None:
+    x = np.linspace(-3, 3, 67, dtype=np.float32)
+    x[::5] = np.nan
+    runtime.check(
+        calling(f"aten::{operator}.out", In(x), *ONE_SIDED[operator], Out(FLOAT, x.shape))
+    )
+
+
 def result(operator: str, *arguments: object, dtype: npt.DTypeLike) -> list[float]:
     """Result of a call on rows of numbers, used as tensors."""
     given_arguments = [In(x) if isinstance(x, np.ndarray) else x for x in arguments]
