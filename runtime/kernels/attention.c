@@ -4,7 +4,7 @@
 #include "cmrt/program.h"
 
 struct cm_attention_s8 {
-    cm_ref query, key, value, mask, output, weights, key_sums, scores, value_sums, values;
+    cm_ref query, key, value, mask, output, weights, key_sums, scores, value_sums, values, workspace;
     int32_t batch, group, rows, keys, depth, width;
     int32_t is_causal, is_bool, mask_matrix_stride, mask_row_stride;
     int32_t query_zero_point, value_zero_point;
@@ -62,6 +62,7 @@ void cm_attention_s8(const struct cm_context *context, const struct cm_call *cal
             .scores = cm_write(context, op->scores),
             .value_sums = cm_write(context, op->value_sums),
             .values = cm_write(context, op->values),
+            .workspace = cm_write(context, op->workspace),
             .rows = op->rows,
             .keys = op->keys,
             .depth = op->depth,

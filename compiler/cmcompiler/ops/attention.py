@@ -18,7 +18,7 @@ from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
 from cmcompiler.ops.support.requantize import doubling_high_multiply, requantize
 
-ATTENTION = Microkernel("attention_s8", mve=True)
+ATTENTION = Microkernel("attention_s8", dsp=True, mve=True)
 
 STEPS = 64
 """Of a score, that halve a weight."""
@@ -126,9 +126,12 @@ class Attention(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         mask = inputs[3] if len(inputs) == 4 else None
-        # Rows of weights, and of transposed values, in whole vectors.
-        padded = -(-self.keys // 16) * 16
-        values = padded * self.width if ATTENTION.provider(isa) is Isa.MVE else 0
+        # Rows in whole vectors.
+        padded, depth = -(-self.keys // 16) * 16, -(-self.depth // 16) * 16
+        # With SIMD, values are transposed; DSP widens two rows at a time.
+        provider = ATTENTION.provider(isa)
+        values = 0 if provider is Isa.SCALAR else padded * self.width
+        rows = 2 if provider is Isa.DSP else 1
         arguments: Words = [
             ("query", Address(inputs[0])),
             ("key", Address(inputs[1])),
@@ -137,9 +140,10 @@ class Attention(Op):
             ("output", Address(outputs[0])),
             ("weights", Packed(weights_by_distance().tobytes())),
             ("key_sums", Scratch(4 * padded)),
-            ("scores", Scratch(4 * padded)),
+            ("scores", Scratch(4 * padded * rows)),
             ("value_sums", Scratch(4 * (self.width + 3))),
             ("values", Scratch(values)),
+            ("workspace", Scratch(4 * max(padded, depth) if provider is Isa.DSP else 0)),
             ("batch", self.batch),
             ("group", self.group),
             ("rows", self.rows),
@@ -189,7 +193,7 @@ def read(call: Call) -> None:
         call.unsupported(f"{keys:,} keys, not 1 to {MOST_KEYS:,}")
     score = (call.integer("score_multiplier", 0, INT32_MAX), call.integer("score_shift", 0, 31))
     largest = depth * 255 * 128 << score[1]
-    if largest > INT32_MAX or largest * score[0] >> 31 > LARGEST_SCORE:
+    if largest > INT32_MAX >> 1 or largest * score[0] >> 31 > LARGEST_SCORE:
         call.unsupported(f"scores of {depth} products with multiplier {score[0]} and {score[1]}")
     mask = _mask(call, (batch, rows, keys))
     op = Attention(

@@ -15,7 +15,7 @@ from cmcompiler.ops.support.parameters import INT8, read_zero_point
 from cmcompiler.ops.support.requantize import Int32Array, doubling_high_multiply
 from cmcompiler.ops.support.square_root import inverse_square_roots
 
-NORM = Microkernel("norm_s8", mve=True)
+NORM = Microkernel("norm_s8", dsp=True, mve=True)
 
 LONGEST = (1 << 17) - 1
 """Elements of a group whose squares still have a sum of 32 bits."""

@@ -14,7 +14,8 @@ struct cm_attention {
     int8_t *out;
     const uint8_t *weights; /* by distance from the largest score */
     int32_t *key_sums, *scores, *value_sums;
-    int8_t *values;
+    int8_t *values; /* workspace, as are the sums and scores */
+    uint32_t *workspace;
     int32_t rows, keys, depth, width;
     int32_t is_causal, is_bool, mask_row_stride;
     int32_t query_zero_point, value_zero_point;
