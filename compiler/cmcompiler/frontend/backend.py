@@ -8,7 +8,10 @@ from typing import Any
 import torch
 from executorch.backends.arm._passes import FoldAndAnnotateQParamsPass
 from executorch.backends.arm._passes.quant_args import QuantArgs
-from executorch.backends.arm.quantizer.arm_quantizer_utils import PatternQuantizer
+from executorch.backends.arm.quantizer.arm_quantizer_utils import (
+    PatternQuantizer,
+    SharedQspecQuantizer,
+)
 from executorch.backends.arm.quantizer.quantization_config import QuantizationConfig
 from executorch.backends.cortex_m.edge_compile_config import cortex_m_edge_compile_config
 from executorch.backends.cortex_m.library.cmsis_nn import Backend
@@ -31,6 +34,17 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.target import Target
 
+_aten = torch.ops.aten
+_MOVEMENTS = [
+    _aten.reflection_pad1d.default,
+    _aten.reflection_pad2d.default,
+    _aten.replication_pad1d.default,
+    _aten.replication_pad2d.default,
+    _aten.roll.default,
+    _aten.upsample_nearest2d.vec,
+]
+"""Operators that only move elements, which the backend does not name."""
+
 
 class Quantizer(CortexMQuantizer):  # type: ignore[misc]
     """The Cortex-M quantizer: int8 activations, convolution weights per channel.
@@ -43,6 +57,8 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         matcher = PatternMatcher({(operator,): None for operator in QUANTIZED})
         finder = NodeTargetNodeFinder(list(QUANTIZED))
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
+        shared = [*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS]
+        self.quantizers[-1] = SharedQspecQuantizer(shared)
 
     def rejections(self) -> dict[str, str]:
         """Why nodes were not quantised, by node name; available after annotation."""

@@ -165,4 +165,28 @@ def read(call: Call) -> None:
     calls = prod(map(min, window.stride, size))
     if calls > MOST_PHASES:
         call.unsupported(f"strides {list(window.stride)} take {calls:,} kernel calls")
-    operands.emit(call, TransposeConv2d, weights, images.shape)
+    weights, window = without_zeros(weights, window)
+    replace(operands, window=window).emit(call, TransposeConv2d, weights, images.shape)
+
+
+def without_zeros(weights: Int8Array, window: Window) -> tuple[Int8Array, Window]:
+    """Without rows and columns of taps that are zero, where the others are equally spaced.
+
+    Programs have them for what the operator lacks: output padding and dilation.
+    """
+    padding, dilation = list(window.padding), list(window.dilation)
+    for axis in (0, 1):
+        (used,) = np.nonzero(weights.any(axis=tuple({0, 1, 2, 3} - {axis + 1})))
+        first = int(used[0]) if used.size else 0
+        step = int(np.gcd.reduce(np.diff(used))) if used.size > 1 else 1
+        last = int(used[-1]) if used.size else 0
+        weights = weights.take(range(first, last + 1, step), axis + 1)
+        padding[axis] -= first * dilation[axis]
+        dilation[axis] *= step
+    trimmed = Window(
+        weights.shape[1:3],
+        window.stride,
+        (padding[0], padding[1]),
+        (dilation[0], dilation[1]),
+    )
+    return weights, trimmed

@@ -19,16 +19,20 @@ from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
+from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
+from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
 from cmcompiler.frontend.rewrites.written_attention import spell_attention
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
     compute_on_images,
+    make_margins_explicit,
     fold_constants,
     fold_batch_norms,
+    spread_taps,
     rewrite_norms,
     separate_tokens,
     spell_attention,
