@@ -343,6 +343,10 @@ def _images() -> dict[str, Arguments]:
         ),
         "aten::upsample_nearest2d.vec_out": (x, None, (2.0, 2.0), large),
         "aten::upsample_bilinear2d.vec_out": (x, (8, 8), False, None, large),
+        "cmbuild::quantized_upsample_bilinear2d.out": (
+            *(In(int8(1, 2, 4, 4)), (8, 8), False, None),
+            Out("int8", (1, 2, 8, 8)),
+        ),
         "aten::convolution.out": (
             *(x, In(floats(3, 2, 3, 3)), In(floats(3)), (1, 1), (1, 1), (1, 1), False, (0, 0), 1),
             Out("float32", (1, 3, 4, 4)),

@@ -31,7 +31,7 @@ class Blend:
     @classmethod
     def between(cls, places: Floats, length: int) -> Blend:
         """Outputs at these places between inputs 0 and length - 1."""
-        low = np.minimum(places.astype(np.int64), length - 1)
+        low = np.minimum(places, length - 1).astype(np.int64)
         weights = np.clip(places - low.astype(np.float32), 0, 1).astype(np.float32)
         high = np.minimum(low + 1, length - 1)
         return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(weights.tolist()))
@@ -156,8 +156,17 @@ def _gather(call: Call, source: Operand, output: Operand, places: Sequence[Indic
 )
 def read_bilinear(call: Call) -> None:
     source, output = call.tensor("input", dtype=np.float32, rank=4), call.output("out")
+    blends = read_blends(call, source, output)
+    images, results = Strided.of(source), Strided.of(output)
+    op = Bilinear(*blends, images, results, output.tensor.shape)
+    call.emit(op, [source.tensor], [output.tensor])
+
+
+def read_blends(call: Call, source: Operand, output: Operand) -> tuple[Blend, Blend]:
+    """Of rows and columns, from the arguments of an operator on images [N, C, H, W]."""
     _check(call, source, output)
-    half, blends = np.float32(0.5), []
+    half = np.float32(0.5)
+    blends = []
     for scale, length, count in _scales(call, source, output):
         outputs = np.arange(count, dtype=np.float32)
         if count == length:  # as torch has it, factors are rounded here
@@ -167,9 +176,8 @@ def read_bilinear(call: Call) -> None:
         else:
             places = np.maximum((outputs + half) * scale - half, np.float32(0))
         blends.append(Blend.between(places, length))
-    images, results = Strided.of(source), Strided.of(output)
-    op = Bilinear(blends[0], blends[1], images, results, output.tensor.shape)
-    call.emit(op, [source.tensor], [output.tensor])
+    rows, columns = blends
+    return rows, columns
 
 
 def _check(call: Call, source: Operand, output: Operand) -> None:
@@ -180,7 +188,7 @@ def _check(call: Call, source: Operand, output: Operand) -> None:
 def _scales(call: Call, source: Operand, output: Operand) -> list[tuple[np.float32, int, int]]:
     """Of rows and columns: inputs per output as torch has it, inputs, outputs."""
     factors = () if call.is_none("scale_factors") else call.numbers("scale_factors")
-    if len(factors) not in (0, 2) or any(factor <= 0 for factor in factors):
+    if len(factors) not in (0, 2) or not all(factor > 0 for factor in factors):
         call.invalid(f"scale_factors {list(factors)}")
     found = []
     for i, (length, count) in enumerate(zip(source.shape[2:], output.shape[2:], strict=True)):

@@ -12,8 +12,9 @@ from harness.runtime import Runtime
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
-from cmcompiler.ops.transpose_conv2d import TransposeConv2d, phases
+from cmcompiler.ops.transpose_conv2d import TransposeConv2d, phases, without_zeros
 
 
 @st.composite
@@ -87,3 +88,33 @@ def test_phases_cover_every_output_and_tap_once(
         if (y + padding - k * dilation) % stride == 0
     ]
     assert sorted(met) == expected
+
+
+@given(
+    kernel=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    used=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=4),
+    dilation=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    padding=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+)
+def test_taps_of_zero_do_not_matter(
+    kernel: tuple[int, int],
+    used: list[tuple[int, int]],
+    dilation: tuple[int, int],
+    padding: tuple[int, int],
+) -> None:
+    weights = np.zeros((2, *kernel, 3), np.int8)
+    for row, column in used:
+        weights[:, row % kernel[0], column % kernel[1]] = row + 5 * column + 1
+    window = Window(kernel, (2, 3), padding, dilation)
+    image = np.arange(3 * 4 * 3).astype(np.int8).reshape(1, 3, 4, 3)
+    requantize = Requantize.checked(
+        [1 << 30] * 2, [1] * 2, 2, zero_point=0, minimum=-128, maximum=127
+    )
+    rest = (1, requantize, (1, 9, 15, 2), image.shape)
+    bias = np.zeros(2, np.int32)
+    whole = TransposeConv2d(weights, bias, window, *rest)
+    fewer, moved = without_zeros(weights, window)
+    trimmed = TransposeConv2d(fewer, bias, moved, *rest)
+    assert np.array_equal(whole.accumulate(image), trimmed.accumulate(image))
+    assert fewer.size <= weights.size
+    assert np.count_nonzero(fewer) == np.count_nonzero(weights)

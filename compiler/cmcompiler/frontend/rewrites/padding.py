@@ -23,8 +23,10 @@ def make_margins_explicit(module: GraphModule) -> None:
     for node in module.graph.nodes:
         if node.target is aten.conv2d.padding:
             replace(node, _padded_convolution(node))
-        elif node.target is aten.pad.default and named_arguments(node)["mode"] == "circular":
-            replace(node, _wrapped(node))
+        elif node.target is aten.pad.default:
+            given = named_arguments(node)
+            if given["mode"] == "circular" and min(given["pad"]) >= 0:
+                replace(node, _wrapped(node, given["self"], given["pad"]))
 
 
 def _padded_convolution(node: Node) -> Node:
@@ -47,17 +49,15 @@ def _same(node: Node, given: dict[str, Any]) -> list[tuple[int, int]]:
     return [(total // 2, total - total // 2) for total in totals]
 
 
-def _wrapped(node: Node) -> Node:
-    given = named_arguments(node)
-    source: Node = given["self"]
-    sides: Sequence[int] = given["pad"]
+def _wrapped(node: Node, source: Node, sides: Sequence[int]) -> Node:
+    """Sides: before and after each dimension, the last one first."""
     rank = fake(source).dim()
     for number, (before, after) in enumerate(zip(sides[::2], sides[1::2], strict=True)):
         dim = rank - 1 - number
         size = fake(source).shape[dim]
-        kept = (max(0, -before), size - max(0, -after))
-        parts = [(size - before, size)] if before > 0 else []
-        parts += [kept, *([(0, after)] if after > 0 else [])]
-        pieces = [insert(node, aten.slice.Tensor, source, dim, first, end) for first, end in parts]
-        source = insert(node, aten.cat.default, pieces, dim) if len(pieces) > 1 else pieces[0]
+        parts = [(size - before, size)] * (before > 0) + [(0, after)] * (after > 0)
+        pieces = [insert(node, aten.slice.Tensor, source, dim, *part) for part in parts]
+        if pieces:
+            pieces.insert(before > 0, source)
+            source = insert(node, aten.cat.default, pieces, dim)
     return source

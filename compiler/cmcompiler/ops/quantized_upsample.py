@@ -1,0 +1,95 @@
+"""Int8 images resized by bilinear interpolation: cmbuild::quantized_upsample_bilinear2d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Array, KernelCall, Op, Packed, Scratch, Tensors, Words
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.window import rows_arguments
+from cmcompiler.ops.upsample import Blend, read_blends
+
+BILINEAR_ROW = Microkernel("bilinear_row_s8", mve=True)
+
+FRACTION = 7
+"""Fractional bits of blended rows, in 16 bits."""
+
+WEIGHT = 15
+"""Fractional bits of weights."""
+
+LARGEST_WEIGHT = (1 << WEIGHT) - 1
+
+
+@dataclass(frozen=True)
+class QuantizedBilinear(Op):
+    """Int8 NHWC images blended down columns, then along rows; scale and zero point stay.
+
+    Arithmetic: docs/exactness.md.
+
+    Attributes:
+        output_shape: [N, H, W, C].
+    """
+
+    label = "upsample_bilinear"
+    element = np.dtype(np.int8)
+
+    rows: Blend
+    columns: Blend
+    output_shape: tuple[int, ...]
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        images = inputs[0].astype(np.int32) << FRACTION
+        down = _blended(images, self.rows, 1)
+        along = _blended(down, self.columns, 2)
+        return ((along + (1 << (FRACTION - 1)) >> FRACTION).astype(np.int8),)
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        _, _, width, channels = inputs[0].shape
+        arguments: Words = [
+            *rows_arguments(input=inputs[0], output=outputs[0]),
+            ("rows", _table(self.rows, 1)),
+            ("columns", _table(self.columns, channels)),
+            ("row", Scratch(2 * width * channels + 16)),
+        ]
+        rows_range = (0, self.output_shape[1])
+        return [KernelCall("upsample_bilinear_s8", arguments, rows_range, BILINEAR_ROW)]
+
+
+def _weights(blend: Blend) -> npt.NDArray[np.int32]:
+    scaled = np.rint(np.array(blend.weights) * (1 << WEIGHT))
+    weights: npt.NDArray[np.int32] = np.minimum(scaled, LARGEST_WEIGHT).astype(np.int32)
+    return weights
+
+
+def _blended(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDArray[np.int32]:
+    low, high = images.take(blend.low, axis), images.take(blend.high, axis)
+    weights = _weights(blend).reshape(-1, *[1] * (3 - axis))
+    sums: npt.NDArray[np.int32] = low + ((high - low) * weights + (1 << (WEIGHT - 1)) >> WEIGHT)
+    return sums
+
+
+def _table(blend: Blend, step: int) -> Packed:
+    """As `struct cm_blend`, for inputs this many elements apart."""
+    numbers = np.zeros((len(blend.low), 3), "<i4")
+    numbers[:, 0] = np.multiply(blend.low, step)
+    numbers[:, 1] = np.multiply(blend.high, step)
+    numbers[:, 2] = _weights(blend)
+    return Packed(numbers.tobytes(), 4)
+
+
+@program_op(
+    "cmbuild::quantized_upsample_bilinear2d.out(Tensor input, int[] output_size, "
+    "bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)"
+)
+def read(call: Call) -> None:
+    source, result = call.tensor("input", dtype=np.int8, rank=4), call.output("out")
+    if call.integers("output_size") != result.shape[2:]:
+        call.invalid(f"output is {list(result.shape)}")
+    blends = read_blends(call, source, result)
+    images, output = call.nhwc("input"), call.nhwc_output("out")
+    call.emit(QuantizedBilinear(*blends, output.shape), [images], [output])
