@@ -199,6 +199,12 @@ def float_layers() -> Iterator[Layer]:
     pool = Out(np.float32, (1, 16, 7, 7), NHWC)
     args = ((2, 2), (2, 2), (0, 0), False, True, None)
     yield Layer("float avg_pool 2x2 14x14x16", calling("aten::avg_pool2d.out", pixels, *args, pool))
+    pool_places = Out(np.int64, (1, 16, 7, 7), NHWC)
+    arguments = ((2, 2), (2, 2), (0, 0), (1, 1), False, pool, pool_places)
+    yield Layer(
+        "float max_pool 2x2 14x14x16, and places",
+        calling("aten::max_pool2d_with_indices.out", pixels, *arguments),
+    )
     mean = Out(np.float32, (1, 16, 1, 1), NHWC)
     yield Layer("float mean 14x14x16", calling("aten::mean.out", pixels, (2, 3), True, None, mean))
 

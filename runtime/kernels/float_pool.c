@@ -2,8 +2,6 @@
 #include "cmrt/element.h"
 #include "cmrt/program.h"
 
-#include <stdbool.h>
-
 /* The inputs that one output covers along an axis. */
 struct stretch {
     int32_t first, count, size;
@@ -19,54 +17,45 @@ struct cm_images {
     int32_t output_batch, output_channels, output_rows, output_columns;
 };
 
-/* One output: the inputs it covers, of which channel and image, and its address. */
-struct place {
+/* The taps of one place, in all channels, and the steps from one to the next. */
+struct taps {
     struct stretch rows, columns;
-    int32_t channel, output; /* offsets */
+    int32_t row_step, column_step;
 };
 
-typedef void pool_function(const struct cm_context *context, const void *arguments,
-                           const struct place *place);
+/* Computes an output; offsets of its first tap and of itself. */
+typedef void pool_function(const void *arguments, const struct taps *taps, const void *input, int32_t first,
+                           void *output, int32_t place);
 
-static void pool_rows(const struct cm_context *context, const struct cm_images *images, const void *arguments,
-                      struct place place, pool_function *pool)
+/* Inlined, so that each pool has loops of its own. */
+static inline __attribute__((always_inline)) void pool_images(const struct cm_context *context,
+                                                              const struct cm_images *images,
+                                                              const void *arguments, pool_function *pool)
 {
     const struct stretch *rows = cm_read(context, images->row_table);
     const struct stretch *columns = cm_read(context, images->column_table);
-    int32_t first = place.output;
+    const void *input = cm_read(context, images->input);
+    void *output = cm_write(context, images->output);
     for (int32_t y = 0; y < images->rows; ++y)
         for (int32_t x = 0; x < images->columns; ++x) {
-            place.rows = rows[y];
-            place.columns = columns[x];
-            place.output = first + y * images->output_rows + x * images->output_columns;
-            pool(context, arguments, &place);
-        }
-}
-
-static void pool_images(const struct cm_context *context, const struct cm_images *images,
-                        const void *arguments, pool_function *pool)
-{
-    for (int32_t n = 0; n < images->batch; ++n)
-        for (int32_t c = 0; c < images->channels; ++c) {
-            const struct place place = {
-                .channel = n * images->input_batch + c * images->input_channels,
-                .output = n * images->output_batch + c * images->output_channels,
+            const struct taps taps = {
+                .rows = rows[y],
+                .columns = columns[x],
+                .row_step = images->row_dilation * images->input_rows,
+                .column_step = images->column_dilation * images->input_columns,
             };
-            pool_rows(context, images, arguments, place, pool);
+            for (int32_t n = 0; n < images->batch; ++n) {
+                int32_t first = n * images->input_batch + rows[y].first * images->input_rows +
+                                columns[x].first * images->input_columns;
+                int32_t place =
+                    n * images->output_batch + y * images->output_rows + x * images->output_columns;
+                for (int32_t c = 0; c < images->channels; ++c) {
+                    pool(arguments, &taps, input, first, output, place);
+                    first += images->input_channels;
+                    place += images->output_channels;
+                }
+            }
         }
-}
-
-/* A tap's row and column in the image, and its offset. */
-struct tap {
-    int32_t row, column, offset;
-};
-
-static struct tap tap_at(const struct cm_images *images, const struct place *place, int32_t y, int32_t x)
-{
-    int32_t row = place->rows.first + y * images->row_dilation;
-    int32_t column = place->columns.first + x * images->column_dilation;
-    int32_t offset = place->channel + row * images->input_rows + column * images->input_columns;
-    return (struct tap){row, column, offset};
 }
 
 struct cm_avg_pool_f32 {
@@ -74,16 +63,19 @@ struct cm_avg_pool_f32 {
     int32_t divisor; /* 0: the number of inputs covered */
 };
 
-static void average(const struct cm_context *context, const void *arguments, const struct place *place)
+static inline void average(const void *arguments, const struct taps *taps, const void *input, int32_t first,
+                           void *output, int32_t place)
 {
     const struct cm_avg_pool_f32 *op = arguments;
-    const float *input = cm_read(context, op->images.input);
-    float *output = cm_write(context, op->images.output), sum = 0;
-    for (int32_t y = 0; y < place->rows.count; ++y)
-        for (int32_t x = 0; x < place->columns.count; ++x)
-            sum += input[tap_at(&op->images, place, y, x).offset];
-    int32_t divisor = op->divisor != 0 ? op->divisor : place->rows.size * place->columns.size;
-    output[place->output] = sum / (float)divisor;
+    const float *row = (const float *)input + first;
+    float sum = 0;
+    for (int32_t y = taps->rows.count; y > 0; --y, row += taps->row_step) {
+        const float *tap = row;
+        for (int32_t x = taps->columns.count; x > 0; --x, tap += taps->column_step)
+            sum += *tap;
+    }
+    int32_t divisor = op->divisor != 0 ? op->divisor : taps->rows.size * taps->columns.size;
+    ((float *)output)[place] = sum / (float)divisor;
 }
 
 void cm_avg_pool_f32(const struct cm_context *context, const struct cm_call *call)
@@ -99,23 +91,34 @@ struct cm_max_pool {
     int32_t of_places; /* returns the index of the tap in its image, as int64 */
 };
 
-static void float_maximum(const struct cm_context *context, const void *arguments, const struct place *place)
+/* The index in its image of the tap at (x, y) of an output. */
+static int64_t index_of(const struct cm_max_pool *op, const struct taps *taps, int32_t y, int32_t x)
+{
+    int32_t row = taps->rows.first + y * op->images.row_dilation;
+    int32_t column = taps->columns.first + x * op->images.column_dilation;
+    return row * op->image_width + column;
+}
+
+static inline void float_maximum(const void *arguments, const struct taps *taps, const void *input,
+                                 int32_t first, void *output, int32_t place)
 {
     const struct cm_max_pool *op = arguments;
-    const float *input = cm_read(context, op->images.input);
-    struct tap best = tap_at(&op->images, place, 0, 0);
-    for (int32_t y = 0; y < place->rows.count; ++y)
-        for (int32_t x = 0; x < place->columns.count; ++x) {
-            struct tap tap = tap_at(&op->images, place, y, x);
-            float value = input[tap.offset];
-            if (value > input[best.offset] || value != value)
-                best = tap;
-        }
-    void *output = cm_write(context, op->images.output);
+    const float *row = (const float *)input + first;
+    float largest = *row;
+    int32_t best_y = 0, best_x = 0;
+    for (int32_t y = 0; y < taps->rows.count; ++y, row += taps->row_step) {
+        const float *tap = row;
+        for (int32_t x = 0; x < taps->columns.count; ++x, tap += taps->column_step)
+            if (*tap > largest || *tap != *tap) {
+                largest = *tap;
+                best_y = y;
+                best_x = x;
+            }
+    }
     if (op->of_places != 0)
-        ((int64_t *)output)[place->output] = best.row * op->image_width + best.column;
+        ((int64_t *)output)[place] = index_of(op, taps, best_y, best_x);
     else
-        ((float *)output)[place->output] = input[best.offset];
+        ((float *)output)[place] = largest;
 }
 
 void cm_max_pool_f32(const struct cm_context *context, const struct cm_call *call)
@@ -124,28 +127,26 @@ void cm_max_pool_f32(const struct cm_context *context, const struct cm_call *cal
     pool_images(context, &op->images, op, float_maximum);
 }
 
-static void integer_maximum(const struct cm_context *context, const void *arguments,
-                            const struct place *place)
+static inline void integer_maximum(const void *arguments, const struct taps *taps, const void *input,
+                                   int32_t first, void *output, int32_t place)
 {
     const struct cm_max_pool *op = arguments;
-    const void *input = cm_read(context, op->images.input);
     enum cm_element type = (enum cm_element)op->type;
-    struct tap best = tap_at(&op->images, place, 0, 0);
-    int64_t largest = cm_load(type, input, best.offset);
-    for (int32_t y = 0; y < place->rows.count; ++y)
-        for (int32_t x = 0; x < place->columns.count; ++x) {
-            struct tap tap = tap_at(&op->images, place, y, x);
-            int64_t value = cm_load(type, input, tap.offset);
+    int64_t largest = cm_load(type, input, first);
+    int32_t best_y = 0, best_x = 0;
+    for (int32_t y = 0; y < taps->rows.count; ++y)
+        for (int32_t x = 0; x < taps->columns.count; ++x) {
+            int64_t value = cm_load(type, input, first + y * taps->row_step + x * taps->column_step);
             if (value > largest) {
                 largest = value;
-                best = tap;
+                best_y = y;
+                best_x = x;
             }
         }
-    void *output = cm_write(context, op->images.output);
     if (op->of_places != 0)
-        ((int64_t *)output)[place->output] = best.row * op->image_width + best.column;
+        ((int64_t *)output)[place] = index_of(op, taps, best_y, best_x);
     else
-        cm_store(type, output, place->output, largest);
+        cm_store(type, output, place, largest);
 }
 
 void cm_max_pool_integer(const struct cm_context *context, const struct cm_call *call)

@@ -31,13 +31,18 @@ static void start_members(const struct members *members, struct cm_nest *nest)
 
 static float float_sum(const struct members *members, bool is_product)
 {
+    const int32_t step = members->op->member_step;
     float result = is_product ? 1.0F : 0.0F;
     struct cm_nest nest;
     start_members(members, &nest);
     do {
         const float *x = (const float *)(const void *)(members->group + nest.offset[0]);
-        for (int32_t i = 0; i < members->op->member_count; ++i, x += members->op->member_step)
-            result = is_product ? result * *x : result + *x;
+        if (is_product)
+            for (int32_t i = members->op->member_count; i > 0; --i, x += step)
+                result *= *x;
+        else
+            for (int32_t i = members->op->member_count; i > 0; --i, x += step)
+                result += *x;
     } while (cm_nest_next(&nest));
     return result;
 }
