@@ -34,7 +34,7 @@ from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.simulate import SimulateStage
 from cmbuild.project import find_project
-from cmbuild.toolchain.toolchains import CROSS, HOST
+from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS
 from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
 from cmcompiler.frontend.job import ExportJob
 from cmcompiler.frontend.source import find_source
@@ -55,10 +55,6 @@ if TYPE_CHECKING:
         PackageRequest,
         RunRequest,
     )
-
-
-EXECUTORCH_TOOLCHAINS = ("gcc", HOST)
-"""Those that ExecuTorch's own runtime is built with."""
 
 
 class NotForExecutorch(UsageError):
@@ -231,7 +227,7 @@ class Pipeline:
         """The runner whose executor is ExecuTorch's own runtime."""
         if request.boundary.io != "program":
             raise NotForExecutorch(what=f"--io {request.boundary.io}")
-        if library.toolchain_name not in EXECUTORCH_TOOLCHAINS:
+        if not TOOLCHAINS[library.toolchain_name].builds_executorch:
             raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
         folder, processes = build_folder(request), self.context.processes
         project = self._project

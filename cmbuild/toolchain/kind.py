@@ -23,6 +23,7 @@ class ToolchainKind:
         libraries: arguments of such a link after the objects.
         calls_linker: whether that calls the linker directly, without -Wl.
         is_default: whether boards that name no toolchain use it.
+        builds_executorch: whether it builds ExecuTorch's own runtime.
     """
 
     compiler: Tool
@@ -35,6 +36,7 @@ class ToolchainKind:
     libraries: tuple[str, ...] = ()
     calls_linker: bool = False
     is_default: bool = False
+    builds_executorch: bool = False
 
     @property
     def is_host(self) -> bool:

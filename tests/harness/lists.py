@@ -5,14 +5,26 @@ A block `<!-- generated: NAME -->` … `<!-- end -->` contains the output of the
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
+from cmbuild import discovery
+from cmbuild.catalog import read_board
 from cmbuild.cycles.counter import core_title
 from cmbuild.cycles.registry import CORES
+from cmbuild.hardware import methods
+from cmbuild.launchers import simulators
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.stages.stage import StageKind
 from cmbuild.tasks.variables import NAMES
+from cmbuild.text import shape
+from cmbuild.toolchain import compilers
+from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS
+from cmbuild.toolchain.tools import install_command
+from cmcompiler import zoo
 from harness.sources import ROOT, torch_users
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,8 +33,7 @@ _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.D
 
 
 def doit_tasks() -> str:
-    rows = [f"| `{kind.label}` | {kind.value} |\n" for kind in StageKind]
-    return "".join(["| task | makes |\n", "| --- | --- |\n", *rows])
+    return _table(["task", "makes"], [[f"`{kind.label}`", kind.value] for kind in StageKind])
 
 
 def doit_variables() -> str:
@@ -38,8 +49,72 @@ def importers_of_torch() -> str:
 
 def timing_models() -> str:
     found = [(core_title(cpu), core.evidence) for cpu, core in sorted(CORES.items())]
-    rows = [f"| {name} | {_percent(e.error_percent)} | {e.summary} |\n" for name, e in found]
-    return "".join(["| core | error | evidence |\n", "| --- | --- | --- |\n", *rows])
+    rows = [[name, _percent(e.error_percent), e.summary] for name, e in found]
+    return _table(["core", "error", "evidence"], rows)
+
+
+def zoo_models() -> str:
+    rows = []
+    for model in zoo.models():
+        weights = "trained when exported" if model.train else "seeded random"
+        if model.checkpoint:
+            weights = "pretrained"
+        rows.append([f"`{model.name}`", shape(model.input_shape), model.summary, weights])
+    return _table(["name", "input", "what it is", "weights"], rows)
+
+
+def boards() -> str:
+    rows = []
+    for file in sorted((ROOT / "boards").glob("*/board.toml")):
+        board = read_board(file.parent)
+        launchers = " or ".join(launcher.title for launcher in launchers_of(board))
+        rows.append([f"`{board.name}`", board.title, launchers or "no simulator"])
+    return _table(["board", "what it is", "runs on"], rows)
+
+
+def launchers() -> str:
+    rows = [
+        [f"`launchers.{name}`", *_description(table)]
+        for name, table in discovery.entries(simulators, "TABLE").items()
+    ]
+    return _table(["table", "runs images on", "keys"], rows)
+
+
+def flash_methods() -> str:
+    rows = [
+        [f"`{name}`", *_description(table)]
+        for name, table in discovery.entries(methods, "TABLE").items()
+    ]
+    return _table(["method", "what it does", "keys of `flash.<method>`"], rows)
+
+
+def toolchains() -> str:
+    rows = []
+    for name in CROSS:
+        tool = TOOLCHAINS[name].compiler
+        about = inspect.getdoc(import_module(f"{compilers.__name__}.{name}")) or ""
+        source = f"pip install 'cmbuild[{tool.extra}]'" if tool.extra else install_command(tool)
+        oldest = (tool.oldest or "").removesuffix(".0")
+        rows.append([f"`{name}`", about.rstrip("."), f"{oldest} or newer", f"`{source}`"])
+    return _table(["`--toolchain`", "what it is", "version", "installed by"], rows)
+
+
+def _description(documented: type) -> tuple[str, str]:
+    """A class's summary, and its attributes with their meaning."""
+    text = inspect.getdoc(documented) or ""
+    summary, _, attributes = text.partition("\n\nAttributes:\n")
+    keys = [
+        f"`{name}`: {' '.join(meaning.split()).rstrip('.')}"
+        for name, meaning in re.findall(
+            r"^    (\w+): ((?:.+\n?)(?:     +.+\n?)*)", attributes, re.M
+        )
+    ]
+    return " ".join(summary.split()).rstrip("."), "; ".join(keys) or "none"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _percent(error: int | None) -> str:
@@ -51,6 +126,11 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "variables": doit_variables,
     "importers-of-torch": importers_of_torch,
     "timing-models": timing_models,
+    "zoo": zoo_models,
+    "boards": boards,
+    "launchers": launchers,
+    "flash-methods": flash_methods,
+    "toolchains": toolchains,
 }
 
 

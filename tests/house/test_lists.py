@@ -12,11 +12,7 @@ import pytest
 from harness.lists import DOCUMENTS, GENERATORS, blocks, generated
 from harness.sources import ROOT
 
-from cmbuild import discovery
 from cmbuild.errors import ExitCode
-from cmbuild.hardware import methods
-from cmbuild.launchers import simulators
-from cmbuild.toolchain.toolchains import CROSS
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -41,23 +37,3 @@ def first_column(document: str, header: str) -> list[str]:
 
 def test_exit_codes():
     assert first_column("tasks.md", "status") == [str(int(code)) for code in ExitCode]
-
-
-def test_toolchains():
-    assert first_column("boards.md", "`--toolchain`") == list(CROSS)
-
-
-def test_flash_methods():
-    assert sorted(first_column("flashing.md", "method")) == sorted(discovery.names(methods))
-
-
-def test_launchers_of_a_descriptor():
-    keys = [key for key in first_column("boards.md", "key") if key.startswith("launchers.")]
-    told = {key.removeprefix("launchers.") for key in keys}
-    assert told == set(discovery.names(simulators))
-
-
-def test_boards():
-    told = first_column("boards.md", "board")
-    whole = {f"mps2{name}" if name.startswith("-") else name for name in told}
-    assert whole == {path.parent.name for path in (ROOT / "boards").glob("*/board.toml")}

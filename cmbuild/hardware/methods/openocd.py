@@ -13,10 +13,11 @@ from cmbuild.hardware.program_method import ProgramMethod
 
 
 class OpenOcd(ProgramMethod):
-    """OpenOCD.
+    """`openocd -c "program … verify reset exit"`, through a debug probe; Debian 12's OpenOCD has no
+    configuration for the RP2350.
 
     Attributes:
-        configurations: files of its own that describe probe and device.
+        configurations: OpenOCD's own files for probe and device.
     """
 
     name = "openocd"

@@ -10,7 +10,9 @@ from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
 class Picotool(ProgramMethod):
-    """Raspberry Pi's tool, for boards in BOOTSEL mode, or that it can restart by USB."""
+    """`picotool load --verify --execute`, by USB, with the board in BOOTSEL mode;
+    [picotool](https://github.com/raspberrypi/pico-sdk-tools/releases).
+    """
 
     name = "picotool"
     install = "https://github.com/raspberrypi/pico-sdk-tools/releases has it for every system"

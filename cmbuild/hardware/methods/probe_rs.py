@@ -10,10 +10,10 @@ from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
 class ProbeRs(ProgramMethod):
-    """probe-rs.
+    """`probe-rs download`, then `reset`, through a debug probe; [probe-rs](https://probe.rs).
 
     Attributes:
-        chip: its name for the device.
+        chip: probe-rs's name for the device.
     """
 
     name = "probe-rs"

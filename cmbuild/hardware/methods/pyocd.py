@@ -10,10 +10,10 @@ from cmbuild.hardware.program_method import ProgramMethod, probe_option
 
 
 class PyOcd(ProgramMethod):
-    """pyOCD.
+    """`pyocd load`, through a debug probe; `pip install pyocd`.
 
     Attributes:
-        target: its name for the device.
+        target: pyOCD's name for the device.
     """
 
     name = "pyocd"

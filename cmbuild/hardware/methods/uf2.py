@@ -48,13 +48,14 @@ class NotTaken(Failed):
 
 
 class Bootloader(FlashMethod):
-    """A UF2 boot loader.
+    """Copies the `.uf2` to the boot loader's volume, found by its label on Linux, macOS and
+    Windows, and waits for the board to restart; `--volume DIR` selects one of several volumes.
 
     Attributes:
-        volume: label of its volume.
-        board_id: the one in its INFO_UF2.TXT.
-        family: of devices that accept its files.
-        ignored_block: address of a first block that the board ignores, or None.
+        volume: its label.
+        board_id: as in `INFO_UF2.TXT`.
+        family: of devices that accept the file.
+        ignored_block: address of a first block that the board ignores; optional.
     """
 
     name = "uf2"

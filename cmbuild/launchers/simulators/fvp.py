@@ -27,15 +27,7 @@ _GRACE_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Fvp(ProgramLauncher):
-    """A Fixed Virtual Platform, on PATH or below $FVP_HOME.
-
-    Its clock counts simulated time, not instructions.
-
-    Attributes:
-        executable: file name.
-        cpu, board: prefixes of the parameters of the core and of the board.
-        parameters: others, by their full names.
-    """
+    """A Fixed Virtual Platform; see FvpTable. Its clock counts simulated time, not instructions."""
 
     name = "fvp"
 
@@ -86,7 +78,14 @@ def _program_name(text: str) -> str:
 
 
 class FvpTable(LauncherTable):
-    """[launchers.fvp]: see Fvp."""
+    """An Arm Fixed Virtual Platform on `PATH` or below `$FVP_HOME`; it does not count instructions.
+
+    Attributes:
+        executable: its file name.
+        cpu: prefix of the core's parameters.
+        board: prefix of the board's parameters.
+        parameters: others, by their full names.
+    """
 
     executable: Annotated[str, AfterValidator(_program_name)]
     cpu: str

@@ -32,7 +32,7 @@ class Native(ProgramLauncher):
 
 
 class NativeTable(LauncherTable):
-    """[launchers.native]: the image is a program for this computer."""
+    """This computer, for which the image is built."""
 
     def launcher(self, board: Board) -> Native:
         return Native()

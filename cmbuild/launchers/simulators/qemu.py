@@ -23,14 +23,9 @@ _ICOUNT_SHIFT = 5
 
 @dataclass(frozen=True, slots=True)
 class Qemu(Debuggable, Profiled):
-    """qemu-system-arm.
+    """qemu-system-arm; see QemuTable.
 
     Attributes:
-        machine: QEMU's name of the board.
-        ticks_per_second: frequency of the clock that the board's cm_board_ticks reads.
-        properties: of QEMU's devices, by `device.property`.
-        boots: from the `vectors`, as the core does, or at the `entry` of the image, if the
-            machine's reset vector is elsewhere.
         plugin: a file with its arguments, as `-plugin` takes them.
     """
 
@@ -97,7 +92,18 @@ class MemoryTable(Table):
 
 
 class QemuTable(LauncherTable):
-    """[launchers.qemu]: see Qemu."""
+    """QEMU, which counts instructions exactly.
+
+    Attributes:
+        machine: QEMU's name for the board.
+        ticks_per_second: frequency of the clock that `cm_board_ticks` reads.
+        properties: of QEMU's devices, by `device.property`.
+        boots: from the `vectors`, or at the image's `entry` if the machine's reset vector is
+            elsewhere.
+        caveat: how the machine differs from the board, shown with every number.
+        memory: the machine's blocks, each an `origin` and a `size`; an image that does not fit
+            them is refused, or runs in the next launcher.
+    """
 
     machine: str
     ticks_per_second: Annotated[int, Field(gt=0)]

@@ -61,7 +61,12 @@ class Unicorn(ProgramLauncher):
 
 
 class UnicornTable(LauncherTable):
-    """[launchers.unicorn]: see Unicorn."""
+    """Unicorn, with the board's memory, for Cortex-M3, M4, M7 and M33; it does not count
+    instructions.
+
+    Attributes:
+        peripherals: addresses of registers that the board's code uses, modelled as plain memory.
+    """
 
     peripherals: list[Address] = Field(default_factory=list)
 

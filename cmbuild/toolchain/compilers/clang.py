@@ -1,4 +1,4 @@
-"""LLVM's clang and lld, with the C library that clang knows or newlib."""
+"""clang with lld, and newlib and libgcc of `arm-none-eabi-gcc`, or its own C library."""
 
 from __future__ import annotations
 

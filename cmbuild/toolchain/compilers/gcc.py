@@ -1,4 +1,4 @@
-"""The GNU Arm toolchain with newlib."""
+"""`arm-none-eabi-gcc` with newlib."""
 
 from __future__ import annotations
 
@@ -62,4 +62,5 @@ TOOLCHAIN = ToolchainKind(
     bare_link=("--specs=nano.specs", "-nostartfiles"),
     libraries=("-lm",),
     is_default=True,
+    builds_executorch=True,
 )

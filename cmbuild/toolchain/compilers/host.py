@@ -5,4 +5,4 @@ from cmbuild.toolchain.tools import Tool
 
 HOST_CC = Tool("cc", ("gcc", "libc6-dev"), "board native")
 
-TOOLCHAIN = ToolchainKind(HOST_CC)
+TOOLCHAIN = ToolchainKind(HOST_CC, builds_executorch=True)

@@ -1,4 +1,4 @@
-"""zig: clang, lld and compiler-rt in one, from PyPI's package `ziglang`."""
+"""zig, which contains clang, lld and compiler-rt; C functions for kernels are in `runtime/libc`."""
 
 from __future__ import annotations
 

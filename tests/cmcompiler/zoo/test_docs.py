@@ -5,23 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cmcompiler import zoo
 from cmcompiler.frontend.job import PROGRAM, RECORD, SAMPLES
 from cmcompiler.frontend.source import find_source
 from cmcompiler.target import BEST_ISA
 
 TEXT = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
-
-
-def test_the_table_lists_the_zoo():
-    rows = re.findall(r"^\| `(\w+)` \| ([\d×]+) \|.*\| ([a-z ]+) \|$", TEXT, re.MULTILINE)
-    described = {}
-    for model in zoo.models():
-        weights = "trained when exported" if model.train else "seeded random"
-        if model.checkpoint:
-            weights = "pretrained"
-        described[model.name] = ("×".join(map(str, model.input_shape)), weights)
-    assert {name: (shape, weights) for name, shape, weights in rows} == described
 
 
 def test_the_example_of_a_model_of_ones_own_is_one(tmp_path):
