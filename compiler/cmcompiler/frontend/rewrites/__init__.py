@@ -13,6 +13,7 @@ from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
+from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
@@ -37,6 +38,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     separate_tokens,
     spell_attention,
     rewrite_attention,
+    arrange_clamps,
     join_functions,
     keep_prelus,
     replace_broadcasts,

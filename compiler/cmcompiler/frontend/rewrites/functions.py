@@ -123,7 +123,7 @@ def _is_step(node: Node) -> bool:
     if not isinstance(value, Tensor) or value.dtype not in (torch.float32, torch.bool):
         return False
     is_training = target is _ATEN.rrelu.default and any(node.args[3:4])
-    return not is_training and _is_expressible(node) and not _is_fused(node)
+    return not is_training and _is_expressible(node) and not is_fused(node)
 
 
 def _is_expressible(node: Node) -> bool:
@@ -137,7 +137,7 @@ def _is_real(node: Node) -> bool:
     return is_float and not is_constant(node)
 
 
-def _is_fused(node: Node) -> bool:
+def is_fused(node: Node) -> bool:
     """Whether the backend makes the node a part of the operator before it."""
     if node.target not in FUSED:
         return False

@@ -48,7 +48,7 @@ JOINED = {
     "mish": (lambda y: y * torch.tanh(F.softplus(y)), "mul.Tensor(x, tanh(softplus(x)))"),
     "hardswish": (
         lambda y: y * F.relu6(y + 3) / 6,
-        "div.Tensor(mul.Tensor(x, relu6(add.Tensor(x, 3))), 6)",
+        "div.Tensor(mul.Tensor(x, hardtanh(add.Tensor(x, 3), 0.0, 6.0)), 6)",
     ),
     "gelu": (lambda y: F.gelu(y, approximate="tanh"), "gelu(x, approximate='tanh')"),
     "square": (lambda y: y * y, "mul.Tensor(x, x)"),

@@ -1,0 +1,44 @@
+"""Puts clamps into the form and the place where the backend fuses them.
+
+It fuses relu, hardtanh and clamp with the operator before them, if that comes directly before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.editing import insert, replace
+from cmcompiler.frontend.rewrites.functions import is_fused
+
+_ATEN = torch.ops.aten
+
+
+def arrange_clamps(module: GraphModule) -> None:
+    for node in list(module.graph.nodes):
+        form = _form(node)
+        clamp = node if form is None else insert(node, *form)
+        if form is not None:
+            replace(node, clamp)
+        if is_fused(clamp):
+            clamp.all_input_nodes[0].append(clamp)
+
+
+def _form(node: Node) -> tuple[Any, ...] | None:
+    """The operator and arguments that the backend knows for a clamp, if they are others."""
+    if not isinstance(node.target, OpOverload):
+        return None
+    x, *bounds = node.args
+    match node.target:
+        case _ATEN.relu6.default:
+            return _ATEN.hardtanh.default, x, 0.0, 6.0
+        case _ATEN.clamp_min.default:
+            return _ATEN.clamp.default, x, bounds[0]
+        case _ATEN.clamp_max.default:
+            return _ATEN.clamp.default, x, None, bounds[0]
+        case _ATEN.threshold.default if bounds == [0, 0]:
+            return _ATEN.relu.default, x
+    return None
