@@ -103,12 +103,8 @@ def _description(documented: type) -> tuple[str, str]:
     """A class's summary, and its attributes with their meaning."""
     text = inspect.getdoc(documented) or ""
     summary, _, attributes = text.partition("\n\nAttributes:\n")
-    keys = [
-        f"`{name}`: {' '.join(meaning.split()).rstrip('.')}"
-        for name, meaning in re.findall(
-            r"^    (\w+): ((?:.+\n?)(?:     +.+\n?)*)", attributes, re.M
-        )
-    ]
+    found = re.findall(r"^    (\w+): (.+(?:\n     +.+)*)", attributes, re.MULTILINE)
+    keys = [f"`{name}`: {' '.join(meaning.split()).rstrip('.')}" for name, meaning in found]
     return " ".join(summary.split()).rstrip("."), "; ".join(keys) or "none"
 
 
