@@ -26,5 +26,6 @@ def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
     return {
         "cmbuild::quantized_layer_norm.out": (x, (1,), None, *three, 9, 8, -3, Out("int8", (2, 3))),
         "cmbuild::quantized_group_norm.out": (image, 2, *four, 9, 8, -3, Out("int8", (2, 4, 3))),
+        "cmbuild::quantized_sum.out": (image, (1,), False, 3, -5, 1 << 30, -2, Out("int8", (2, 3))),
         "cmbuild::quantized_attention.out": (*attention, 1 << 30, 0, 5, Out("int8", (2, 2, 4))),
     }

@@ -1,0 +1,63 @@
+"""cmbuild::sum and cmbuild::mean for torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
+
+LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
+
+for _name in ("sum", "mean"):
+    LIBRARY.define(f"{_name}(Tensor x, int[] dims, bool keepdim) -> Tensor")
+_schema = (
+    "Tensor input, int[] dims, bool keepdim, int zero_point, int output_zero_point, "
+    "int output_multiplier, int output_shift"
+)
+LIBRARY.define(f"quantized_sum({_schema}) -> Tensor")
+LIBRARY.define(f"quantized_sum.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+
+
+def _shape(x: Tensor, dims: Sequence[int], keepdim: bool, *_: object) -> Tensor:
+    return x.new_empty(x.to(torch.float32).sum(list(dims), keepdim).shape)
+
+
+for _name in ("sum", "mean", "quantized_sum"):
+    torch.library.register_fake(f"cmbuild::{_name}", _shape)
+
+
+@torch.library.impl(LIBRARY, "sum", "CompositeExplicitAutograd")
+def sum_over(x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
+    return x.sum(list(dims), keepdim).contiguous()
+
+
+@torch.library.impl(LIBRARY, "mean", "CompositeExplicitAutograd")
+def mean_over(x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
+    return x.mean(list(dims), keepdim).contiguous()
+
+
+@quantized_op(torch.ops.cmbuild.sum.default)
+def to_quantized_sum(call: QuantizedCall) -> Replacement:
+    return _quantized(call, 1)
+
+
+@quantized_op(torch.ops.cmbuild.mean.default)
+def to_quantized_mean(call: QuantizedCall) -> Replacement:
+    x, dims, _ = _arguments(call)
+    return _quantized(call, math.prod(x.meta["val"].shape[dim] for dim in dims))
+
+
+def _arguments(call: QuantizedCall) -> Sequence[Any]:
+    return call.arguments
+
+
+def _quantized(call: QuantizedCall, divisor: int) -> Replacement:
+    source, output = call.inputs[0], call.output
+    factor = fixed_point(source.scale / output.scale / divisor)
+    numbers = (source.zero_point, output.zero_point, *factor)
+    return torch.ops.cmbuild.quantized_sum.default, (*call.arguments, *numbers)

@@ -1,0 +1,106 @@
+"""Sums and means of quantised numbers over any dimensions: cmbuild::quantized_sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors, Words
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+
+ADD_ROWS = Microkernel("add_rows_s8", mve=True)
+MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
+
+MOST_MEMBERS = 1 << 22
+"""Of a sum that fits 32 bits with its zero point."""
+
+
+@dataclass(frozen=True)
+class QuantizedSum(Op):
+    """clamp(rq(sum of x - zero point) + output's zero point) over int8 [outer, members, inner].
+
+    Attributes:
+        output: rescales the sum, as CMSIS-NN rounds.
+    """
+
+    label = "sum"
+    element = np.dtype(np.int8)
+
+    outer: int
+    members: int
+    inner: int
+    zero_point: int
+    output: Rescale
+    shape: tuple[int, ...]
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        x = inputs[0].reshape(self.outer, self.members, self.inner).astype(np.int32)
+        sums = x.sum(axis=1, dtype=np.int32) - np.int32(self.members * self.zero_point)
+        scaled = self.output.scale(sums).astype(np.int64) + self.output.zero_point
+        return (INT8.clamp(scaled).reshape(self.shape),)
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("sums", Scratch(4 * self.inner if self.inner > 1 else 0)),
+            ("outer", self.outer),
+            ("members", self.members),
+            ("inner", self.inner),
+            ("input_offset", -self.members * self.zero_point),
+            ("zero_point", self.output.zero_point),
+            ("multiplier", self.output.multiplier),
+            ("shift", self.output.shift),
+        ]
+        microkernel = ADD_ROWS if self.inner > 1 else MOMENTS
+        return [KernelCall("quantized_sum", arguments, microkernel=microkernel)]
+
+
+@program_op(
+    "cmbuild::quantized_sum.out(Tensor input, int[] dims, bool keepdim, int zero_point, "
+    "int output_zero_point, int output_multiplier, int output_shift, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    source, output = call.tensor("input", dtype=np.int8), call.output("out")
+    dims = call.dimensions("dims", source.rank)
+    kept = [dim for dim in range(source.rank) if dim not in dims]
+    keepdim = call.boolean("keepdim")
+    shape = tuple(
+        1 if dim in dims else size
+        for dim, size in enumerate(source.shape)
+        if keepdim or dim not in dims
+    )
+    if output.shape != shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)} over {list(dims)}")
+    members = prod(source.shape[dim] for dim in dims)
+    if not dims or not 1 <= members <= MOST_MEMBERS:
+        call.unsupported(f"a sum of {members:,} elements, not 1 to {MOST_MEMBERS:,}")
+    # Dimensions that are next to each other in memory are summed where they are.
+    physical = [dim for dim in source.dim_order if source.shape[dim] != 1]
+    places = [place for place, dim in enumerate(physical) if dim in dims]
+    is_run = places == list(range(places[0], places[0] + len(places))) if places else True
+    before = physical[: places[0]] if places else physical
+    after = physical[places[-1] + 1 :] if places else []
+    if not is_run:
+        before, after = [dim for dim in physical if dim in kept], []
+    ones = [dim for dim in range(source.rank) if source.shape[dim] == 1]
+    summed = [dim for dim in physical if dim in dims]
+    order = source.dim_order if is_run else (*ones, *before, *summed)
+    names = range(source.rank) if keepdim else kept
+    result_order = [*(dim for dim in names if dim in ones or dim in dims), *before, *after]
+    op = QuantizedSum(
+        prod(source.shape[dim] for dim in before),
+        members,
+        prod(source.shape[dim] for dim in after),
+        read_zero_point(call, "zero_point"),
+        read_rescale(call, "output"),
+        (),
+    )
+    position = {dim: place for place, dim in enumerate(names)}
+    result = call.arranged_output(output, [position[dim] for dim in result_order])
+    call.emit(replace(op, shape=result.shape), [call.arrange(source, order)], [result])
