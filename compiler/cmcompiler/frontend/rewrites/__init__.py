@@ -22,9 +22,11 @@ from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
+from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
 from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
 from cmcompiler.frontend.rewrites.written_attention import spell_attention
+from cmcompiler.frontend.rewrites.written_norms import spell_norms
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
@@ -35,10 +37,12 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     fold_batch_norms,
     spread_taps,
     rewrite_norms,
+    spell_norms,
     separate_tokens,
     spell_attention,
     rewrite_attention,
     arrange_clamps,
+    rewrite_reductions,
     join_functions,
     keep_prelus,
     replace_broadcasts,
