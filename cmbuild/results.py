@@ -307,6 +307,7 @@ class RunResult:
         best: the best classes of the first sample, for a classifier.
         accuracy, fidelity: None without labels or without a float model.
         warnings: why the outputs may be useless, though verified.
+        lacking: operators that ExecuTorch's own runtime does not have.
         has_fpu: of the core; without one, floats are computed in software.
         cycles: None if not counted; `uncounted` then says why, on a simulator.
         macs: multiply-accumulates of one inference.
@@ -329,6 +330,7 @@ class RunResult:
     accuracy: Accuracy | None
     fidelity: Fidelity | None
     warnings: tuple[str, ...]
+    lacking: tuple[str, ...]
     float: FloatUse
     has_fpu: bool
     instructions: Instructions

@@ -111,6 +111,7 @@ class Pipeline:
             seed=source.seed,
             weights=source.weights,
             calibration=source.calibration,
+            portable=source.portable,
             torch_ops=self._ops.torch,
             output=Path(),
         )

@@ -38,17 +38,20 @@ class ModelChoice:
     calibration: Path | None = option(
         "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
     )
+    portable: bool = option("Keep to operators that ExecuTorch's own runtime has.", False)
 
     def __post_init__(self) -> None:
         from cmcompiler.frontend.job import MAX_SEED
 
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(message=f"seed {self.seed} is not from 0 to {MAX_SEED}")
-        if self.is_program and (self.weights or self.calibration):
-            name = "--weights" if self.weights else "--calibration"
-            raise UsageError(
-                message=f"{name} needs a model to export; {self.model} is already a program"
-            )
+        if self.is_program:
+            for name in ("weights", "calibration", "portable"):
+                if getattr(self, name):
+                    raise UsageError(
+                        message=f"--{name} needs a model to export; {self.model} is already "
+                        "a program"
+                    )
 
     @property
     def is_program(self) -> bool:

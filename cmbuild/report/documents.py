@@ -99,6 +99,7 @@ class RunDocument(ResultDocument):
     accuracy: Accuracy | None
     fidelity: Fidelity | None
     warnings: tuple[str, ...]
+    lacking: tuple[str, ...]
     float: FloatUse
     macs: int
     instructions: Instructions

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.floats import lacking_lines
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import ExportResult, WeightsResult
@@ -24,6 +25,7 @@ class ExportDocument(ResultDocument):
     target: str
     seed: int
     weights: WeightsResult
+    lacking: tuple[str, ...]
     float_operators: tuple[FloatOperator, ...]
     versions: dict[str, str]
     steps: tuple[StepDocument, ...]
@@ -58,6 +60,7 @@ class ExportReport:
             )
         if more := len(record.float_operators) - _FLOATS:
             lines += [Text(entry("", f"and {more} more"))] if more > 0 else []
+        lines += map(Text, lacking_lines(record.lacking))
         lines.append(Text(entry("program", f"{program}, {size(program.stat().st_size)}")))
         return Text("\n").join(lines)
 

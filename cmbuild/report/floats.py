@@ -1,8 +1,8 @@
-"""What computes in float: a warning with the operators, their reasons and what would help."""
+"""Operators worth a word: those in float, and those that ExecuTorch's runtime lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -36,3 +36,10 @@ def float_lines(use: FloatUse, has_fpu: bool) -> Iterator[Text]:
 def _place(call: FloatCall) -> str:
     """`net.py:10`, or nothing."""
     return "" if call.file is None else f"{Path(call.file).name}:{call.line}"
+
+
+def lacking_lines(operators: Sequence[str]) -> Iterator[str]:
+    """What keeps ExecuTorch's own runtime from running the program; nothing if it can."""
+    if operators:
+        names = ", ".join(operators)
+        yield text.entry("portable", f"no: ExecuTorch's runtime lacks {names}; see --portable")

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.report import text
-from cmbuild.report.floats import float_lines
+from cmbuild.report.floats import float_lines, lacking_lines
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
     Accuracy,
@@ -37,6 +37,7 @@ def screen(run: RunResult) -> Text:
         *map(Text, _quality(run.accuracy, run.fidelity)),
         *weights_lines(run.weights),
         *(Text(text.warning(each), "yellow") for each in run.warnings),
+        *map(Text, lacking_lines(run.lacking)),
         *float_lines(run.float, run.has_fpu),
         Text(),
         *(Text(line) for line in _facts(run)),

@@ -41,6 +41,7 @@ MV2 = RunResult(
     accuracy=Accuracy(metric="top-1", float=0.985, reference=0.98, device=0.98, samples=200),
     fidelity=Fidelity(snr_db=41.23, agreement=0.99, samples=200),
     warnings=(),
+    lacking=(),
     float=FloatUse(share=0.0, estimated=False, operators=()),
     has_fpu=True,
     instructions=Instructions(

@@ -245,6 +245,7 @@ class SimulateStage(RepeatedStage):
         cycles: Cycles | None,
     ) -> RunResult:
         from cmbuild.verify.quality import measure
+        from cmcompiler.frontend.portability import lacking
 
         runner, plan = self.runner, self.runner.plan.record
         board, source = runner.board, runner.plan.source
@@ -270,6 +271,7 @@ class SimulateStage(RepeatedStage):
             accuracy=quality.accuracy,
             fidelity=quality.fidelity,
             warnings=quality.warnings,
+            lacking=lacking(source.operators()),
             float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
             has_fpu=runner.has_fpu,
             instructions=instructions,

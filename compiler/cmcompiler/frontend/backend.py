@@ -50,12 +50,16 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
     """The Cortex-M quantizer: int8 activations, convolution weights per channel.
 
     It also quantises operators registered with `quantized_op`.
+
+    Args:
+        is_portable: only those that become operators of ExecuTorch's runtime.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_portable: bool = False) -> None:
         super().__init__()
-        matcher = PatternMatcher({(operator,): None for operator in QUANTIZED})
-        finder = NodeTargetNodeFinder(list(QUANTIZED))
+        own = [op for op, how in QUANTIZED.items() if how.is_portable or not is_portable]
+        matcher = PatternMatcher({(operator,): None for operator in own})
+        finder = NodeTargetNodeFinder(own)
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
         shared = [*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS]
         self.quantizers[-1] = SharedQspecQuantizer(shared)

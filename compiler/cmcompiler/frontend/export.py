@@ -13,8 +13,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from cmcompiler.errors import InvalidRequest, MissingPackage
+from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
@@ -27,6 +28,9 @@ from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.source import find_source
 from cmcompiler.target import Target
 from cmcompiler.usercode import import_folder
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.lowering import Lowered
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,10 @@ class Exporter:
                 prepared = self._prepared[common] = self._prepare(job, source.load)
             with self._timed("lower", seconds):
                 lowered = lower_with_nodes(prepared.quantized, target)
-        record = _record(job, prepared, lowered.nodes, seconds | prepared.seconds)
+        if job.portable and lowered.lacking:
+            names = ", ".join(lowered.lacking)
+            raise Unsupported(f"ExecuTorch's runtime does not have {names}", "omit --portable")
+        record = _record(job, prepared, lowered, seconds | prepared.seconds)
         self.step("write")
         with _replaced(job.output) as folder:
             (folder / records.PROGRAM).write_bytes(lowered.program)
@@ -99,7 +106,7 @@ class Exporter:
             if job.calibration is not None:
                 calibration = read_calibration(job.calibration, model.example_inputs)
         with self._timed("quantize", seconds):
-            quantized = quantize(model.module, model.example_inputs, calibration)
+            quantized = quantize(model.module, model.example_inputs, calibration, job.portable)
         with self._timed("evaluate", seconds):
             outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
@@ -124,7 +131,7 @@ def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
 
 
 def _record(
-    job: ExportJob, prepared: _Prepared, nodes: Mapping[int, str], seconds: dict[str, float]
+    job: ExportJob, prepared: _Prepared, lowered: Lowered, seconds: dict[str, float]
 ) -> ExportRecord:
     model, quantized = prepared.model, prepared.quantized
     inputs = tuple(
@@ -148,7 +155,10 @@ def _record(
             count=len(model.samples), labels=model.samples.labels is not None
         ),
         float_operators=quantized.float_operators,
-        instructions={index: name for index, name in nodes.items() if name in quantized.call_sites},
+        instructions={
+            index: name for index, name in lowered.nodes.items() if name in quantized.call_sites
+        },
+        lacking=lowered.lacking,
         call_sites=_located(quantized.call_sites, find_source(job.model).definition),
         seconds=seconds,
     )

@@ -47,6 +47,7 @@ class ExportJob(Strict):
         seed: of random weights, training and synthetic inputs.
         weights: a state dict that replaces the model's weights.
         calibration: a file or folder that replaces the model's calibration inputs.
+        portable: keep to operators that ExecuTorch's runtime has.
         torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
         output: the folder to make; an existing one is replaced.
     """
@@ -56,6 +57,7 @@ class ExportJob(Strict):
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
     weights: Path | None = None
     calibration: Path | None = None
+    portable: bool = False
     torch_ops: Path | None = None
     output: Path
 
@@ -89,6 +91,7 @@ class ExportRecord(Strict):
         versions: of the packages that made the program.
         classes: names of a classifier's outputs, if any.
         float_operators: what the quantizer left in float.
+        lacking: operators of the program that ExecuTorch's own runtime does not have.
         call_sites: of the nodes of the exported graph, by name.
         instructions: nodes by the index of the program's instruction that they became.
         seconds: by step; all else is the same for every export of a job.
@@ -106,6 +109,7 @@ class ExportRecord(Strict):
     calibration: CalibrationRecord
     samples: SamplesRecord
     float_operators: tuple[FloatOperator, ...]
+    lacking: tuple[str, ...]
     call_sites: dict[str, CallSite]
     instructions: dict[int, str]
     seconds: dict[str, float]

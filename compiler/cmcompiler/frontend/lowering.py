@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
+from torch.fx import GraphModule
 
 from cmcompiler.errors import unsupported
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.call_sites import instruction_nodes
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
+from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.target import Target
 
@@ -24,11 +27,13 @@ class Lowered:
 
     Attributes:
         program: its bytes.
+        lacking: operators that ExecuTorch's own runtime does not have.
         nodes: of the exported graph by the index of the instruction that they became.
     """
 
     program: bytes = field(repr=False)
     nodes: Mapping[int, str]
+    lacking: tuple[str, ...]
 
 
 def lower(quantized: Quantized, target: Target) -> bytes:
@@ -54,7 +59,14 @@ def lower_with_nodes(quantized: Quantized, target: Target) -> Lowered:
     with unsupported("ExecuTorch"):
         lowered = EdgeProgramManager(cortex_m, compile_config=config)
         emitted = lowered.to_executorch(_config(cortex_m))
-        return Lowered(bytes(emitted.buffer), instruction_nodes(emitted.exported_program()))
+        program = emitted.exported_program()
+        return Lowered(bytes(emitted.buffer), instruction_nodes(program), _lacking(program))
+
+
+def _lacking(program: ExportedProgram) -> tuple[str, ...]:
+    graphs = [m.graph for m in program.graph_module.modules() if isinstance(m, GraphModule)]
+    targets = [node.target for graph in graphs for node in graph.nodes]
+    return lacking(target._schema.name for target in targets if isinstance(target, OpOverload))
 
 
 def _config(program: ExportedProgram) -> ExecutorchBackendConfig:

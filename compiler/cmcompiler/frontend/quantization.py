@@ -24,7 +24,10 @@ Inputs = tuple[Tensor, ...]
 
 
 def quantize(
-    module: torch.nn.Module, example_inputs: Inputs, calibration: Iterable[Inputs]
+    module: torch.nn.Module,
+    example_inputs: Inputs,
+    calibration: Iterable[Inputs],
+    is_portable: bool = False,
 ) -> Quantized:
     """Exports a module, observes its activations on the calibration inputs, quantises it.
 
@@ -35,6 +38,7 @@ def quantize(
         module: used in eval mode and not modified.
         example_inputs: set the static shapes and dtypes of the inputs.
         calibration: inputs of the same shapes and dtypes, at least one.
+        is_portable: keep to operators that ExecuTorch's runtime has.
 
     Raises:
         InvalidRequest: no calibration inputs, or some that do not fit or produce non-finite
@@ -51,11 +55,10 @@ def quantize(
     if buffers:
         exported = _export(WithStates(module, tuple(buffers)), (*inputs, *states))
     operators.define()
-    quantizer = backend.Quantizer()
+    quantizer = backend.Quantizer(is_portable)
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
-            graph = without_writes(exported, len(states))
-            rewrite(graph)
+            graph = rewrite(without_writes(exported, len(states)), is_portable)
             call_sites = mark(graph.graph)
             prepared = prepare_pt2e(graph, quantizer)
         _observe(prepared, inputs, calibration, states)

@@ -66,11 +66,13 @@ class QuantizedOperator:
         constants: positions of parameters and other constant tensors that stay as they are until
             the lowering packs them.
         output: quantisation of the result; None if it is observed.
+        is_portable: the lowering returns operators of ExecuTorch's own runtime only.
     """
 
     lowering: Lowering
     constants: frozenset[int]
     output: Fixed | SameAs | None
+    is_portable: bool
 
 
 QUANTIZED: dict[OpOverload, QuantizedOperator] = {}
@@ -82,6 +84,7 @@ def quantized_op(
     *,
     constants: Collection[int] = (),
     output: Fixed | SameAs | None = None,
+    is_portable: bool = False,
 ) -> Callable[[Lowering], Lowering]:
     """Registers the lowering of a float operator: see QuantizedCall and QuantizedOperator.
 
@@ -92,7 +95,8 @@ def quantized_op(
     def register(lowering: Lowering) -> Lowering:
         if operator in QUANTIZED:
             raise ValueError(f"{operator} is registered twice")
-        QUANTIZED[operator] = QuantizedOperator(lowering, frozenset(constants), output)
+        held = frozenset(constants)
+        QUANTIZED[operator] = QuantizedOperator(lowering, held, output, is_portable)
         return lowering
 
     return register

@@ -123,6 +123,12 @@ def test_operators_in_float_are_named_with_line_reason_and_remedy() -> None:
     assert lines[at + 2] == "      aten::x.out  no rule"
 
 
+def test_operators_that_executorch_lacks_are_named() -> None:
+    lines = screen(replace(MV2, lacking=("mine::a", "mine::b"))).plain.splitlines()
+    at = lines.index("  portable  no: ExecuTorch's runtime lacks mine::a, mine::b; see --portable")
+    assert at < lines.index("")
+
+
 def test_nothing_compared_is_not_verified() -> None:
     assert not Verification("exact", samples=0, failed=0, mismatches=0).verified
 

@@ -131,6 +131,7 @@ def record(source: str) -> ExportRecord:
         calibration=records.CalibrationRecord(samples=1, detail=""),
         samples=records.SamplesRecord(count=1, labels=False),
         float_operators=(),
+        lacking=(),
         call_sites={},
         instructions={},
         seconds={},

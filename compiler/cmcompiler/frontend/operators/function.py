@@ -25,7 +25,7 @@ def function(x: Tensor, expression: str) -> Tensor:
     return result
 
 
-@quantized_op(torch.ops.cmbuild.function.default)
+@quantized_op(torch.ops.cmbuild.function.default, is_portable=True)
 def lower(call: QuantizedCall) -> Replacement:
     x, expression = call.arguments
     table = function_table(str(expression), call.inputs[0], call.output)

@@ -6,9 +6,11 @@ They turn what the quantizer has no rule for into something that it has one for.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 
 from torch.fx import GraphModule
 
+from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
@@ -51,9 +53,27 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
 """In the order in which they run."""
 
 
-def rewrite(module: GraphModule) -> None:
-    """Applies all rewrites to an exported graph of ATen operators, in place."""
+def rewrite(module: GraphModule, is_portable: bool = False) -> GraphModule:
+    """A graph of ATen operators after all rewrites, which may change it in place.
+
+    Args:
+        is_portable: leave out the rewrites that need operators which ExecuTorch's runtime lacks.
+    """
     for each in REWRITES:
+        before = deepcopy(module) if is_portable else module
         each(module)
+        if is_portable and _lacks_portability(module):
+            module = before
     module.graph.eliminate_dead_code()
     module.recompile()
+    return module
+
+
+def _lacks_portability(module: GraphModule) -> bool:
+    return any(
+        not QUANTIZED[node.target].is_portable
+        for node in module.graph.nodes
+        if node.op == "call_function"
+        and str(node.target).startswith("cmbuild.")
+        and node.target in QUANTIZED
+    )

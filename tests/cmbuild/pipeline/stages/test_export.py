@@ -69,6 +69,7 @@ class Exporter:
             "calibration": {"samples": 1, "detail": "fake"},
             "samples": {"count": 1, "labels": False},
             "float_operators": [],
+            "lacking": [],
             "call_sites": {},
             "instructions": {},
             "seconds": {},
