@@ -41,6 +41,8 @@ class Conv2d(Convolution):
 
     label = "conv2d"
     groups: int = 1
+    patch_bytes: int = 0
+    """Of the patch buffer at least, if a row of outputs takes as many."""
 
     @property
     def depth(self) -> int:
@@ -68,10 +70,13 @@ class Conv2d(Convolution):
         weights = self._packed(filters, isa)
         stride = packing.patch_stride(self.depth, isa)
         patches: Word = NO_PATCHES
+        least = 0
         if not self._reads_pixels(inputs[0]):
             # The matrix product takes two rows at once.
             pairs = -(-self.output_shape[1] * self.output_shape[2] // 2)
-            patches = GrowableScratch(2 * stride, min(pairs, max(1, PATCH_BYTES // (2 * stride))))
+            least = min(-(-self.output_shape[2] // 2), max(1, self.patch_bytes // (2 * stride)))
+            most = min(pairs, max(1, PATCH_BYTES // (2 * stride)))
+            patches = GrowableScratch(2 * stride * least, max(1, most // least))
         arguments: Words = [
             *rows_arguments(input=inputs[0], output=outputs[0]),
             ("output_pixel", self.output_shape[3]),
@@ -81,7 +86,7 @@ class Conv2d(Convolution):
             *self.window.arguments(),
             ("groups", self.groups),
             ("group_weights", len(weights[0])),
-            ("patch_count", ScratchCount(2) if isinstance(patches, GrowableScratch) else 0),
+            ("patch_count", ScratchCount(2 * least) if isinstance(patches, GrowableScratch) else 0),
             ("patch_stride", stride),
             ("input_zero_point", self.input_zero_point),
             *filters.output_arguments(),

@@ -24,6 +24,12 @@ from cmcompiler.ops.support.convolution import Convolution, read_operands, read_
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window, image_op
 
+ROW_PATCH_BYTES = 512
+"""Of the patch buffer, for a row of a phase."""
+
+WIDEST = 16
+"""Channels from which on taps of zero cost more than joining phases saves."""
+
 MOST_PHASES = 4096
 """Kernel calls of one transposed convolution."""
 
@@ -101,31 +107,57 @@ class TransposeConv2d(Convolution):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         window = self.window
         pairs = (window.kernel, window.stride, window.padding, window.dilation)
-        axes = zip(*pairs, self.output_shape[1:3], strict=True)
-        every = product(*(phases(*axis) for axis in axes))
-        return [self._phase_call(y, x, inputs, outputs, isa) for y, x in every]
+        rows, columns = (
+            tuple(phases(*axis)) for axis in zip(*pairs, self.output_shape[1:3], strict=True)
+        )
+        joined = self._joins(columns)
+        runs = [columns] if joined else [(phase,) for phase in columns]
+        return [self._run_call(y, run, inputs, outputs, isa) for y, run in product(rows, runs)]
 
-    def _phase_call(
-        self, y: Phase, x: Phase, inputs: Tensors, outputs: Tensors, isa: Isa
+    def _joins(self, columns: tuple[Phase, ...]) -> bool:
+        """Whether all phases along a row are better computed at once.
+
+        The pixels of one kernel of each phase lie side by side. Together they see more taps than
+        each alone, of which some are zero, but gather inputs only once and fill blocks of channels.
+        """
+        is_even = len({(phase.count, phase.dilation) for phase in columns}) == 1
+        if len(columns) == 1 or not is_even or columns[0].dilation != 1:
+            return False
+        met = sum(max(len(phase.taps), 1) for phase in columns)
+        seen = len(columns) * _span(columns)[1]
+        return seen * min(len(self.weights), WIDEST) <= met * WIDEST
+
+    def _run_call(
+        self, y: Phase, run: tuple[Phase, ...], inputs: Tensors, outputs: Tensors, isa: Isa
     ) -> KernelCall:
+        """Computes phases of neighbouring columns, in the rows of one phase."""
         batch, _, width, channels = self.output_shape
+        start, span = _span(run)
+        requantize = self.requantize
         convolution = Conv2d(
-            self._phase_weights(y, x),
-            self.bias,
+            self._run_weights(y, run, start, span),
+            np.tile(self.bias, len(run)),
             Window(
-                (max(len(y.taps), 1), max(len(x.taps), 1)),
-                padding=(-y.start, -x.start),
-                dilation=(y.dilation, x.dilation),
+                (max(len(y.taps), 1), span),
+                padding=(-y.start, -start),
+                dilation=(y.dilation, run[0].dilation),
             ),
             self.input_zero_point,
-            self.requantize,
-            (batch, y.count, x.count, channels),
+            replace(
+                requantize,
+                multipliers=requantize.multipliers * len(run),
+                shifts=requantize.shifts * len(run),
+            ),
+            (batch, y.count, run[0].count, channels * len(run)),
+            # Rows of a phase are apart, so patches cannot wait in the place of later outputs.
+            patch_bytes=ROW_PATCH_BYTES,
         )
         (call,) = convolution.kernel_calls(inputs, outputs, isa)
         changes: dict[str, Word] = {
-            "output.data": Address(outputs[0], (y.first * width + x.first) * channels),
+            "output.data": Address(outputs[0], (y.first * width + run[0].first) * channels),
             "output.height": y.count,
-            "output.width": x.count,
+            "output.width": run[0].count,
+            "output.channels": channels * len(run),
             "output.row_stride": self.window.stride[0] * width * channels,
             "output.ring": y.count,
             "output_pixel": self.window.stride[1] * channels,
@@ -134,12 +166,26 @@ class TransposeConv2d(Convolution):
             call, arguments=[(name, changes.get(name, word)) for name, word in call.arguments]
         )
 
-    def _phase_weights(self, y: Phase, x: Phase) -> Int8Array:
-        """Of the taps that the phase sees; a tap of zeros if there is none."""
-        if not y.taps or not x.taps:
-            shape = (len(self.weights), max(len(y.taps), 1), max(len(x.taps), 1))
-            return np.zeros((*shape, self.weights.shape[3]), np.int8)
-        return self.weights[:, list(y.taps)][:, :, list(x.taps)]
+    def _run_weights(self, y: Phase, run: tuple[Phase, ...], start: int, span: int) -> Int8Array:
+        """Of the taps that the phases see, those of one after those of the other; else zeros."""
+        outputs, _, _, inputs = self.weights.shape
+        shape = (len(run), outputs, max(len(y.taps), 1), span, inputs)
+        weights = np.zeros(shape, np.int8)
+        for phase, part in zip(run, weights, strict=True):
+            if y.taps and phase.taps:
+                first = phase.start - start
+                seen = self.weights[:, list(y.taps)][:, :, list(phase.taps)]
+                part[:, :, first : first + len(phase.taps)] = seen
+        return weights.reshape(-1, *shape[2:])
+
+
+def _span(run: tuple[Phase, ...]) -> tuple[int, int]:
+    """The first input pixel that the first outputs of phases meet, and taps from it to the last."""
+    used = [phase for phase in run if phase.taps]
+    if len(run) == 1 or not used:
+        return run[0].start, max(len(run[0].taps), 1)
+    start = min(phase.start for phase in used)
+    return start, max(phase.start + len(phase.taps) for phase in used) - start
 
 
 @image_op(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
@@ -32,17 +34,29 @@ def arrange_channels_last(module: GraphModule) -> None:
         if node.target is aten.view.default:
             # Of strides that the module did not expect, a view may be impossible.
             node.target = aten.reshape.default
-        if node.target in _ON_IMAGES and _lies_otherwise(node.args[0]):
+        # Strides may have changed.
+        value = _computed(node)
+        # Images of one channel lie both ways, and their results as the strides happen to say.
+        if node.target in _ON_IMAGES and (
+            _lie_otherwise(fake(node.args[0])) or _lie_otherwise(value)
+        ):
             image = insert(
                 node, aten.clone.default, node.args[0], memory_format=torch.channels_last
             )
             node.args = (image, *node.args[1:])
-        # Strides may have changed.
-        node.meta["val"] = node.target(*map_arg(node.args, fake), **map_arg(node.kwargs, fake))
+            value = _computed(node)
+        node.meta["val"] = value
 
 
-def _lies_otherwise(node: Node) -> bool:
-    image: Tensor = fake(node)
-    if image.dim() != 4 or image.shape[1] == 1 or image.shape[2:] == (1, 1):
+def _computed(node: Node) -> Any:
+    assert callable(node.target)
+    return node.target(*map_arg(node.args, fake), **map_arg(node.kwargs, fake))
+
+
+def _lie_otherwise(images: Any) -> bool:
+    if isinstance(images, (tuple, list)):
+        images = images[0]
+    assert isinstance(images, Tensor)
+    if images.dim() != 4 or images.shape[1] == 1 or images.shape[2:] == (1, 1):
         return False
-    return tuple(image.dim_order()) != (0, 2, 3, 1)
+    return tuple(images.dim_order()) != (0, 2, 3, 1)

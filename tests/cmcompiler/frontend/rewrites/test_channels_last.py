@@ -27,3 +27,10 @@ def test_layouts_are_changed_once_where_needed():
     assert len(convolutions) == 3
     for node in convolutions:
         assert node.meta["val"].is_contiguous(memory_format=torch.channels_last)
+
+
+def test_images_of_one_channel_lead_to_images_channels_last():
+    x = torch.randn(1, 1, 1, 16).as_strided((1, 1, 1, 16), (16, 16, 16, 1))
+    graph = rewritten(nn.Conv2d(1, 4, 1), x, by=arrange_channels_last)
+    (node,) = [n for n in graph.graph.nodes if n.target is torch.ops.aten.conv2d.default]
+    assert node.meta["val"].stride()[1] == 1
