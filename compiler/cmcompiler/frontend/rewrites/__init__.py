@@ -20,6 +20,7 @@ from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
+from cmcompiler.frontend.rewrites.masks import choose_for_masks
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
@@ -47,6 +48,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     rewrite_reductions,
     join_functions,
     keep_prelus,
+    choose_for_masks,
     replace_broadcasts,
     arrange_channels_last,
 )

@@ -1,4 +1,4 @@
-"""Removes operators that change nothing: dropout in eval mode, assertions, conversions to same."""
+"""Removes operators that change nothing, such as dropout in eval mode and the 0 that sum() adds."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ DROPOUTS = {
     _ATEN.feature_alpha_dropout_.default,
 }
 CONVERSIONS = {_ATEN.to.dtype, _ATEN.to.device, _ATEN.to.dtype_layout, _ATEN.type_as.default}
+NEUTRAL = {
+    _ATEN.add.Tensor: 0,
+    _ATEN.sub.Tensor: 0,
+    _ATEN.mul.Tensor: 1,
+    _ATEN.div.Tensor: 1,
+}
+"""Second operands that change nothing."""
 ASSERTIONS = {_ATEN._assert_tensor_metadata.default}
 
 
@@ -36,7 +43,8 @@ def remove_identities(module: GraphModule) -> None:
 def _is_identity(node: Node, source: Node) -> bool:
     if node.target in DROPOUTS:
         return len(node.args) == 3 and not node.args[2]
-    if node.target in CONVERSIONS and not node.kwargs.get("copy"):
+    is_neutral = node.target in NEUTRAL and node.args[1] == NEUTRAL[node.target]
+    if is_neutral or (node.target in CONVERSIONS and not node.kwargs.get("copy")):
         before, after = fake(source), fake(node)
         return bool(before.dtype == after.dtype and before.stride() == after.stride())
     return False
