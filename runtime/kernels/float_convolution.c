@@ -141,15 +141,17 @@ static void convolve_region(const struct cm_convolution_f32 *op, const struct re
         .alpha = 1,
         .beta = 1,
     };
+    const int32_t input_step = region->width->taps > 0 ? op->width.input_step : 0;
     for (int32_t z = 0; z < region->depth->count; ++z)
         for (int32_t y = 0; y < region->height->count; ++y) {
             int32_t input = input_of(&op->depth, region->depth, z) + input_of(&op->height, region->height, y);
             int32_t output = z * op->depth.output_step + y * op->height.output_step;
             for (int32_t x = 0; x < region->width->count; ++x) {
-                dot.lane_offsets[dot.lane_count] = input + input_of(&op->width, region->width, x);
+                dot.lane_offsets[dot.lane_count] = input;
                 dot.out_offsets[dot.lane_count++] = output;
                 if (dot.lane_count == CM_DOT_LANES)
                     convolve_places(op, at, &dot);
+                input += input_step;
                 output += op->width.output_step;
             }
         }

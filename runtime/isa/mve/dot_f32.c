@@ -133,6 +133,34 @@ static inline void compute_row(const struct cm_dot *dot, const uint8_t *row, con
                    : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 
+/* One row by four lanes. */
+static inline void compute_few(const struct cm_dot *dot, const uint8_t *row, const uint8_t *lane,
+                               const uint8_t *addend, uint8_t *out)
+{
+    const struct cm_tap *tap;
+    int32_t blocks = dot->blocks, a, b;
+    __asm volatile("vldrw.u32 q3, [%[dot], %[lane_offsets]]\n"
+                   "vmov.i32 q0, #0\n" BEGIN_BLOCK "ldr %[a], [%[row], %[a]]\n"
+                   "vldrw.u32 q6, [%[b], q3]\n"
+                   "vmul.f32 q6, q6, %[a]\n"
+                   "vadd.f32 q0, q0, q6\n"
+                   "le lr, 2b\n"
+                   "3:\n"
+                   "ldrd %[a], %[b], [%[dot], %[row_block]]\n"
+                   "add %[row], %[a]\n" END_BLOCK "vmul.f32 q0, q0, %[a]\n"
+                   "cmp %[addend], #0\n"
+                   "beq 4f\n"
+                   "vldrw.u32 q3, [%[dot], %[addend_offsets]]\n" ADD(
+                       "q0", "%[addend]", "q3") "4:\n"
+                                                "vldrw.u32 q3, [%[dot], %[out_offsets]]\n"
+                                                "vstrw.32 q0, [%[out], q3]\n"
+                   : [tap] "=&r"(tap), [row] "+r"(row), [lane] "+r"(lane), [blocks] "+r"(blocks),
+                     [a] "=&r"(a), [b] "=&r"(b)
+                   : [dot] "r"(dot), [addend] "r"(addend), [out] "r"(out), FIELD(taps), FIELD(row_block),
+                     FIELD(alpha), FIELD(lane_offsets), FIELD(addend_offsets), FIELD(out_offsets)
+                   : "q0", "q3", "q6", "lr", "cc", "memory");
+}
+
 /* Rows after `count` repeat the last one. */
 static void compute_tiles(const struct cm_dot *dot, int32_t row, int32_t count)
 {
@@ -150,17 +178,21 @@ static void compute_tiles(const struct cm_dot *dot, int32_t row, int32_t count)
 static void compute(const struct cm_dot *dot)
 {
     int32_t row = 0;
-    for (int32_t left = dot->row_count; left > 0; left = dot->row_count - row)
-        /* Two rows by four lanes take fewer instructions together, three rows by at least eight lanes. */
-        if (left == 1 || dot->row_lane != 0 || (left < ROWS && dot->lane_count > 4 * (left == 2 ? 1 : 2))) {
-            const uint8_t *addend = dot->addend == NULL ? NULL : dot->addend + row * dot->addend_step;
-            compute_row(dot, dot->row + row * dot->row_step, dot->lane + row * dot->row_lane, addend,
-                        dot->out + row * dot->out_step);
-            ++row;
-        } else {
+    for (int32_t left = dot->row_count; left > 0; left = dot->row_count - row) {
+        /* Three rows by up to eight lanes take fewer instructions as a tile. */
+        if (dot->row_lane == 0 && (left >= ROWS || (left == 3 && dot->lane_count <= 8))) {
             compute_tiles(dot, row, left);
             row += ROWS;
+            continue;
         }
+        const uint8_t *factors = dot->row + row * dot->row_step, *lane = dot->lane + row * dot->row_lane;
+        const uint8_t *addend = dot->addend == NULL ? NULL : dot->addend + row * dot->addend_step;
+        if (dot->lane_count > 4)
+            compute_row(dot, factors, lane, addend, dot->out + row * dot->out_step);
+        else
+            compute_few(dot, factors, lane, addend, dot->out + row * dot->out_step);
+        ++row;
+    }
 }
 
 void cm_isa_dot_f32(const struct cm_dot *dot)
