@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A product's factors: offsets of its element in a row and in a lane. */
 struct cm_tap {
@@ -37,12 +38,26 @@ static inline float cm_float_at(const uint8_t *data, int32_t offset)
     return *(const float *)(const void *)(data + offset);
 }
 
+/* A product with 1 is free where multiplying is a function call. */
+static inline float cm_scaled(float x, float factor)
+{
+#if defined(__arm__) && !defined(__ARM_FP)
+    uint32_t bits;
+    memcpy(&bits, &factor, sizeof bits);
+    if (bits == UINT32_C(0x3f800000))
+        return x;
+#endif
+    return x * factor;
+}
+
 /* Stores one output, given its sum. */
 static inline void cm_dot_store(const struct cm_dot *dot, int32_t row, int32_t lane, float sum)
 {
-    float result = sum * dot->alpha;
-    if (dot->addend != NULL)
-        result += cm_float_at(dot->addend, row * dot->addend_step + dot->addend_offsets[lane]) * dot->beta;
+    float result = cm_scaled(sum, dot->alpha);
+    if (dot->addend != NULL) {
+        int32_t place = row * dot->addend_step + dot->addend_offsets[lane];
+        result += cm_scaled(cm_float_at(dot->addend, place), dot->beta);
+    }
     *(float *)(void *)(dot->out + row * dot->out_step + dot->out_offsets[lane]) = result;
 }
 
