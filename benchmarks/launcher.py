@@ -60,7 +60,7 @@ def measure(runner: RunnerStage, launcher: ProgramLauncher, folder: Path) -> Pai
     plan = runner.plan.record
     interface = Interface.of(plan)
     request = Request(samples=[[bytes(size) for size in interface.inputs]])
-    kernels = {step.kernel for step in plan.steps if not step.is_branch}
+    kernels = {step.kernel for step in plan.steps if step.is_call}
 
     def launched() -> None:
         check_image(runner.image, runner.board, launcher, kernels)

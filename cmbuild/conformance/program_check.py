@@ -115,9 +115,14 @@ class _OnHarness:
 
     def results(self, index: int) -> Sequence[bytes]:
         plan = self.case.plan
-        steps = plan.steps[: index + 1]
-        spans = tuple(Span(plan.places[t], t.nbytes) for t in steps[-1].writes)
+        steps = plan.steps[: self._end(index)]
+        spans = tuple(Span(plan.places[t], t.nbytes) for t in plan.steps[index].writes)
         return self._run(replace(self.case, plan=replace(plan, steps=steps), outputs=spans))
+
+    def _end(self, index: int) -> int:
+        """The end of a step, or of the stream that it is a stage of."""
+        ends = (i + 1 + step.stages for i, step in enumerate(self.case.plan.steps[: index + 1]))
+        return max(ends)
 
     def _run(self, case: Case) -> Sequence[bytes]:
         (self.folder / "results").unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from cmbuild.toolchain.compilers.gcc import ARM_GCC
 from cmcompiler.isa import Isa
 
 if TYPE_CHECKING:
-    from cmcompiler.plan.record import PlanRecord
+    from cmcompiler.plan.record import PlanRecord, StepRecord
 
 _MARK, _ONCE = "cm_board_ticks", "cm_executor_run"
 _OBJDUMP = "arm-none-eabi-objdump"
@@ -61,10 +62,12 @@ class Counter:
         isa = Isa.named(plan.isa)
         code = disassemble(self._objdump, self._image, isa, processes, log)
         estimator = Estimator(self._core, code, profile)
-        steps = estimator.steps()
-        total, clock = round(sum(steps)), self._board.table(ClockTable)
+        intervals = estimator.intervals()
+        steps = by_step(intervals, plan.steps)
+        total = round(sum(steps or intervals[::2]))
+        clock = self._board.table(ClockTable)
         hertz = None if clock is None else clock.hertz
-        named = zip(plan.steps, steps, strict=True) if len(steps) == len(plan.steps) else ()
+        named = zip(plan.steps, steps, strict=True) if steps else ()
         return Cycles(
             total=total,
             error_percent=self._core.evidence.error_percent,
@@ -77,6 +80,29 @@ class Counter:
             ),
             unknown=tuple(sorted(estimator.unknown)),
         )
+
+
+def by_step(intervals: Sequence[float], steps: Sequence[StepRecord]) -> list[float]:
+    """The cycles of each step; none if a branch has left out some.
+
+    Args:
+        intervals: during steps and between them, in turn. Within a stream, they are before and
+            during the turns of its stages.
+    """
+    found, at, index = [0.0] * len(steps), 0, 0
+    taken = [*intervals, 0.0]
+    while index < len(steps) and at < len(intervals):
+        step = steps[index]
+        found[index] = taken[at]
+        for number, stage in enumerate(step.turns):
+            turn = at + 1 + 2 * number
+            if turn >= len(intervals):
+                return []
+            found[index + 1 + stage] += taken[turn]
+            found[index] += taken[turn + 1]
+        at += 2 * len(step.turns) + 2
+        index += 1 + step.stages
+    return found if index == len(steps) and at in (len(intervals), len(intervals) + 1) else []
 
 
 def counter(

@@ -49,11 +49,14 @@ class Estimator:
     def cycles(self, segment: Edges) -> float:
         return sum(count * self._cost(edge) for edge, count in segment.items() if all(edge))
 
-    def steps(self) -> list[float]:
-        """Of each interval that the image measured, less what reading the clock takes."""
+    def intervals(self) -> list[float]:
+        """Between the readings of the clock from the first step on, less what a reading takes.
+
+        Those that the image measured and those between them alternate.
+        """
         segments = self.profile.segments
         overhead = min((self.cycles(s) for s in segments[1:_READINGS:2]), default=0.0)
-        return [max(0.0, self.cycles(s) - overhead) for s in segments[_READINGS + 1 :: 2]]
+        return [max(0.0, self.cycles(s) - overhead) for s in segments[_READINGS + 1 :]]
 
     def _body(self, block: int) -> tuple[Instruction, ...]:
         if block not in self._bodies:

@@ -141,7 +141,8 @@ class Pipeline:
         library = self._library(board, isa, place.toolchain)
         if request.uses_executorch:
             return self._executorch_runner(request, source, library, board, launcher)
-        return RunnerStage(PlanStage(source, board, isa, folder), library, board, folder)
+        plan = PlanStage(source, board, isa, folder, not request.planning.no_streams)
+        return RunnerStage(plan, library, board, folder)
 
     def simulate(self, request: RunRequest) -> SimulateStage:
         """
@@ -181,7 +182,7 @@ class Pipeline:
         """Raises UsageError or CompilerError: an unknown model, core or instruction set."""
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
         source = self._source(request.source, request.boundary, target.cpu)
-        plan = PlanStage(source, None, target.isa, folder)
+        plan = PlanStage(source, None, target.isa, folder, not request.planning.no_streams)
         # Test vectors are independent samples, whatever ran before.
         sampling = replace(request.sampling, reset=True)
         reference = self._reference(plan, sampling, request.source)

@@ -85,6 +85,13 @@ class Boundary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Planning:
+    """How the static executor's plan is made."""
+
+    no_streams: bool = option("Compute whole tensors, never a few rows of several in turns.", False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ExecutorChoice:
     """What executes the program."""
 
@@ -151,6 +158,7 @@ class BuildRequest:
     place: BoardChoice
     source: ModelChoice
     boundary: Boundary = field(default_factory=Boundary)
+    planning: Planning = field(default_factory=Planning)
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
     build_dir: Path = _build_dir()
 
@@ -201,6 +209,7 @@ class PackageRequest:
         "Use a lower one than the core's best: scalar, dsp or mve.", metavar="ISA"
     )
     boundary: Boundary = field(default_factory=Boundary)
+    planning: Planning = field(default_factory=Planning)
     sampling: Sampling = field(default_factory=Sampling)
     limits: Limits = field(default_factory=Limits)
     build_dir: Path = _build_dir()

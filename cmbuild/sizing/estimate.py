@@ -62,7 +62,7 @@ class ProgramSize:
         words = sum(len(step.arguments) for step in plan.steps)
         ports = len(plan.inputs) + len(plan.outputs)
         tables = 4 * words + _STEP * len(plan.steps) + _PORT * ports + _STATE * len(plan.states)
-        kernels = {step.kernel for step in plan.steps if not step.is_branch}
+        kernels = {step.kernel for step in plan.steps if step.is_call}
         return cls(len(plan.constants), plan.arena_bytes, tables + _PROGRAM, tuple(sorted(kernels)))
 
 

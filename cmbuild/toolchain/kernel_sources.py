@@ -68,7 +68,7 @@ def check_calls(plan: Plan, kernels: Mapping[str, Kernel]) -> None:
         WrongCall: a step calls an undefined kernel, or passes other fields than it takes.
     """
     for step in plan.steps:
-        if step.is_branch:
+        if not step.is_call:
             continue
         kernel = kernels.get(step.kernel)
         if kernel is None:

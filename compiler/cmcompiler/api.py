@@ -175,7 +175,7 @@ def _placement(
         yield Placement(
             node.op.title,
             node.source,
-            tuple(step.kernel for step in own if not step.is_branch),
+            tuple(step.kernel for step in own if step.is_call),
             max((step.provider or Isa.SCALAR for step in own), default=Isa.SCALAR),
             _reason_for_float(node, left_in_float) or next(iter(fallbacks), None),
         )

@@ -10,21 +10,21 @@
 #include "kernels.h"
 #include "sanitizer.h"
 
-enum { VERSION = 2, KERNEL_NAME_BYTES = 48, ALIGNMENT = 16, POISON = 0xa5 };
+enum { VERSION = 3, KERNEL_NAME_BYTES = 48, ALIGNMENT = 16, POISON = 0xa5 };
 /* Poisoned memory around the arena, on boards with sanitizers: as much as a row or two. */
 enum { GUARD_BYTES = 4096 };
 #define BATCH_MAGIC UINT32_C(0x42484d43)   /* CMHB */
 #define RESULTS_MAGIC UINT32_C(0x52484d43) /* CMHR */
 
-/* Marks a branch, instead of a kernel's index. */
-#define BRANCH UINT32_MAX
+/* Marks a branch or stream, instead of a kernel's index. */
+#define CONTROL UINT32_MAX
 
 struct header {
     uint32_t magic, version, file_bytes, kernel_count, kernels, case_count, cases, arena_bytes;
 };
 struct test_case {
     uint32_t constants, constant_bytes, arena_bytes, steps, step_count, states, state_count, inputs,
-        input_count, outputs, output_count, checks, check_count, continues;
+        input_count, outputs, output_count, checks, check_count, continues, fences, fence_count;
 };
 struct step {
     uint32_t kernel, arguments;
@@ -38,6 +38,14 @@ struct output {
 };
 struct check {
     uint32_t step, ref, bytes, reserved;
+};
+
+/* The rows of an image that a stage may touch: from (y * factor + low) / divisor to (y * factor + high) /
+   divisor, rounded down, for its row y. */
+struct fence {
+    uint32_t step, ref, row_bytes, ring;
+    int32_t height, factor, low, high, divisor;
+    uint32_t reserved[3];
 };
 
 /* The workspace: batch file, arena, results of the current case. */
@@ -69,49 +77,133 @@ static const char *kernel_name(const struct harness *harness, uint32_t kernel)
     return (const char *)harness->batch + header->kernels + kernel * KERNEL_NAME_BYTES;
 }
 
-static bool run(const struct harness *harness, const struct test_case *test)
+/* A case under way: where its results go, and its steps with their kernels. */
+struct run {
+    struct cm_context context;
+    uint64_t *ticks;
+    uint32_t *checksums;
+    struct cm_step *steps;
+    const struct fence *fences, *fences_end;
+    const struct cm_step *stages, *stages_end; /* of the stream under way */
+};
+
+static uintptr_t run_bytes(const struct test_case *test)
+{
+    return (sizeof(uint64_t) + sizeof(struct cm_step)) * test->step_count +
+           sizeof(uint32_t) * test->check_count;
+}
+
+static struct run prepare(const struct harness *harness, const struct test_case *test)
 {
     const uint8_t *batch = harness->batch;
     const struct step *steps = (const void *)(batch + test->steps);
+    struct run run = {
+        .context = {.arena = harness->arena, .constants = batch + test->constants},
+        .ticks = (void *)harness->results,
+        .fences = (const void *)(batch + test->fences),
+        .fences_end = (const struct fence *)(const void *)(batch + test->fences) + test->fence_count,
+    };
+    run.steps = (void *)(run.ticks + test->step_count);
+    run.checksums = (void *)(run.steps + test->step_count);
+    for (uint32_t i = 0; i < test->step_count; ++i) {
+        run.ticks[i] = 0;
+        run.steps[i] = (struct cm_step){
+            .run = steps[i].kernel == CONTROL ? NULL : find_kernel(kernel_name(harness, steps[i].kernel)),
+            .call = {batch + steps[i].arguments, steps[i].y0, steps[i].y1},
+        };
+    }
+    return run;
+}
+
+static int32_t rounded_down(int32_t a, int32_t b)
+{
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+/* Lets all stages touch all rows of their images, or none. */
+static void open_all(const struct run *run, bool open)
+{
+    for (const struct fence *fence = run->fences; fence < run->fences_end; ++fence) {
+        const struct cm_step *step = &run->steps[fence->step];
+        const uint8_t *rows = cm_read(&run->context, fence->ref);
+        if (step < run->stages || step >= run->stages_end)
+            continue;
+        if (open)
+            allow(rows, rows + fence->ring * fence->row_bytes);
+        else
+            forbid(rows, rows + fence->ring * fence->row_bytes);
+    }
+}
+
+static void open_rows(const struct run *run, const struct cm_step *stage, const struct cm_call *call)
+{
+    for (const struct fence *fence = run->fences; fence < run->fences_end; ++fence) {
+        if (stage != &run->steps[fence->step])
+            continue;
+        int32_t first = rounded_down(call->y0 * fence->factor + fence->low, fence->divisor);
+        int32_t last = rounded_down((call->y1 - 1) * fence->factor + fence->high, fence->divisor);
+        for (int32_t y = first < 0 ? 0 : first; y <= last && y < fence->height; ++y) {
+            const uint8_t *row = cm_read(&run->context, fence->ref);
+            row += (uint32_t)y % fence->ring * fence->row_bytes;
+            allow(row, row + fence->row_bytes);
+        }
+    }
+}
+
+static void take_turn(void *user, const struct cm_step *stage, const struct cm_call *call,
+                      struct cm_progress *progress)
+{
+    struct run *run = user;
+    (void)progress;
+    open_all(run, false);
+    open_rows(run, stage, call);
+    uint64_t start = cm_board_ticks();
+    stage->run(&run->context, call);
+    run->ticks[stage - run->steps] += cm_board_ticks() - start;
+    open_all(run, true);
+}
+
+static bool run(const struct harness *harness, const struct test_case *test)
+{
+    const uint8_t *batch = harness->batch;
     const struct input *inputs = (const void *)(batch + test->inputs);
     const struct output *outputs = (const void *)(batch + test->outputs);
     const struct check *checks = (const void *)(batch + test->checks);
-    uint64_t *ticks = (void *)harness->results;
-    uint32_t *checksums = (void *)(ticks + test->step_count);
-    const struct cm_context context = {.arena = harness->arena, .constants = batch + test->constants};
+    struct run run = prepare(harness, test);
 
     uint8_t *arena_end = harness->arena + test->arena_bytes;
     if (test->continues == 0) {
         allow(harness->arena, harness->results);
         memset(harness->arena, POISON, test->arena_bytes);
         forbid(arena_end, harness->results);
-        cm_reset_states(&context, (const void *)(batch + test->states), test->state_count);
+        cm_reset_states(&run.context, (const void *)(batch + test->states), test->state_count);
     }
     for (uint32_t i = 0; i < test->input_count; ++i)
-        memcpy(cm_write(&context, inputs[i].ref), batch + inputs[i].data, inputs[i].bytes);
+        memcpy(cm_write(&run.context, inputs[i].ref), batch + inputs[i].data, inputs[i].bytes);
 
     uint32_t checked = 0, left_out = 0;
     for (uint32_t i = 0; i < test->step_count; ++i) {
-        const struct cm_step step = {
-            .run = steps[i].kernel == BRANCH ? NULL : find_kernel(kernel_name(harness, steps[i].kernel)),
-            .call = {batch + steps[i].arguments, steps[i].y0, steps[i].y1},
-        };
-        ticks[i] = 0;
         if (left_out > 0) {
             --left_out;
         } else {
+            const struct cm_row_stream *stream = cm_row_stream_of(&run.steps[i]);
+            run.stages = &run.steps[i + 1];
+            run.stages_end = run.stages + (stream != NULL ? stream->count : 0);
             uint64_t start = cm_board_ticks();
-            left_out = cm_run_step(&context, &step);
-            ticks[i] = cm_board_ticks() - start;
+            left_out = cm_run_step(&run.context, &run.steps[i], take_turn, &run);
+            run.ticks[i] = cm_board_ticks() - start;
         }
         for (; checked < test->check_count && checks[checked].step == i; ++checked)
-            checksums[checked] = cm_checksum(cm_read(&context, checks[checked].ref), checks[checked].bytes);
+            run.checksums[checked] =
+                cm_checksum(cm_read(&run.context, checks[checked].ref), checks[checked].bytes);
     }
 
-    bool written = cm_host_append("results", ticks, test->step_count * (uint32_t)sizeof *ticks) &&
-                   cm_host_append("results", checksums, test->check_count * (uint32_t)sizeof *checksums);
+    bool written =
+        cm_host_append("results", run.ticks, test->step_count * (uint32_t)sizeof *run.ticks) &&
+        cm_host_append("results", run.checksums, test->check_count * (uint32_t)sizeof *run.checksums);
     for (uint32_t i = 0; i < test->output_count; ++i)
-        written = written && cm_host_append("results", cm_read(&context, outputs[i].ref), outputs[i].bytes);
+        written =
+            written && cm_host_append("results", cm_read(&run.context, outputs[i].ref), outputs[i].bytes);
     return written;
 }
 
@@ -158,8 +250,7 @@ int cm_main(void)
     const struct header *header = (const void *)harness.batch;
     const struct test_case *cases = (const void *)(harness.batch + header->cases);
     for (uint32_t i = 0; i < header->case_count; ++i) {
-        uint64_t room = (uint64_t)(harness.end - harness.results);
-        if (8 * (uint64_t)cases[i].step_count + 4 * (uint64_t)cases[i].check_count > room)
+        if (run_bytes(&cases[i]) > (uintptr_t)(harness.end - harness.results))
             return refuse("too big for the workspace:", "results");
     }
 

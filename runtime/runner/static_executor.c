@@ -70,19 +70,43 @@ void cm_executor_reset(void)
     cm_reset_states(&memory, program->states, program->state_count);
 }
 
+/* A run under a stopwatch. */
+struct run {
+    struct cm_context memory;
+    uint64_t cost;   /* of a reading */
+    uint64_t inside; /* of this step, spent in its stages and on their readings */
+};
+
+static void time_turn(void *user, const struct cm_step *stage, const struct cm_call *call,
+                      struct cm_progress *progress)
+{
+    struct run *run = user;
+    uint64_t start = cm_board_ticks();
+    stage->run(&run->memory, call);
+    uint64_t ticks = cm_ticks_since(start, run->cost);
+    progress->ticks += ticks;
+    run->inside += ticks + 2 * run->cost;
+}
+
 bool cm_executor_run(cm_step_hook *hook, void *user)
 {
-    struct cm_context memory = context();
-    uint64_t cost = cm_clock_cost();
+    struct run run = {context(), cm_clock_cost(), 0};
+    const struct cm_progress *stage = NULL;
     uint32_t left_out = 0;
     for (uint32_t i = 0; i < program->step_count; ++i) {
+        const struct cm_step *step = &program->steps[i];
         uint64_t ticks = 0;
         if (left_out > 0) {
             --left_out;
+            ticks = stage != NULL ? stage++->ticks : 0;
         } else {
+            const struct cm_row_stream *stream = cm_row_stream_of(step);
+            stage = stream != NULL ? cm_read(&run.memory, stream->progress) : NULL;
+            run.inside = 0;
             uint64_t start = cm_board_ticks();
-            left_out = cm_run_step(&memory, &program->steps[i]);
-            ticks = cm_ticks_since(start, cost);
+            left_out = cm_run_step(&run.memory, step, time_turn, &run);
+            ticks = cm_ticks_since(start, run.cost);
+            ticks = ticks > run.inside ? ticks - run.inside : 0;
         }
         if (!hook(user, i, ticks))
             return false;

@@ -18,6 +18,7 @@ class Figures(BaseModel):
 
     macs: float | None = None
     arena: int | None = None
+    streamed: int | None = None
     needs_more: bool = False
     executorch: str | None = None
     outside: frozenset[str] = frozenset()

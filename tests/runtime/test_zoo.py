@@ -61,7 +61,20 @@ def test_kernels_equal_the_reference_without_floats(
 @pytest.mark.parametrize("isa", Isa)
 @pytest.mark.parametrize("name", zoo.names())
 def test_the_arena_is_what_is_in_use_at_once(models: dict[str, Path], name: str, isa: Isa) -> None:
-    plan = make_plan(graph_of(models[name]), isa)
+    graph = graph_of(models[name])
+    plan = make_plan(graph, isa, streams=False)
     assert plan.peak is not None
     assert plan.arena_bytes == plan.peak.size + SLACK
     assert plan.arena_bytes <= UPSTREAM_ARENA.get(name, plan.arena_bytes)
+    assert make_plan(graph, isa).arena_bytes <= plan.arena_bytes
+
+
+MOST_ARENA = {name: FIGURES[name].streamed for name in known("streamed")}
+"""Bytes with an int8 input, on any core."""
+
+
+@pytest.mark.parametrize("isa", Isa)
+@pytest.mark.parametrize("name", MOST_ARENA)
+def test_streams_save_memory(models: dict[str, Path], name: str, isa: Isa) -> None:
+    plan = make_plan(graph_of(models[name], "int8"), isa)
+    assert plan.arena_bytes <= MOST_ARENA[name]

@@ -44,6 +44,7 @@ SOURCES = (
     "package/ticks.c",
     "runner/state.c",
     "runner/static_executor.c",
+    "runner/step.c",
     "vectors/vectors.c",
 )
 """Parts of the runtime in a package that includes it."""

@@ -24,10 +24,18 @@ class PlanStage(Stage):
     kind = StageKind.PLAN
     verb = "planned"
 
-    def __init__(self, source: ProgramSource, board: Board | None, isa: Isa, folder: Path) -> None:
+    def __init__(
+        self,
+        source: ProgramSource,
+        board: Board | None,
+        isa: Isa,
+        folder: Path,
+        streams: bool = True,
+    ) -> None:
         """
         Args:
             board: the one that it must fit, if known.
+            streams: see make_plan.
         """
         self.name = f"{source.name}-{folder.name}"
         self.subject = f"{source.name} for {isa.label}"
@@ -35,12 +43,14 @@ class PlanStage(Stage):
         self.source = source
         self.board = board
         self.isa = isa
+        self.streams = streams
         self._folder = folder
 
     def parts(self) -> Mapping[str, Value]:
         return self.source.parts("plan", "emit") | {
             "name": self.source.name,
             "isa": self.isa,
+            "streams": self.streams,
             "kernels": self.source.ops.kernels,
         }
 
@@ -69,7 +79,7 @@ class PlanStage(Stage):
 
         ops, graph = self.source.ops, self.source.graph()
         with ops.registered():
-            plan = make_plan(graph, self.isa)
+            plan = make_plan(graph, self.isa, self.streams)
         if ops.kernels is not None:
             check_calls(plan, read_kernels(ops.kernels))
         # The runner checks it again; this check comes before a library is built in vain.

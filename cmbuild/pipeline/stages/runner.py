@@ -69,7 +69,7 @@ class RunnerStage(Stage):
     @property
     def kernels(self) -> Set[str]:
         """The kernels that the image must define, without `cm_`."""
-        return {step.kernel for step in self.plan.record.steps if not step.is_branch}
+        return {step.kernel for step in self.plan.record.steps if step.is_call}
 
     @cached_property
     def sizes(self) -> Sizes:

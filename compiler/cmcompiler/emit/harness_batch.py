@@ -10,31 +10,36 @@ inputs into the arena. Constants have their 64 bytes of slack in the file.
 
 Batch file::
 
-    header (32 bytes)  magic "CMHB", version 2, file_bytes, kernel_count, kernels, case_count,
+    header (32 bytes)  magic "CMHB", version 3, file_bytes, kernel_count, kernels, case_count,
                        cases, arena_bytes
     kernels            kernel_count records of char[48], NUL-padded: names without the prefix cm_
-    cases              case_count records of 14 words: constants, constant_bytes, arena_bytes,
+    cases              case_count records of 16 words: constants, constant_bytes, arena_bytes,
                        steps, step_count, states, state_count, inputs, input_count, outputs,
-                       output_count, checks, check_count, continues
-    steps              records of 4 words: kernel (index, or 0xffffffff for a branch), arguments
-                       (offset), y0, y1
+                       output_count, checks, check_count, continues, fences, fence_count
+    steps              records of 4 words: kernel (index, or 0xffffffff for a branch or stream),
+                       arguments (offset), y0, y1
     states             records of 3 words: ref, initial (ref, or 0xffffffff for zeros), bytes
     inputs             records of 4 words: ref (cm_ref), bytes, data (offset), 0
     outputs            records of 2 words: ref, bytes
     checks             records of 4 words: step (index), ref, bytes, 0; ordered by step
+    fences             records of 12 words: step (index), ref, row_bytes, ring, height, and the
+                       reach: factor, low, high, divisor (see cmcompiler.plan.plan.Fence); 0, 0, 0
 
-`kernels`, `cases`, `constants`, `steps`, `states`, `inputs`, `outputs`, `checks`, `arguments` and
-`data` are offsets; `arena_bytes` of the header is the largest of all cases, slack included.
+`kernels`, `cases`, `constants`, `steps`, `states`, `inputs`, `outputs`, `checks`, `fences`,
+`arguments` and `data` are offsets; `arena_bytes` of the header is the largest of all cases, slack
+included.
 
 For each case, the loader takes the 16-byte aligned memory after the batch as the arena, fills its
 arena_bytes with 0xA5 and resets the states (unless the case continues the previous one, of the same
 plan), copies the inputs in and runs the steps in order. After step i, even a skipped one, it
-records the CRC-32 (zlib's) of each check with that step. A batch that does not fit, or that names a
-kernel that is not linked, is refused with a message and a non-zero exit before any case runs.
+records the CRC-32 (zlib's) of each check with that step. A host build with sanitizers lets a stage
+touch only the rows within its fences, of all rows within those of its stream. A batch that does not
+fit, or that names a kernel that is not linked, is refused with a message and a non-zero exit before
+any case runs.
 
 Results file::
 
-    header (16 bytes)  magic "CMHR", version 2, case_count, 0
+    header (16 bytes)  magic "CMHR", version 3, case_count, 0
     per case           uint64 ticks per step, 0 for a skipped one; CRC-32 per check; bytes of each
                        output, in order, without padding
     end                magic "CMHE"
@@ -54,13 +59,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.plan.abi import BRANCH
+from cmcompiler.plan.abi import BRANCH, STREAM
 from cmcompiler.plan.plan import Plan, Span
 
 Array = npt.NDArray[Any]
 
 ALIGN = 16
-VERSION = 2
+VERSION = 3
 KERNEL_NAME_BYTES = 48
 
 NO_KERNEL = NO_REF = 0xFFFFFFFF
@@ -147,9 +152,11 @@ class _File:
 
 def pack_cases(cases: Sequence[Case]) -> bytes:
     """The batch file of `cases`."""
-    steps = [step for case in cases for step in case.plan.steps if not step.is_branch]
+    steps = [step for case in cases for step in case.plan.steps if step.is_call]
     names = sorted({step.kernel for step in steps})
-    kernels = {BRANCH: NO_KERNEL} | {name: index for index, name in enumerate(names)}
+    kernels = {BRANCH: NO_KERNEL, STREAM: NO_KERNEL} | {
+        name: index for index, name in enumerate(names)
+    }
     file = _File(reserved=32)
     kernel_block = file.add(b"".join(_kernel_name(name) for name in names))
     case_block = file.add(b"".join(_pack_case(case, file, kernels) for case in cases))
@@ -232,12 +239,23 @@ def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
     checks = b"".join(
         struct.pack("<4I", step, span.ref.word, span.size, 0) for step, span in case.checks
     )
+    fences = b"".join(
+        struct.pack(
+            "<4I5i3I",
+            *(index, fence.ref.word, fence.row_bytes, fence.ring, fence.height),
+            *(fence.reach.factor, fence.reach.low, fence.reach.high, fence.reach.divisor),
+            *(0, 0, 0),
+        )
+        for index, step in enumerate(plan.steps)
+        for fence in step.fences
+    )
     return struct.pack(
-        "<14I",
+        "<16I",
         *(file.add(plan.constants), len(plan.constants), plan.arena_bytes),
         *(file.add(steps), len(plan.steps)),
         *(file.add(states), len(plan.states)),
         *(file.add(inputs), len(plan.inputs)),
         *(file.add(outputs), len(case.outputs)),
         *(file.add(checks), len(case.checks), int(case.continues)),
+        *(file.add(fences), sum(len(step.fences) for step in plan.steps)),
     )

@@ -50,6 +50,8 @@ def _step(plan: Plan, step: PlanStep) -> StepRecord:
         exact=step.exact,
         arithmetic=step.arithmetic,
         writes=tuple(_tensor(tensor, plan.places[tensor]) for tensor in step.writes),
+        stages=step.stages,
+        turns=step.turns,
     )
 
 

@@ -79,7 +79,7 @@ def identifier(name: str) -> str:
 
 def c_file(plan: Plan, name: str, identity: str) -> str:
     """model.c: per step its argument words, then tables of steps and ports, then the program."""
-    kernels = sorted({step.kernel for step in plan.steps if not step.is_branch})
+    kernels = sorted({step.kernel for step in plan.steps if step.is_call})
     steps = map(_step_row, range(len(plan.steps)), plan.steps)
     inputs = (_port_row(plan, port) for port in plan.inputs)
     outputs = (_port_row(plan, port) for port in plan.outputs)
@@ -148,7 +148,7 @@ def _meaning(argument: Argument) -> str:
 
 def _step_row(index: int, step: PlanStep) -> str:
     y0, y1 = step.rows
-    kernel = "NULL" if step.is_branch else f"cm_{step.kernel}"
+    kernel = f"cm_{step.kernel}" if step.is_call else "NULL"
     return f"{{{kernel}, {{words_{index}, {y0}, {y1}}}}}, /* {comment(step.title)} */"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -78,7 +78,46 @@ class ScratchCount:
     each: int
 
 
-Word = int | float | Address | Packed | Scratch | GrowableScratch | ScratchCount
+@dataclass(frozen=True, slots=True)
+class RowAddress:
+    """The place of a row in an image, or in the ring that holds some of its rows.
+
+    While a call computes row y it is that of row (y·factor + shift) / divisor, rounded down.
+
+    Attributes:
+        offset: bytes from the row's first element.
+    """
+
+    tensor: Tensor
+    offset: int = 0
+    factor: int = 1
+    shift: int = 0
+    divisor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RingRows:
+    """How many rows of an image are in memory: all of them, or those that a ring holds.
+
+    Attributes:
+        every: counts only every so manieth row.
+    """
+
+    tensor: Tensor
+    every: int = 1
+
+
+Word = (
+    int
+    | float
+    | Address
+    | RowAddress
+    | RingRows
+    | Packed
+    | Scratch
+    | GrowableScratch
+    | ScratchCount
+)
 """One 32-bit field of a kernel's arguments: int32/uint32, float32, or a cm_ref."""
 
 Words: TypeAlias = list[tuple[str, Word]]
@@ -100,6 +139,50 @@ class KernelCall:
     arguments: Sequence[tuple[str, Word]]
     rows: tuple[int, int] = (0, 0)
     microkernel: Microkernel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The rows of an image that a row of a result takes; those outside the image do not count.
+
+    Row y takes those from (y·factor + low) / divisor to (y·factor + high) / divisor, rounded down.
+    """
+
+    factor: int = 1
+    low: int = 0
+    high: int = 0
+    divisor: int = 1
+
+    def first(self, row: int) -> int:
+        """The first row that `row` takes."""
+        return (row * self.factor + self.low) // self.divisor
+
+    def end(self, end: int) -> int:
+        """The row after the last one that the rows before `end` take."""
+        return ((end - 1) * self.factor + self.high) // self.divisor + 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowCall:
+    """A kernel call that computes some or all rows of an op's output, from first to last.
+
+    Attributes:
+        call: its `rows` are all that it computes. If its arguments have a RowAddress, it computes
+            one row at a time; else the rows [y0, y1) of the call.
+        reads: the rows that it takes of each image it reads row by row, which may be an earlier
+            call's output; of other inputs it reads anything at any time.
+        band: rows that it computes best at once.
+        first, step: its row y is row first + step·y of the output.
+    """
+
+    call: KernelCall
+    reads: Mapping[Tensor, Reach]
+    band: int = 1
+    first: int = 0
+    step: int = 1
+
+    def output_row(self, row: int) -> int:
+        return self.first + self.step * row
 
 
 class Op(ABC):
@@ -141,6 +224,13 @@ class Op(ABC):
     def view_offset(self) -> int:
         """Bytes from that input's first element to the output's: a multiple of ALIGN."""
         return 0
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """The calls that compute its one output row by row; none if it needs whole tensors.
+
+        Called for images [1, H, W, C] only.
+        """
+        return ()
 
     @abstractmethod
     def reference(self, *inputs: Array) -> tuple[Array, ...]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, RowCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.rows import element_rows
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY
 
@@ -54,6 +55,10 @@ class Activation(Op):
             ("count", outputs[0].numel),
         ]
         return [KernelCall("activation_s8", arguments, microkernel=LOOKUP)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return element_rows(call, inputs[0], outputs[0])
 
 
 @program_op("cortex_m::quantized_activation.out(Tensor input, Tensor lut, *, Tensor(a!) out)")

@@ -13,6 +13,7 @@ from cmcompiler.ir.op import (
     GrowableScratch,
     KernelCall,
     Packed,
+    RowCall,
     Scratch,
     ScratchCount,
     Tensors,
@@ -92,6 +93,10 @@ class Conv2d(Convolution):
             *filters.output_arguments(),
         ]
         return [KernelCall("conv2d", arguments, (0, self.output_shape[1]), GEMM)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return [RowCall(call, {inputs[0]: self.window.rows})]
 
     def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
         """The weights of each group."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import KernelCall, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.op import KernelCall, Packed, RowCall, Scratch, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import Convolution
@@ -58,6 +58,12 @@ class DepthwiseConv2d(Convolution):
         ]
         rows_range = (0, self.output_shape[1])
         return [KernelCall(scheme.kernel, arguments, rows_range, scheme.microkernel)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        band = dict(call.arguments).get("band", 1)
+        assert isinstance(band, int)
+        return [RowCall(call, {inputs[0]: self.window.rows}, band)]
 
     def _in_groups(self) -> Convolution:
         """The same as a convolution in groups of one channel each."""

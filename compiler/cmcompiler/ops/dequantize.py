@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
+from cmcompiler.ir.rows import element_rows
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.quantize import DTYPES
 from cmcompiler.ops.support.parameters import read_scale
@@ -41,6 +42,10 @@ class Dequantize(Op):
         if inputs[0].dtype == np.int8:
             return [KernelCall("dequantize_s8", arguments, microkernel=DEQUANTIZE)]
         return [KernelCall("dequantize", [*arguments, ("size", inputs[0].dtype.itemsize)])]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return element_rows(call, inputs[0], outputs[0])
 
 
 @program_op(

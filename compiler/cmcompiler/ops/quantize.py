@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
+from cmcompiler.ir.rows import element_rows
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import read_scale
 
@@ -63,6 +64,10 @@ class Quantize(Op):
         if self.dtype == np.int8:
             return [KernelCall("quantize_s8", arguments, microkernel=QUANTIZE)]
         return [KernelCall("quantize", [*arguments, ("size", self.dtype.itemsize)])]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return element_rows(call, inputs[0], outputs[0])
 
 
 @program_op(

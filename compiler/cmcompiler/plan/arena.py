@@ -17,11 +17,16 @@ REPAIRS = 64
 
 @dataclass(frozen=True, slots=True)
 class BlockUse:
-    """Bytes in use from the start of a block during steps [first, last]."""
+    """Bytes in use from `start` in a block during steps [first, last]."""
 
     first: int
     last: int
     size: int
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + aligned(self.size) if self.size else self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class ArenaBlock:
 
     @property
     def size(self) -> int:
-        return max(piece.size for piece in self.pieces)
+        return max(piece.end for piece in self.pieces)
 
     @property
     def first(self) -> int:
@@ -42,9 +47,10 @@ class ArenaBlock:
     def last(self) -> int:
         return max(piece.last for piece in self.pieces)
 
-    def size_at(self, step: int) -> int:
-        """Bytes in use during a step."""
-        return max((p.size for p in self.pieces if p.first <= step <= p.last), default=0)
+    def used_at(self, step: int) -> tuple[int, int]:
+        """From where to where bytes are in use during a step."""
+        used = [p for p in self.pieces if p.size and p.first <= step <= p.last]
+        return min((p.start for p in used), default=0), max((p.end for p in used), default=0)
 
     @property
     def spans(self) -> Iterator[BlockUse]:
@@ -54,8 +60,9 @@ class ArenaBlock:
             return
         cuts = sorted({p.first for p in self.pieces} | {p.last + 1 for p in self.pieces})
         for first, end in pairwise(cuts):
-            if size := self.size_at(first):
-                yield BlockUse(first, end - 1, size)
+            start, stop = self.used_at(first)
+            if stop > start:
+                yield BlockUse(first, end - 1, stop - start, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ class _Problem:
     def __init__(self, blocks: Sequence[ArenaBlock]) -> None:
         self.blocks = blocks
         self.meetings: list[list[tuple[int, int, int]]] = [[] for _ in blocks]
-        """Per block: (other block, bytes of this one, bytes of the other) in use at once."""
+        """Per block: (other block, from, to): where it may not begin, from the other's start."""
         active: list[int] = []
         for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
             active = [other for other in active if blocks[other].last >= blocks[index].first]
@@ -162,16 +169,15 @@ class _Problem:
         for a in self.blocks[left].pieces:
             for b in self.blocks[right].pieces:
                 if a.size and b.size and a.first <= b.last and b.first <= a.last:
-                    size_a, size_b = aligned(a.size), aligned(b.size)
-                    self.meetings[left].append((right, size_a, size_b))
-                    self.meetings[right].append((left, size_b, size_a))
+                    self.meetings[left].append((right, b.start - a.end, b.end - a.start))
+                    self.meetings[right].append((left, a.start - b.end, a.end - b.start))
 
     def greedy(self, order: Sequence[int], choose: Callable[[Iterator[Gap]], int]) -> ArenaLayout:
         offsets: dict[int, int] = {}
         for index in order:
             taken = sorted(
-                (offsets[other] - size, offsets[other] + other_size)
-                for other, size, other_size in self.meetings[index]
+                (offsets[other] + low, offsets[other] + high)
+                for other, low, high in self.meetings[index]
                 if other in offsets
             )
             offsets[index] = choose(_gaps(taken))

@@ -9,6 +9,7 @@ from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.arena import ArenaBlock, BlockUse
 from cmcompiler.plan.storage import Storage
+from cmcompiler.plan.streams.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,14 @@ class Liveness:
         storage: where each tensor lies.
         blocks: of the arena; owners that take over each other's memory share one.
         block: per owner in the arena, the index of its block.
+        start: per owner in the arena, its offset in the block.
         lifetimes: per owner in the arena.
     """
 
     storage: dict[Tensor, Storage]
     blocks: tuple[ArenaBlock, ...]
     block: dict[Tensor, int]
+    start: dict[Tensor, int]
     lifetimes: dict[Tensor, Lifetime]
 
     def alive(self, step: int) -> tuple[Tensor, ...]:
@@ -40,7 +43,12 @@ class Liveness:
         return tuple(t for t, life in self.lifetimes.items() if life.first <= step <= life.last)
 
 
-def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]) -> Liveness:
+def analyse(
+    graph: Graph,
+    storage: dict[Tensor, Storage],
+    spans: Sequence[range],
+    streams: Sequence[Stream] = (),
+) -> Liveness:
     """Lifetimes of all tensors of `graph`, whose nodes run during the steps `spans`.
 
     Inputs are alive from before the first step to their last use, outputs from their producer to
@@ -48,22 +56,40 @@ def analyse(graph: Graph, storage: dict[Tensor, Storage], spans: Sequence[range]
     they ran one after the other, so a tensor alive in either is alive in both.
     """
     lifetimes = _lifetimes(graph, storage, spans)
-    pieces: list[list[BlockUse]] = []
+    sizes = {tensor: tensor.nbytes for tensor in lifetimes}
+    shifts: dict[Tensor, int] = {}
+    streamed: set[int] = set()
+    donors: dict[Tensor, Tensor | None] = {}
+    for stream in streams:
+        streamed.update(stream.group.nodes)
+        sizes |= stream.ring_bytes
+        if stream.takeover is not None:
+            donors[stream.takeover.result] = stream.takeover.spent
+            shifts[stream.takeover.result] = stream.takeover.shift
+    for index, (node, span) in enumerate(zip(graph.nodes, spans, strict=True)):
+        if node.outputs and index not in streamed:
+            donors[node.outputs[0]] = _donor(node, span, storage, lifetimes)
+    members: list[list[Tensor]] = []
     block: dict[Tensor, int] = {}
-    donors = {
-        node.outputs[0]: _donor(node, span, storage, lifetimes)
-        for node, span in zip(graph.nodes, spans, strict=True)
-        if node.outputs
-    }
-    for tensor, life in lifetimes.items():
+    start: dict[Tensor, int] = {}
+    for tensor in lifetimes:
         donor = donors.get(tensor)
         if donor is None:
-            block[tensor] = len(pieces)
-            pieces.append([])
+            block[tensor], start[tensor] = len(members), 0
+            members.append([])
         else:
             block[tensor] = block[donor]
-        pieces[block[tensor]].append(BlockUse(life.first, life.last, tensor.nbytes))
-    return Liveness(storage, tuple(ArenaBlock(tuple(group)) for group in pieces), block, lifetimes)
+            start[tensor] = start[donor] - shifts.get(tensor, 0)
+        members[block[tensor]].append(tensor)
+    blocks = []
+    for group in members:
+        lowest = min(start[tensor] for tensor in group)
+        start |= {tensor: start[tensor] - lowest for tensor in group}
+        uses = ((lifetimes[tensor], tensor) for tensor in group)
+        blocks.append(
+            ArenaBlock(tuple(BlockUse(x.first, x.last, sizes[t], start[t]) for x, t in uses))
+        )
+    return Liveness(storage, tuple(blocks), block, start, lifetimes)
 
 
 def _lifetimes(

@@ -11,9 +11,10 @@ import numpy as np
 
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.graph import Port
+from cmcompiler.ir.op import Reach
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan.abi import BRANCH, REF_CONSTANT
+from cmcompiler.plan.abi import BRANCH, REF_CONSTANT, STREAM
 
 
 class Base(Enum):
@@ -70,15 +71,36 @@ class Argument:
         return self.value & 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
-class PlanStep:
-    """One kernel call, or a branch over the steps that follow.
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The rows of an image that a stage may touch while it computes its rows; tests guard them.
 
     Attributes:
-        node: index of the graph's node; for a branch, of the first node inside.
+        ref: of row 0.
+        row_bytes: of a row.
+        ring: rows in memory.
+        height: rows of the image.
+        reach: rows of the image that it touches for each of its rows.
+    """
+
+    ref: Ref
+    row_bytes: int
+    ring: int
+    height: int
+    reach: Reach
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One kernel call, a branch over the steps that follow, or a stream of them.
+
+    Attributes:
+        node: index of the graph's node; for a branch or stream, of the first node inside.
         title, source: of that node, for people.
-        kernel: C function without the prefix `cm_`; BRANCH for a branch.
-        arguments: the words of its argument struct, in order; struct cm_branch for a branch.
+        kernel: C function without the prefix `cm_`; BRANCH for a branch, STREAM for a stream.
+        arguments: the words of its argument struct, in order; of struct cm_branch for a branch, of
+            struct cm_row_stream for a stream.
+        stages: how many of the following steps are the stages of a stream.
         rows: output rows [y0, y1); (0, 0) for kernels that take whole tensors.
         microkernel: the inner loop that it uses, or None.
         provider: the instruction set whose version of the microkernel is linked, or None.
@@ -102,10 +124,18 @@ class PlanStep:
     writes: tuple[Tensor, ...] = ()
     exact: bool = True
     arithmetic: Arithmetic = Arithmetic.INTEGER
+    stages: int = 0
+    turns: tuple[int, ...] = ()
+    fences: tuple[Fence, ...] = ()
 
     @property
     def is_branch(self) -> bool:
         return self.kernel == BRANCH
+
+    @property
+    def is_call(self) -> bool:
+        """It calls a kernel."""
+        return self.kernel not in (BRANCH, STREAM)
 
 
 @dataclass(frozen=True, slots=True)

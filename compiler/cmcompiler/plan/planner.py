@@ -3,64 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.ir.arithmetic import arithmetics
-from cmcompiler.ir.graph import Graph, MutableBuffer
+from cmcompiler.ir.graph import Graph, MutableBuffer, Node
 from cmcompiler.ir.op import (
-    Address,
-    GrowableScratch,
     KernelCall,
     Op,
-    Packed,
+    Reach,
+    RowCall,
     Scratch,
-    ScratchCount,
-    Word,
 )
+from cmcompiler.ir.rows import image_rows, row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan import arena
-from cmcompiler.plan.abi import BRANCH, SLACK
-from cmcompiler.plan.arena import ArenaBlock, BlockUse
+from cmcompiler.plan.abi import BRANCH, CONTROL_BRANCH, SLACK, STREAM
+from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, BlockUse
 from cmcompiler.plan.constants import ConstantPool
 from cmcompiler.plan.lifetimes import Liveness, analyse
-from cmcompiler.plan.plan import Argument, Base, Peak, Plan, PlanStep, Ref, Span, StateBuffer
-from cmcompiler.plan.schedule import BranchStart, make_schedule
+from cmcompiler.plan.plan import Argument, Fence, Peak, Plan, PlanStep, Ref, Span, StateBuffer
+from cmcompiler.plan.resolver import Resolver
+from cmcompiler.plan.schedule import (
+    BranchStart,
+    Schedule,
+    ScheduleEntry,
+    StreamStart,
+    make_schedule,
+)
 from cmcompiler.plan.scratch import grow_scratch, least_scratch
-from cmcompiler.plan.storage import share
+from cmcompiler.plan.storage import Storage, share
+from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, encode
+from cmcompiler.plan.streams.group import StreamStage
+from cmcompiler.plan.streams.search import MOST_SURCHARGE, ChosenStreams, Computation, find_streams
+from cmcompiler.plan.streams.turns import calls_in_turn
 
 ARENA_LIMIT = 256 << 20
 """Bytes; more than any board has, and within the reference interpreter's memory."""
 
 
-def make_plan(graph: Graph, isa: Isa) -> Plan:
+def make_plan(
+    graph: Graph, isa: Isa, streams: bool = True, surcharge: float = MOST_SURCHARGE
+) -> Plan:
     """The plan of `graph` for cores with `isa`.
+
+    Args:
+        streams: whether ops may run in turns, a few rows each, where that saves memory.
+        surcharge: of the instructions, roughly, that they may add.
 
     Raises:
         Unsupported: the arena needs 256 MiB, or the constants 2 GiB, or more.
     """
     _check_sizes(graph)
     sharing = share(graph)
-    schedule = make_schedule(graph.nodes, _calls(graph, isa, sharing.settled))
-    memory = analyse(graph, sharing.storage, schedule.spans)
-    scratch = [least_scratch(entry) for entry in schedule.entries]
-    blocks = [*memory.blocks, *_scratch_blocks(scratch)]
-    bound = arena.lower_bound(blocks)
-    if bound + SLACK >= ARENA_LIMIT:
-        raise Unsupported(f"activations need {bound:,} bytes at once, more than 256 MiB")
-    layout = arena.place(blocks)
+    calls = _calls(graph, isa, sharing.settled)
+    drafts = [_Draft(graph, sharing.storage, calls, ChosenStreams())]
+    if streams and (row_calls := _row_calls(graph, isa, calls)):
+        computation = Computation(graph, sharing.storage, calls, row_calls, isa)
+        found = find_streams(computation, surcharge)
+        drafts.insert(0, _Draft(graph, sharing.storage, calls, found))
+    # Rows of an output before those of an input leave gaps that the search knows nothing of.
+    draft = min(drafts, key=lambda draft: draft.layout.size)
+    schedule, memory, blocks = draft.schedule, draft.memory, draft.blocks
+    layout, found = draft.layout, draft.found
     grown = grow_scratch(schedule.entries, blocks, layout)
     constants = ConstantPool()
-    resolver = _Resolver(memory, grown.offsets, constants)
+    rings = {tensor: rows for stream in found.streams for tensor, rows in stream.rings.items()}
+    resolver = Resolver(memory, grown.offsets, constants, rings, len(found.streams))
     exact = exact_tensors(graph, lambda op: op.exact)
     arithmetic = arithmetics(graph)
+    stages = _stages(grown.entries)
     steps = []
     for index, entry in enumerate(grown.entries):
         node = graph.nodes[entry.node]
         if isinstance(entry.action, BranchStart):
             steps.append(_branch_step(entry.node, entry.action, resolver))
+            continue
+        if isinstance(entry.action, StreamStart):
+            steps.append(_stream_step(entry.node, entry.action, resolver))
             continue
         call, is_last = entry.action, index == schedule.spans[entry.node][-1]
         arguments = resolver.arguments(call)
@@ -76,15 +100,16 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
                 provider=call.microkernel.provider(isa) if call.microkernel else None,
                 macs=node.op.macs if is_last else 0,
                 scratch=_scratch_spans(call, arguments),
-                writes=node.outputs if is_last else (),
+                writes=tuple(t for t in node.outputs if is_last and t not in rings),
                 exact=all(tensor in exact for tensor in node.outputs),
                 arithmetic=arithmetic[entry.node],
+                fences=_fences(stages.get(index), resolver),
             )
         )
     for port in (*graph.inputs, *graph.outputs):
         resolver.place(port.tensor)
     states = tuple(_state_buffer(state, resolver, constants) for state in graph.states)
-    scratch_bytes = [sum(map(arena.aligned, sizes)) for sizes in scratch]
+    scratch_bytes = [sum(map(arena.aligned, sizes)) for sizes in draft.scratch]
     return Plan(
         name=graph.name,
         isa=isa,
@@ -94,10 +119,49 @@ def make_plan(graph: Graph, isa: Isa) -> Plan:
         places=resolver.places,
         inputs=graph.inputs,
         outputs=graph.outputs,
-        peak=_peak(memory, scratch_bytes),
+        peak=_peak(blocks, memory, scratch_bytes),
         exact_outputs=tuple(port.tensor in exact for port in graph.outputs),
         states=states,
     )
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A graph with some streams, and its memory."""
+
+    graph: Graph
+    storage: dict[Tensor, Storage]
+    calls: Sequence[Sequence[KernelCall]]
+    found: ChosenStreams
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        return make_schedule(self.graph.nodes, self.calls, self.found.streams)
+
+    @cached_property
+    def memory(self) -> Liveness:
+        return analyse(self.graph, self.storage, self.schedule.times, self.found.streams)
+
+    @cached_property
+    def scratch(self) -> list[list[int]]:
+        return [least_scratch(entry) for entry in self.schedule.entries]
+
+    @cached_property
+    def blocks(self) -> list[ArenaBlock]:
+        progress = _progress_blocks(self.schedule.entries)
+        return [*self.memory.blocks, *progress, *_scratch_blocks(self.scratch)]
+
+    @cached_property
+    def layout(self) -> ArenaLayout:
+        """
+        Raises:
+            Unsupported: the arena needs 256 MiB or more.
+        """
+        bound = arena.lower_bound(self.blocks)
+        if bound + SLACK >= ARENA_LIMIT:
+            raise Unsupported(f"activations need {bound:,} bytes at once, more than 256 MiB")
+        layout = arena.place(self.blocks)
+        return replace(layout, size=max(layout.size, self.found.limit))
 
 
 def _check_sizes(graph: Graph) -> None:
@@ -118,7 +182,26 @@ def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[Ker
     ]
 
 
-def _branch_step(node: int, branch: BranchStart, resolver: _Resolver) -> PlanStep:
+def _row_calls(
+    graph: Graph, isa: Isa, calls: Sequence[Sequence[KernelCall]]
+) -> list[Sequence[RowCall]]:
+    """Those that compute each node row by row; none for what is computed as a whole."""
+    return [
+        tuple(_rows_of(node, isa)) if whole and not node.guards else ()
+        for node, whole in zip(graph.nodes, calls, strict=True)
+    ]
+
+
+def _rows_of(node: Node, isa: Isa) -> Sequence[RowCall]:
+    """The calls for one image of more than a row, made from images."""
+    rows = image_rows(node.outputs[0]) if len(node.outputs) == 1 else None
+    if rows is None or rows == 1:
+        return ()
+    calls = node.op.row_calls(node.inputs, node.outputs, isa)
+    return calls if all(map(image_rows, (t for call in calls for t in call.reads))) else ()
+
+
+def _branch_step(node: int, branch: BranchStart, resolver: Resolver) -> PlanStep:
     """The fields of struct cm_branch in cmrt/program.h."""
     guard = branch.guard
     return PlanStep(
@@ -127,6 +210,7 @@ def _branch_step(node: int, branch: BranchStart, resolver: _Resolver) -> PlanSte
         source=guard.source,
         kernel=BRANCH,
         arguments=(
+            Argument("control", CONTROL_BRANCH),
             Argument("condition", resolver.place(guard.condition)),
             Argument("expected", int(guard.expected)),
             Argument("count", branch.count),
@@ -134,9 +218,53 @@ def _branch_step(node: int, branch: BranchStart, resolver: _Resolver) -> PlanSte
     )
 
 
-def _state_buffer(
-    state: MutableBuffer, resolver: _Resolver, constants: ConstantPool
-) -> StateBuffer:
+def _stream_step(node: int, start: StreamStart, resolver: Resolver) -> PlanStep:
+    """The fields of struct cm_row_stream in cmrt/program.h."""
+    group, progress = start.stream.group, resolver.take_progress()
+    rings = start.stream.ring_bytes
+    spans = [Span(progress, PROGRESS_BYTES * start.count)]
+    spans += [Span(resolver.place(tensor), size) for tensor, size in rings.items()]
+    return PlanStep(
+        node=node,
+        title=STREAM,
+        source=f"{start.count} stages",
+        kernel=STREAM,
+        arguments=encode(group, progress, resolver.rows),
+        scratch=tuple(spans),
+        stages=start.count,
+        turns=calls_in_turn(group),
+    )
+
+
+def _stages(entries: Sequence[ScheduleEntry]) -> dict[int, StreamStage]:
+    """Those of all streams, by their steps."""
+    return {
+        step + 1 + index: stage
+        for step, entry in enumerate(entries)
+        if isinstance(entry.action, StreamStart)
+        for index, stage in enumerate(entry.action.stream.group.stages)
+    }
+
+
+def _fences(stage: StreamStage | None, resolver: Resolver) -> tuple[Fence, ...]:
+    """Around what a stage reads row by row, and what it writes."""
+    if stage is None:
+        return ()
+    call = stage.call
+    touched = [*call.reads.items(), (stage.output, Reach(call.step, call.first, call.first))]
+    return tuple(
+        Fence(
+            resolver.place(tensor),
+            row_bytes(tensor),
+            resolver.rows(tensor),
+            tensor.shape[1],
+            reach,
+        )
+        for tensor, reach in touched
+    )
+
+
+def _state_buffer(state: MutableBuffer, resolver: Resolver, constants: ConstantPool) -> StateBuffer:
     data = np.ascontiguousarray(state.initial).tobytes()
     initial = constants.add(data) if any(data) else None
     return StateBuffer(state.tensor, Span(resolver.place(state.tensor), len(data)), initial)
@@ -146,6 +274,15 @@ def _scratch_blocks(scratch: Sequence[Sequence[int]]) -> list[ArenaBlock]:
     """Arena blocks for the scratch sizes of each step."""
     return [
         ArenaBlock((BlockUse(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes
+    ]
+
+
+def _progress_blocks(entries: Sequence[ScheduleEntry]) -> list[ArenaBlock]:
+    """Arena blocks for the progress of the stages of each stream."""
+    return [
+        ArenaBlock((BlockUse(step, step + start.count, PROGRESS_BYTES * start.count),))
+        for step, entry in enumerate(entries)
+        if isinstance(start := entry.action, StreamStart)
     ]
 
 
@@ -173,56 +310,10 @@ def exact_tensors(graph: Graph, is_exact: Callable[[Op], bool]) -> set[Tensor]:
     return everyone - inexact
 
 
-def _peak(memory: Liveness, scratch: Sequence[int]) -> Peak | None:
+def _peak(blocks: Sequence[ArenaBlock], memory: Liveness, scratch: Sequence[int]) -> Peak | None:
     if not scratch:
         return None
-    used = arena.Steps(arena.in_use(memory.blocks))
-    sizes = [used.at(step) + size for step, size in enumerate(scratch)]
+    used = arena.Steps(arena.in_use(blocks))
+    sizes = [used.at(step) for step in range(len(scratch))]
     step = sizes.index(max(sizes))
     return Peak(step, sizes[step], memory.alive(step), scratch[step])
-
-
-class _Resolver:
-    """Turns the words of kernel calls into numbers and addresses; takes scratch in order."""
-
-    def __init__(self, memory: Liveness, offsets: Sequence[int], constants: ConstantPool) -> None:
-        self.places: dict[Tensor, Ref] = {}
-        self._memory = memory
-        self._offsets = offsets
-        self._constants = constants
-        self._next_scratch = len(memory.blocks)
-
-    def arguments(self, call: KernelCall) -> tuple[Argument, ...]:
-        try:
-            return tuple(Argument(name, self._value(word)) for name, word in call.arguments)
-        except ValueError as error:
-            raise ValueError(f"kernel {call.kernel}: {error}") from error
-
-    def place(self, tensor: Tensor) -> Ref:
-        if tensor not in self.places:
-            place = self._memory.storage[tensor]
-            owner = place.owner
-            if owner.data is not None:
-                ref = self._constants.add(np.ascontiguousarray(owner.data).tobytes())
-            else:
-                ref = Ref(Base.ARENA, self._offsets[self._memory.block[owner]])
-            self.places[tensor] = Ref(ref.base, ref.offset + place.offset)
-        return self.places[tensor]
-
-    def _value(self, word: Word) -> int | float | Ref:
-        if isinstance(word, Address):
-            if not 0 <= word.offset <= word.tensor.nbytes:
-                raise ValueError(f"offset {word.offset} lies outside {word.tensor.name}")
-            place = self.place(word.tensor)
-            return Ref(place.base, place.offset + word.offset)
-        if isinstance(word, Packed):
-            return self._constants.add(word.data, word.align)
-        if isinstance(word, Scratch):
-            self._next_scratch += 1
-            return Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
-        assert not isinstance(word, GrowableScratch | ScratchCount)
-        if isinstance(word, float | np.floating):
-            return float(word)
-        if not -(1 << 31) <= word < 1 << 32:
-            raise ValueError(f"{word} does not fit 32 bits")
-        return int(word)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.quantization import Quantization
-from cmcompiler.plan.abi import BRANCH
+from cmcompiler.plan.abi import BRANCH, STREAM
 
 
 class _Record(BaseModel):
@@ -59,6 +59,8 @@ class StepRecord(_Record):
         fallback: why that is not the plan's own, or None.
         arithmetic: of its operands.
         writes: tensors that are complete after this step.
+        stages: how many of the following steps are the stages of a stream.
+        turns: those stages in the order in which their kernels are called.
     """
 
     title: str
@@ -72,10 +74,13 @@ class StepRecord(_Record):
     exact: bool
     arithmetic: Arithmetic
     writes: tuple[TensorRecord, ...]
+    stages: int = 0
+    turns: tuple[int, ...] = ()
 
     @property
-    def is_branch(self) -> bool:
-        return self.kernel == BRANCH
+    def is_call(self) -> bool:
+        """It calls a kernel."""
+        return self.kernel not in (BRANCH, STREAM)
 
 
 class PeakRecord(_Record):

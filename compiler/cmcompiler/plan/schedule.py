@@ -1,13 +1,14 @@
-"""The order of a plan's steps: kernel calls of nodes, and branches around them."""
+"""The order of a plan's steps: kernel calls of nodes, branches around them, streams of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from cmcompiler.ir.graph import Guard, Node
 from cmcompiler.ir.op import KernelCall
+from cmcompiler.plan.streams.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +20,26 @@ class BranchStart:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamStart:
+    """Runs the stages that follow in turns."""
+
+    stream: Stream
+
+    @property
+    def count(self) -> int:
+        return len(self.stream.group.stages)
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleEntry:
     """What one step does.
 
     Attributes:
-        node: index of the calling node; for a branch, of the first node inside.
+        node: index of the calling node; for a branch or stream, of the first node inside.
     """
 
     node: int
-    action: KernelCall | BranchStart
+    action: KernelCall | BranchStart | StreamStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +48,42 @@ class Schedule:
 
     Attributes:
         spans: per node, its kernel calls as indices of `entries`.
+        times: per node, the steps during which it is computed: its own, or all of its stream.
     """
 
     entries: tuple[ScheduleEntry, ...]
     spans: tuple[range, ...]
+    times: tuple[range, ...]
 
 
-def make_schedule(nodes: Sequence[Node], calls: Sequence[Sequence[KernelCall]]) -> Schedule:
-    entries = _entries(range(len(nodes)), nodes, calls, 0)
-    return Schedule(tuple(entries), tuple(_spans(entries, calls)))
+def make_schedule(
+    nodes: Sequence[Node], calls: Sequence[Sequence[KernelCall]], streams: Sequence[Stream] = ()
+) -> Schedule:
+    """
+    Args:
+        calls: of each node as a whole; those of streams have their own.
+    """
+    every = list(calls)
+    for stream in streams:
+        stages = stream.group.stages
+        for index in stream.group.nodes:
+            every[index] = tuple(stage.call.call for stage in stages if stage.node == index)
+    starts = {stream.group.nodes[0]: stream for stream in streams}
+    entries = _entries(range(len(nodes)), nodes, every, starts, 0)
+    spans = tuple(_spans(entries, every))
+    times = list(spans)
+    for stream in streams:
+        first, last = spans[stream.group.nodes[0]], spans[stream.group.nodes[-1]]
+        for index in stream.group.nodes:
+            times[index] = range(first.start - 1, last.stop)
+    return Schedule(tuple(entries), spans, tuple(times))
 
 
 def _entries(
     indices: Sequence[int],
     nodes: Sequence[Node],
     calls: Sequence[Sequence[KernelCall]],
+    streams: Mapping[int, Stream],
     depth: int,
 ) -> list[ScheduleEntry]:
     """Entries of nodes that share their first `depth` guards."""
@@ -63,8 +96,11 @@ def _entries(
     for guard, group in groupby(indices, guard_of):
         members = list(group)
         if guard is None:
-            entries += (ScheduleEntry(index, call) for index in members for call in calls[index])
-        elif inside := _entries(members, nodes, calls, depth + 1):
+            for index in members:
+                if index in streams:
+                    entries.append(ScheduleEntry(index, StreamStart(streams[index])))
+                entries += (ScheduleEntry(index, call) for call in calls[index])
+        elif inside := _entries(members, nodes, calls, streams, depth + 1):
             entries += (ScheduleEntry(members[0], BranchStart(guard, len(inside))), *inside)
     return entries
 
@@ -74,7 +110,7 @@ def _spans(
 ) -> Iterator[range]:
     position = 0
     for group in calls:
-        while group and isinstance(entries[position].action, BranchStart):
+        while group and not isinstance(entries[position].action, KernelCall):
             position += 1
         yield range(position, position + len(group))
         position += len(group)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch, ScratchCount, Word
-from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, aligned
-from cmcompiler.plan.schedule import BranchStart, ScheduleEntry
+from cmcompiler.plan.arena import ArenaBlock, ArenaLayout
+from cmcompiler.plan.schedule import ScheduleEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class GrownScratch:
 
 def least_scratch(entry: ScheduleEntry) -> list[int]:
     """The minimum bytes of each piece of scratch of a step."""
-    if isinstance(entry.action, BranchStart):
+    if not isinstance(entry.action, KernelCall):
         return []
     words = (word for _, word in entry.action.arguments)
     return [
@@ -53,7 +53,7 @@ def grow_scratch(
         for _, word in call.arguments:
             if isinstance(word, GrowableScratch):
                 offsets[index], size = _largest_gap(
-                    ((offsets[i], blocks[i].size_at(step)) for i in alive[step] if i != index),
+                    (_used(offsets[i], blocks[i], step) for i in alive[step] if i != index),
                     layout.size,
                 )
                 units = min(word.most, size // word.unit)
@@ -76,9 +76,14 @@ def _alive(blocks: Sequence[ArenaBlock], steps: int) -> list[Sequence[int]]:
     return found
 
 
+def _used(offset: int, block: ArenaBlock, step: int) -> tuple[int, int]:
+    start, end = block.used_at(step)
+    return offset + start, offset + end
+
+
 def _largest_gap(uses: Iterable[tuple[int, int]], end: int) -> tuple[int, int]:
-    """Start and size of the largest area between offsets with bytes in use."""
-    taken = sorted((offset, offset + aligned(size)) for offset, size in uses if size)
+    """Start and size of the largest area outside of those in use."""
+    taken = sorted((first, last) for first, last in uses if last > first)
     best, start = (0, 0), 0
     for first, last in (*taken, (end, end)):
         best = max(best, (first - start, -start))

@@ -39,29 +39,77 @@ struct cm_call {
 };
 typedef void cm_kernel(const struct cm_context *context, const struct cm_call *call);
 
-/* A kernel call; or, if `run` is NULL, a branch with a struct cm_branch as its arguments. */
+/* A kernel call; or, if `run` is NULL, what steers the steps that follow: its arguments begin with an enum
+   cm_control. */
 struct cm_step {
     cm_kernel *run;
     struct cm_call call;
 };
+enum cm_control { CM_BRANCH, CM_STREAM };
 
 /* Skips the next `count` steps unless the bool at `condition` is as expected. */
 struct cm_branch {
+    uint32_t control;
     cm_ref condition;
     uint32_t expected, count;
 };
 
-/* Performs a step; returns how many of the following steps to skip. */
-static inline uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step)
+/* A step of a stream: makes rows of an image, from y0 to y1 of its call. */
+struct cm_stage {
+    uint8_t band;           /* rows at once */
+    uint8_t demands, moves; /* how many its list has */
+    uint8_t words;          /* of the kernel's arguments, if some of them move along */
+    uint16_t list;          /* struct cm_demand, then struct cm_move: words from the start of cm_row_stream */
+    uint16_t complete;      /* whether all rows are wanted, or just those that other stages ask for */
+};
+
+/* Before a stage makes its rows up to `end`, another one has to have made those before
+   (end * factor + offset) / divisor. */
+struct cm_demand {
+    uint16_t stage, divisor;
+    int32_t factor, offset;
+};
+
+/* An argument that is the place of row 0, in a ring of rows. To compute row y, the kernel gets that of row
+   (y * factor + shift) / divisor. A stage with such arguments computes one row a call. */
+struct cm_move {
+    uint16_t word; /* its index */
+    uint8_t factor, divisor;
+    uint16_t ring;
+    int16_t shift;
+    int32_t stride;
+};
+#define CM_MOVED_WORDS 48
+
+/* How far a stage has come. */
+struct cm_progress {
+    int32_t rows;
+    uint32_t caller; /* the stage that waits for it */
+    uint64_t ticks;
+};
+
+/* Runs the next `count` steps in turns: each makes the rows that another one wants next, the last one all. */
+struct cm_row_stream {
+    uint32_t control;
+    uint32_t count;
+    cm_ref progress; /* `count` struct cm_progress */
+    struct cm_stage stages[];
+};
+
+/* Calls the kernel of a stage. */
+typedef void cm_turn(void *user, const struct cm_step *stage, const struct cm_call *call,
+                     struct cm_progress *progress);
+
+/* The stream that a step is; NULL if it is none. */
+static inline const struct cm_row_stream *cm_row_stream_of(const struct cm_step *step)
 {
-    if (step->run != NULL) {
-        step->run(context, &step->call);
-        return 0;
-    }
-    const struct cm_branch *branch = step->call.arguments;
-    const uint8_t *condition = cm_read(context, branch->condition);
-    return (*condition != 0) == (branch->expected != 0) ? 0 : branch->count;
+    const struct cm_row_stream *stream = step->call.arguments;
+    return step->run == NULL && stream->control == CM_STREAM ? stream : NULL;
 }
+
+/* Performs a step, whose stages follow it if it is a stream; returns how many of the following steps to
+   skip. */
+uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user);
 
 /* An input or output in memory. */
 struct cm_port {

@@ -9,11 +9,12 @@ from harness.images import kernel_harness
 
 from cmbuild.catalog import find_board
 from cmbuild.cycles.clock import ClockTable
-from cmbuild.cycles.counter import core_title, counter
+from cmbuild.cycles.counter import by_step, core_title, counter
 from cmbuild.cycles.plugin import NoCounter
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
+from cmcompiler.plan.record import StepRecord
 
 
 def refused(board_name: str, image: Path, folder: Path, launcher: str = "qemu") -> str:
@@ -45,3 +46,22 @@ def test_boards_state_their_clock() -> None:
     assert clock is not None
     assert clock.hertz == 150_000_000
     assert find_board("native").table(ClockTable) is None
+
+
+def step(stages: int = 0, turns: tuple[int, ...] = ()) -> StepRecord:
+    return StepRecord.model_construct(stages=stages, turns=turns)
+
+
+def test_turns_count_for_their_stages_and_what_is_between_them_for_the_stream() -> None:
+    steps = [step(), step(2, (0, 1, 0)), step(), step(), step()]
+    between = [100.0]
+    stream = [1.0, 10.0, 2.0, 20.0, 3.0, 30.0, 4.0]
+    intervals = [7.0, *between, *stream, *between, 9.0]
+    assert by_step(intervals, steps) == [7, 10, 40, 20, 9]
+    assert by_step([*intervals, *between], steps) == [7, 10, 40, 20, 9]
+
+
+def test_steps_that_a_branch_leaves_out_cannot_be_told() -> None:
+    assert by_step([7.0, 100.0, 9.0], [step()] * 3) == []
+    assert by_step([7.0, 100.0, 9.0], [step()]) == []
+    assert by_step([7.0, 1.0], [step(1, (0, 0)), step()]) == []

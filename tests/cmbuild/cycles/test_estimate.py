@@ -50,10 +50,9 @@ def test_steps_are_less_what_reading_the_clock_takes() -> None:
     pairs = [{(0, 1): 1}, reading] * 8
     work = {(3, 1): 1, (1, 2): 1, (2, 2): 4}
     found = estimator(*pairs, {(1, 2): 1}, work, {(1, 2): 1}, reading)
-    steps = found.steps()
-    assert len(steps) == 2
-    assert steps[1] == 0
-    assert steps[0] == pytest.approx(5 * 6)
+    first, between, second = found.intervals()
+    assert first == pytest.approx(5 * 6)
+    assert (between, second) == (0, 0)
 
 
 def test_mispredicted_branches_count_on_a_core_that_predicts() -> None:

@@ -12,7 +12,7 @@ from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.branch import Merge, Move
-from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.abi import CONTROL_BRANCH, SLACK
 from cmcompiler.plan.plan import Plan, PlanStep
 from cmcompiler.plan.planner import make_plan
 
@@ -62,7 +62,12 @@ def test_each_way_is_left_out_unless_its_condition_holds() -> None:
     for index, expected, count in ((0, 1, 3), (4, 0, 1)):
         step = plan.steps[index]
         place = plan.places[condition]
-        assert words(step) == {"condition": place, "expected": expected, "count": count}
+        assert words(step) == {
+            "control": CONTROL_BRANCH,
+            "condition": place,
+            "expected": expected,
+            "count": count,
+        }
         assert (step.title, step.source, step.writes) == ("branch", "jump on condition", ())
 
 

@@ -194,6 +194,19 @@ class Loops:
             for (outer, inner), count in zip(pairwise(steps), counts[1:], strict=True)
         )
 
+    def split_rows(self, rows: int) -> tuple[Loops, tuple[int, ...]] | None:
+        """The loops over one of so many equal parts, and each operand's step from part to part.
+
+        None if the outermost loop cannot be divided so.
+        """
+        inner, rest = divmod(self.counts[0], rows)
+        if rest:
+            return None
+        steps = tuple(steps[0] * inner for steps in self.steps)
+        if inner > 1 or len(self.counts) == 1:
+            return Loops((inner, *self.counts[1:]), self.steps), steps
+        return Loops(self.counts[1:], tuple(steps[1:] for steps in self.steps)), steps
+
     def read(self, operand: int, array: Array) -> Array:
         """The elements of a dense array that the loops read, as a view of shape `counts`."""
         return Strided(self.counts, self.steps[operand]).read(array)

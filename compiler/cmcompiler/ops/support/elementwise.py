@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Array, Op, Tensors, Words
+from cmcompiler.ir.op import Array, Op, RowCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.rows import SAME, image_rows, one_row
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
 from cmcompiler.ops.support.movement import broadcast
 
 
@@ -51,6 +53,26 @@ class Elementwise(Op):
         """Operands that are read exactly where the output is written."""
         *operands, output = self.loops.steps
         return frozenset(i for i, steps in enumerate(operands) if steps == output)
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """Each operand moves along with the rows, or is the same for all of them."""
+        rows = outputs[0].shape[1]
+        parts = self.loops.split_rows(rows)
+        if parts is None:
+            return []
+        loops, steps = parts
+        row = outputs[0].numel // rows
+        moving = {t for t, step in zip((*inputs, *outputs), steps, strict=True) if step == row}
+        still = {t for t, step in zip(inputs, steps, strict=False) if step == 0}
+        if steps[-1] != row or any(t in moving and t in still for t in inputs):
+            return []
+        if any(t not in moving and t not in still for t in inputs):
+            return []
+        if any(image_rows(t) != rows for t in moving):
+            return []
+        (call,) = replace(self, loops=loops).kernel_calls(inputs, outputs, isa)
+        reads = {tensor: SAME for tensor in inputs if tensor in moving}
+        return [RowCall(one_row(call, rows, moving), reads)]
 
     def broadcast(self, inputs: Sequence[Array]) -> list[Array]:
         """The elements of each operand, for those of the output."""

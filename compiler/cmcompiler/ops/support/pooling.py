@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import KernelCall, Op, Scratch, Tensors, Words
+from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors, Words
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array
@@ -86,6 +86,10 @@ class Pool2d(Op):
             *self.parameters(),
         ]
         return [KernelCall(self.kernel, arguments, (0, self.output_shape[1]), self.microkernel)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return [RowCall(call, {inputs[0]: self.window.rows})]
 
 
 def read_window(call: Call, images: Tensor, output: Tensor, dilation: Pair = (1, 1)) -> Window:

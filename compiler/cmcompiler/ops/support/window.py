@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.registry import Reader, program_op
-from cmcompiler.ir.op import Address, Array, Words
+from cmcompiler.ir.op import Address, Array, Reach, RingRows, Words
 from cmcompiler.ir.tensor import Tensor
 
 Pair = tuple[int, int]
@@ -109,6 +109,12 @@ class Window:
         last = np.minimum((length - 1 - starts) // self.dilation[axis], self.kernel[axis] - 1)
         return first, np.maximum(last - first + 1, 0)
 
+    @property
+    def rows(self) -> Reach:
+        """The input rows that a row of outputs takes."""
+        low = -self.padding[0]
+        return Reach(self.stride[0], low, low + self.reach[0] - 1)
+
     def arguments(self) -> Words:
         """The fields of a kernel's argument struct that describe the window."""
         return [
@@ -124,7 +130,7 @@ class Window:
 
 
 def rows_arguments(**tensors: Tensor) -> Words:
-    """Whole NHWC tensors of bytes as the fields of a `struct cm_rows` of each name."""
+    """NHWC tensors of bytes as the fields of a `struct cm_rows` of each name."""
     words: Words = []
     for name, tensor in tensors.items():
         batch, height, width, channels = tensor.shape
@@ -137,6 +143,6 @@ def rows_arguments(**tensors: Tensor) -> Words:
             (f"{name}.channels", channels),
             (f"{name}.batch_stride", height * row),
             (f"{name}.row_stride", row),
-            (f"{name}.ring", height),
+            (f"{name}.ring", RingRows(tensor)),
         ]
     return words

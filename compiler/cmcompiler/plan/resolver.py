@@ -1,0 +1,94 @@
+"""Turns the words of kernel calls into numbers and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cmcompiler.ir.op import (
+    Address,
+    GrowableScratch,
+    KernelCall,
+    Packed,
+    RingRows,
+    RowAddress,
+    Scratch,
+    ScratchCount,
+    Word,
+)
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.plan.constants import ConstantPool
+from cmcompiler.plan.lifetimes import Liveness
+from cmcompiler.plan.plan import Argument, Base, Ref
+
+
+class Resolver:
+    """Turns the words of kernel calls into numbers and addresses; takes scratch in order."""
+
+    def __init__(
+        self,
+        memory: Liveness,
+        offsets: Sequence[int],
+        constants: ConstantPool,
+        rings: Mapping[Tensor, int],
+        streams: int,
+    ) -> None:
+        """
+        Args:
+            rings: rows of each tensor that is a ring.
+            streams: how many blocks of progress follow those of the memory.
+        """
+        self.places: dict[Tensor, Ref] = {}
+        self._memory = memory
+        self._offsets = offsets
+        self._constants = constants
+        self._rings = rings
+        self._next_progress = len(memory.blocks)
+        self._next_scratch = len(memory.blocks) + streams
+
+    def rows(self, tensor: Tensor) -> int:
+        """How many rows of an image are in memory."""
+        return self._rings.get(tensor, tensor.shape[1])
+
+    def take_progress(self) -> Ref:
+        self._next_progress += 1
+        return Ref(Base.ARENA, self._offsets[self._next_progress - 1])
+
+    def arguments(self, call: KernelCall) -> tuple[Argument, ...]:
+        try:
+            return tuple(Argument(name, self._value(word)) for name, word in call.arguments)
+        except ValueError as error:
+            raise ValueError(f"kernel {call.kernel}: {error}") from error
+
+    def place(self, tensor: Tensor) -> Ref:
+        if tensor not in self.places:
+            place = self._memory.storage[tensor]
+            owner = place.owner
+            if owner.data is not None:
+                ref = self._constants.add(np.ascontiguousarray(owner.data).tobytes())
+            else:
+                offset = self._offsets[self._memory.block[owner]]
+                ref = Ref(Base.ARENA, offset + self._memory.start[owner])
+            self.places[tensor] = Ref(ref.base, ref.offset + place.offset)
+        return self.places[tensor]
+
+    def _value(self, word: Word) -> int | float | Ref:
+        if isinstance(word, RingRows):
+            return self.rows(word.tensor) // word.every
+        if isinstance(word, Address | RowAddress):
+            if not 0 <= word.offset <= word.tensor.nbytes:
+                raise ValueError(f"offset {word.offset} lies outside {word.tensor.name}")
+            place = self.place(word.tensor)
+            return Ref(place.base, place.offset + word.offset)
+        if isinstance(word, Packed):
+            return self._constants.add(word.data, word.align)
+        if isinstance(word, Scratch):
+            self._next_scratch += 1
+            return Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
+        assert not isinstance(word, GrowableScratch | ScratchCount)
+        if isinstance(word, float | np.floating):
+            return float(word)
+        if not -(1 << 31) <= word < 1 << 32:
+            raise ValueError(f"{word} does not fit 32 bits")
+        return int(word)

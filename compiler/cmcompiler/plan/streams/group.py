@@ -1,0 +1,130 @@
+"""A group of nodes that run in turns, as stages that each make rows of one tensor."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cmcompiler.ir.graph import Node
+from cmcompiler.ir.op import RowAddress, RowCall
+from cmcompiler.ir.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Rows of a stage that another one takes before it makes its rows up to `end`.
+
+    They are those before (end·factor + offset) / divisor, rounded down; at most all of them.
+    """
+
+    stage: int
+    factor: int
+    offset: int
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStage:
+    """A kernel call that makes rows of a node's output.
+
+    Attributes:
+        node: index in the graph.
+        output: the tensor that it writes.
+        demands: of earlier stages.
+    """
+
+    node: int
+    call: RowCall
+    output: Tensor
+    demands: tuple[Demand, ...]
+
+    @property
+    def moves(self) -> bool:
+        """Some of its arguments are the places of rows, so it computes one row a call."""
+        return any(isinstance(word, RowAddress) for _, word in self.call.call.arguments)
+
+    @property
+    def start(self) -> int:
+        return self.call.call.rows[0]
+
+    @property
+    def end(self) -> int:
+        return self.call.call.rows[1]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Consecutive nodes of a graph. The last stage asks the others for the rows it takes.
+
+    Attributes:
+        nodes: their indices.
+        rings: tensors that exist only as rings, as nothing outside reads them.
+    """
+
+    nodes: range
+    stages: tuple[StreamStage, ...]
+    rings: frozenset[Tensor]
+
+    @cached_property
+    def writers(self) -> dict[Tensor, list[int]]:
+        """The stages that write each tensor."""
+        found: dict[Tensor, list[int]] = defaultdict(list)
+        for index, stage in enumerate(self.stages):
+            found[stage.output].append(index)
+        return dict(found)
+
+    @cached_property
+    def readers(self) -> dict[Tensor, list[int]]:
+        """The stages that read each tensor row by row, but for its own writers."""
+        found: dict[Tensor, list[int]] = defaultdict(list)
+        for index, stage in enumerate(self.stages):
+            for tensor in stage.call.reads:
+                if tensor is not stage.output:
+                    found[tensor].append(index)
+        return dict(found)
+
+    @property
+    def whole(self) -> tuple[Tensor, ...]:
+        """The tensors that it leaves behind."""
+        return tuple(tensor for tensor in self.writers if tensor not in self.rings)
+
+
+def make_group(
+    nodes: Sequence[Node], indices: range, calls: Sequence[Sequence[RowCall]], rings: set[Tensor]
+) -> Group | None:
+    """The group of some nodes; None if the rows of one cannot be made as another one asks.
+
+    Args:
+        calls: per node of the graph.
+        rings: the tensors that only these nodes read.
+    """
+    stages: list[StreamStage] = []
+    writers: dict[Tensor, list[int]] = defaultdict(list)
+    wanted: set[Tensor] = set()
+    for index in indices:
+        node, (output,) = nodes[index], nodes[index].outputs
+        for call in calls[index]:
+            if any(t in writers and t not in call.reads for t in node.inputs):
+                return None
+            demands = tuple(
+                _demand(call, tensor, writer, stages[writer].call)
+                for tensor in call.reads
+                for writer in writers[tensor]
+            )
+            wanted.update(call.reads)
+            stages.append(StreamStage(index, call, output, demands))
+            writers[output].append(len(stages) - 1)
+    last = nodes[indices[-1]].outputs[0]
+    if any(stage.output not in wanted and stage.output is not last for stage in stages):
+        return None
+    return Group(indices, tuple(stages), frozenset(t for t in rings if t in writers))
+
+
+def _demand(call: RowCall, tensor: Tensor, writer: int, maker: RowCall) -> Demand:
+    """What a reader asks of the writer of a tensor: see RowCall for both maps of rows."""
+    reach, step = call.reads[tensor], maker.step
+    offset = reach.high - reach.factor + reach.divisor
+    offset += reach.divisor * (step - 1 - maker.first)
+    return Demand(writer, reach.factor, offset, reach.divisor * step)

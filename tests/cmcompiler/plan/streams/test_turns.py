@@ -1,0 +1,94 @@
+"""No turn of a stage reads a row that is not made yet, or that another one has overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from harness.examples import Example
+from harness.image_graphs import image_graphs, two_pools
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.plan import planner
+from cmcompiler.plan.plan import Fence, Plan, PlanStep
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.plan.streams.stream import Stream
+from cmcompiler.plan.streams.turns import turns
+
+
+def planned(example: Example, isa: Isa) -> tuple[Plan, list[Stream]]:
+    """The plan with the least memory, at any cost, and its streams."""
+    found: list[Stream] = []
+    with pytest.MonkeyPatch.context() as patch:
+        make = planner.make_schedule
+
+        def watched(nodes, calls, streams=()):  # type: ignore[no-untyped-def]
+            found[:] = streams or found
+            return make(nodes, calls, streams)
+
+        patch.setattr(planner, "make_schedule", watched)
+        plan = make_plan(example.graph, isa, surcharge=float("inf"))
+    kept = [step.stages for step in plan.steps if step.stages]
+    # A plan without streams may turn out to be smaller.
+    return plan, found if kept else []
+
+
+def rows_touched(fence: Fence, start: int, end: int) -> Iterator[int]:
+    reach = fence.reach
+    for row in range(max(reach.first(start), 0), min(reach.end(end), fence.height)):
+        yield fence.ref.offset + row % fence.ring * fence.row_bytes, row
+
+
+def replay(plan: Plan, stream: Stream, stages: tuple[PlanStep, ...]) -> int:
+    """Takes all turns on an arena whose bytes hold the number of the row that lies there."""
+    arena = np.zeros((plan.arena_bytes, 2), np.int64)
+    inputs = set(stream.group.readers) - set(stream.group.writers)
+    names: dict[Tensor, int] = {}
+    for number, tensor in enumerate((*inputs, *stream.group.writers), 1):
+        names[tensor] = number
+    for tensor in inputs:
+        size, place = tensor.nbytes // tensor.shape[1], plan.places[tensor].offset
+        for row in range(tensor.shape[1]):
+            arena[place + row * size : place + (row + 1) * size] = names[tensor], row
+    count = 0
+    for turn in turns(stream.group):
+        stage, step = stream.group.stages[turn.stage], stages[turn.stage]
+        *reads, writes = step.fences
+        for tensor, fence in zip(stage.call.reads, reads, strict=True):
+            for place, row in rows_touched(fence, turn.start, turn.end):
+                held = arena[place : place + fence.row_bytes]
+                assert (held == (names[tensor], row)).all(), (tensor, row, turn)
+        for place, row in rows_touched(writes, turn.start, turn.end):
+            arena[place : place + writes.row_bytes] = names[stage.output], row
+        count += 1
+    return count
+
+
+@settings(max_examples=60)
+@given(image_graphs(), st.sampled_from(list(Isa)))
+def test_rows_are_there_when_they_are_read(example: Example, isa: Isa) -> None:
+    plan, streams = planned(example, isa)
+    heads = [index for index, step in enumerate(plan.steps) if step.stages]
+    for head, stream in zip(heads, streams, strict=True):
+        stages = plan.steps[head + 1 : head + 1 + plan.steps[head].stages]
+        assert replay(plan, stream, stages) == stream.turns
+
+
+def test_a_ring_of_fewer_rows_would_lose_one() -> None:
+    """The replay sees what it is there for."""
+    plan, (stream,) = planned(two_pools(), Isa.SCALAR)
+    head, *stages = plan.steps
+    assert replay(plan, stream, tuple(stages)) == stream.turns
+    shrunk = [replace(s, fences=tuple(_shrink(f) for f in s.fences)) for s in stages]
+    with pytest.raises(AssertionError):
+        replay(plan, stream, tuple(shrunk))
+    assert head.stages == len(stages)
+
+
+def _shrink(fence: Fence) -> Fence:
+    return fence if fence.ring == fence.height else replace(fence, ring=fence.ring - 1)

@@ -1,0 +1,123 @@
+"""Random graphs of ops on images that can be computed row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.activation import Activation
+from cmcompiler.ops.avg_pool2d import AvgPool2d
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.max_pool2d import MaxPool2d
+from cmcompiler.ops.minimum import Minimum
+from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.window import Window
+from harness.convolutions import Numbers, numbers, requantizes
+from harness.examples import Example
+
+INT8 = np.dtype(np.int8)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> Window:
+    side = draw(st.sampled_from([1, 1, 3, 3, 2, 5]))
+    stride = draw(st.sampled_from([1, 1, 1, 2, 3]))
+    padding = draw(st.sampled_from([side // 2, side // 2, 0]))
+    dilation = draw(st.sampled_from([1, 1, 1, 2]))
+    return Window((side, side), (stride, stride), (padding, padding), (dilation, dilation))
+
+
+class Drawing:
+    """A graph under way."""
+
+    def __init__(self, draw: st.DrawFn, data: Numbers, shape: tuple[int, ...]) -> None:
+        self._draw = draw
+        self._data = data
+        self.input = Tensor("input_0", INT8, shape)
+        self.nodes: list[Node] = []
+
+    def add(self, op: Op, *inputs: Tensor, shape: tuple[int, ...]) -> Tensor:
+        output = Tensor(f"t{len(self.nodes)}", INT8, shape)
+        self.nodes.append(Node(op, inputs, (output,), f"{op.label} #{len(self.nodes)}"))
+        return output
+
+    def layer(self, x: Tensor) -> Tensor:
+        """A random op on an image."""
+        kind = self._draw(st.sampled_from(["conv", "conv", "depthwise", "max", "avg", "table"]))
+        if kind == "table":
+            return self.add(Activation(self._data.int8(256).tobytes()), x, shape=x.shape)
+        window = self._draw(windows())
+        if kind in ("max", "avg"):
+            window = Window(window.kernel, window.stride)
+        size = window.output_size(x.shape[1:3])
+        assume(min(size) > 0)
+        return self._spatial(kind, x, window, size)
+
+    def _spatial(self, kind: str, x: Tensor, window: Window, size: tuple[int, int]) -> Tensor:
+        (height, width), depth = window.kernel, x.shape[3]
+        channels = self._draw(st.sampled_from([1, 3, 8, 16, 17])) if kind == "conv" else depth
+        shape = (1, *size, channels)
+        if kind == "max":
+            return self.add(MaxPool2d(window, shape, Range(-128, 127)), x, shape=shape)
+        if kind == "avg":
+            return self.add(AvgPool2d(window, shape), x, shape=shape)
+        products = height * width * (depth if kind == "conv" else 1)
+        scale, bias = self._draw(requantizes(channels, products)), self._data.biases(channels)
+        if kind == "conv":
+            weights = self._data.int8(channels, height, width, depth)
+            return self.add(Conv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
+        weights = self._data.int8(height, width, channels)
+        return self.add(DepthwiseConv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
+
+    def join(self, x: Tensor, y: Tensor) -> Tensor:
+        dense = Strided.dense(x.shape)
+        return self.add(Minimum(Loops.over(dense, dense, dense), x.shape), x, y, shape=x.shape)
+
+    def graph(self, *outputs: Tensor) -> Graph:
+        def port(name: str, tensor: Tensor) -> Port:
+            return Port(name, tensor, tensor.shape, tuple(range(4)))
+
+        results = [port(f"output_{i}", tensor) for i, tensor in enumerate(outputs)]
+        return Graph("images", tuple(self.nodes), (port("input_0", self.input),), tuple(results))
+
+
+@st.composite
+def image_graphs(draw: st.DrawFn) -> Example:
+    """Chains with residual branches wherever two tensors have the same shape."""
+    data = draw(numbers)
+    size = st.integers(4, 23)
+    drawing = Drawing(draw, data, (1, draw(size), draw(size), draw(st.sampled_from([1, 3, 8]))))
+    seen = [drawing.input]
+    for _ in range(draw(st.integers(2, 7))):
+        x = drawing.layer(seen[-1])
+        others = [tensor for tensor in seen[-4:] if tensor.shape == x.shape]
+        if others and draw(st.booleans()):
+            x = drawing.join(*draw(st.permutations([x, draw(st.sampled_from(others))])))
+        seen.append(x)
+    outputs = [seen[-1]]
+    if draw(st.sampled_from([False, False, True])):
+        outputs.append(draw(st.sampled_from(seen[1:])))
+    graph = drawing.graph(*dict.fromkeys(outputs))
+    return Example(graph, (data.int8(*drawing.input.shape),))
+
+
+def two_pools() -> Example:
+    """Two 3x3 pools of an image that is kept: one group, with a ring between them."""
+    images = Tensor("input_0", np.dtype(np.int8), (1, 16, 8, 4))
+    nodes, last = [], images
+    for index in range(2):
+        _, height, width, channels = last.shape
+        shape = (1, height - 2, width - 2, channels)
+        pooled = Tensor(f"pooled_{index}", images.dtype, shape)
+        op = MaxPool2d(Window((3, 3)), shape, Range(-128, 127))
+        nodes.append(Node(op, (last,), (pooled,), f"pool #{index}"))
+        last = pooled
+    ports = [Port(name, x, x.shape, (0, 1, 2, 3)) for name, x in (("x", images), ("y", last))]
+    graph = Graph("pools", tuple(nodes), (ports[0],), (ports[1], ports[0]))
+    return Example(graph, (Numbers(1).int8(*images.shape),))
