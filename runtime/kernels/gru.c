@@ -28,14 +28,10 @@ void cm_gru(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_gru *op = call->arguments;
     const struct cm_recurrence *layer = &op->layer;
-    int32_t units = layer->units, count = layer->batch * units;
-    const int16_t *state = cm_load_state(context, op->state, op->initial_state, op->state_bits, count);
-    if (op->initial_state != CM_REF_NONE) {
-        int8_t *row = (int8_t *)cm_write(context, layer->output) - layer->output_step;
-        for (int32_t n = 0; n < layer->batch; ++n, row += layer->output_batch)
-            for (int32_t i = 0; i < units; ++i)
-                row[i] = cm_narrow(&op->narrowing, *state++);
-    }
+    int32_t count = layer->batch * layer->units;
+    cm_load_state(context, op->state, op->initial_state, count);
+    if (op->initial_state != CM_REF_NONE)
+        cm_load_rows(context, layer, op->initial_state, &op->narrowing);
     cm_recur(context, layer, (struct cm_gate_layout){4, 3, 1, 3}, step, op);
-    cm_store_state(context, op->state, op->final_state, op->state_bits, count);
+    cm_store_state(context, op->state, op->final_state, count);
 }

@@ -15,7 +15,7 @@ struct cm_lstm {
     int32_t cell_bits;
     struct cm_narrowing narrowing;
     struct cm_projection projection;
-    uint32_t inverse_scale; /* float, of the outputs */
+    struct cm_narrowing initial; /* of initial outputs */
 };
 
 static void project(const struct cm_context *context, const struct cm_lstm *op, const int8_t *units,
@@ -62,9 +62,9 @@ void cm_lstm(const struct cm_context *context, const struct cm_call *call)
     const struct cm_lstm *op = call->arguments;
     const struct cm_recurrence *layer = &op->layer;
     int32_t count = layer->batch * layer->units;
-    cm_load_state(context, op->cell, op->initial_cell, op->cell_bits, count);
+    cm_load_state(context, op->cell, op->initial_cell, count);
     if (op->initial_hidden != CM_REF_NONE)
-        cm_load_rows(context, layer, op->initial_hidden, op->inverse_scale);
+        cm_load_rows(context, layer, op->initial_hidden, &op->initial);
     cm_recur(context, layer, (struct cm_gate_layout){4, 4, 0, 4}, step, op);
-    cm_store_state(context, op->cell, op->final_cell, op->cell_bits, count);
+    cm_store_state(context, op->cell, op->final_cell, count);
 }

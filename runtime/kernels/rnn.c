@@ -6,7 +6,7 @@ struct cm_rnn {
     cm_ref table; /* CM_REF_NONE for ReLU */
     cm_ref initial_hidden;
     struct cm_narrowing narrowing;
-    uint32_t inverse_scale; /* float, of the outputs */
+    struct cm_narrowing initial; /* of initial outputs */
 };
 
 static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,
@@ -22,6 +22,6 @@ void cm_rnn(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_rnn *op = call->arguments;
     if (op->initial_hidden != CM_REF_NONE)
-        cm_load_rows(context, &op->layer, op->initial_hidden, op->inverse_scale);
+        cm_load_rows(context, &op->layer, op->initial_hidden, &op->initial);
     cm_recur(context, &op->layer, (struct cm_gate_layout){1, 1, 0, 1}, step, op);
 }

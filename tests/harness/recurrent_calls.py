@@ -15,19 +15,20 @@ STEPS, BATCH, FEATURES, UNITS, OUTPUTS = 3, 1, 4, 6, 7
 def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
     sequence = In(_int8(STEPS, BATCH, FEATURES))
     out, longer = Out("int8", (STEPS, BATCH, UNITS)), Out("int8", (STEPS + 1, BATCH, UNITS))
-    state, final = In(_floats(BATCH, UNITS)), Out("float32", (BATCH, UNITS))
-    narrowing, place = (1 << 30, -7, 3), (False, False)
+    state, final = In(_int16(1, BATCH, UNITS)), Out("int16", (1, BATCH, UNITS))
+    narrowing, place = (1 << 30, -7, 3), (0, False, False)
+    initial = (1 << 30, -6)
     lstm = (*_product(4 * UNITS, FEATURES), *_product(4 * UNITS, OUTPUTS))
     gru = (*_product(3 * UNITS, FEATURES), *_product(3 * UNITS, UNITS))
     return {
         "cmbuild::quantized_lstm.out": (
             *(sequence, None, None, *lstm, *_product(OUTPUTS, UNITS), 12, 1 << 30, -22, 3),
-            *(0.01, -5, *place, Out("int8", (STEPS, BATCH, OUTPUTS))),
+            *(*initial, -5, *place, Out("int8", (STEPS, BATCH, OUTPUTS))),
         ),
         "cmbuild::quantized_lstm_state.out": (
             *(sequence, state, state),
             *(*_product(4 * UNITS, FEATURES), *_product(4 * UNITS, UNITS), None, None, None),
-            *(11, 1 << 30, -22, 3, 0.01, 3, *place, longer, final),
+            *(11, 1 << 30, -22, 3, *initial, 3, *place, longer, final),
         ),
         "cmbuild::quantized_gru.out": (sequence, None, *gru, 15, *narrowing, *place, out),
         "cmbuild::quantized_gru_state.out": (
@@ -35,7 +36,7 @@ def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
         ),
         "cmbuild::quantized_rnn.out": (
             *(sequence, None, *_product(UNITS, FEATURES), *_product(UNITS, UNITS), "tanh"),
-            *(*narrowing, 0.01, *place, out),
+            *(*narrowing, *initial, *place, out),
         ),
     }
 
@@ -54,5 +55,5 @@ def _int8(*shape: int) -> Array:
     return (np.arange(np.prod(shape)) * 37 % 256 - 128).astype(np.int8).reshape(shape)
 
 
-def _floats(*shape: int) -> Array:
-    return (np.arange(np.prod(shape), dtype=np.float32) / 8 - 0.3).reshape(shape)
+def _int16(*shape: int) -> Array:
+    return (np.arange(np.prod(shape)) * 3001 % 65536 - 32768).astype(np.int16).reshape(shape)

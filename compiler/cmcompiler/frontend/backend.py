@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import getitem
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from executorch.backends.arm._passes.quant_args import QuantArgs
 from executorch.backends.arm.quantizer.arm_quantizer_utils import (
     PatternQuantizer,
     SharedQspecQuantizer,
+    _mark_node_as_quantized,
 )
 from executorch.backends.arm.quantizer.quantization_config import QuantizationConfig
 from executorch.backends.cortex_m.edge_compile_config import cortex_m_edge_compile_config
@@ -27,8 +29,13 @@ from executorch.exir import EdgeCompileConfig
 from executorch.exir.pass_base import ExportPass
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
-from torch.fx import Node
-from torchao.quantization.pt2e.quantizer import FixedQParamsQuantizationSpec, SharedQuantizationSpec
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import MinMaxObserver
+from torchao.quantization.pt2e.quantizer import (
+    FixedQParamsQuantizationSpec,
+    QuantizationSpec,
+    SharedQuantizationSpec,
+)
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
@@ -44,6 +51,8 @@ _MOVEMENTS = [
     _aten.upsample_nearest2d.vec,
 ]
 """Operators that only move elements, which the backend does not name."""
+
+INT16_MAX = 32767
 
 
 class Quantizer(CortexMQuantizer):  # type: ignore[misc]
@@ -63,6 +72,17 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
         shared = [*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS]
         self.quantizers[-1] = SharedQspecQuantizer(shared)
+
+    def annotate(self, model: GraphModule) -> GraphModule:
+        annotated: GraphModule = super().annotate(model)
+        for node in annotated.graph.nodes:
+            annotation = node.meta.get(Q_ANNOTATION_KEY)
+            if node.op == "placeholder" and annotation is not None and _is_state(node):
+                annotation.output_qspec = None
+            if node.op == "output" and annotation is not None:
+                for result in filter(is_further_result, node.all_input_nodes):
+                    annotation.input_qspec_map.pop(result, None)
+        return annotated
 
     def rejections(self) -> dict[str, str]:
         """Why nodes were not quantised, by node name; available after annotation."""
@@ -86,6 +106,9 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
             registered, annotation = QUANTIZED[node.target], node.meta[Q_ANNOTATION_KEY]
             for position in registered.constants & set(range(len(node.args))):
                 annotation.input_qspec_map.pop(node.args[position], None)
+            for position, scale in registered.states.items():
+                if node.args[position] is not None:
+                    annotation.input_qspec_map[node.args[position]] = _int16(scale)
             match registered.output:
                 case SameAs(position):
                     annotation.output_qspec = SharedQuantizationSpec((node.args[position], node))
@@ -93,6 +116,44 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
                     annotation.output_qspec = FixedQParamsQuantizationSpec(
                         torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
                     )
+            if isinstance(node.meta["val"], tuple):
+                spec = annotation.output_qspec or config.get_output_act_qspec(node)
+                annotation.output_qspec = None
+                for result in node.users:
+                    own = _int16(registered.final) if result.args[1] else spec
+                    _mark_node_as_quantized(result, {}, own, True)
+
+
+def _int16(scale: float | None) -> QuantizationSpec:
+    """With this scale and zero point 0, or with an observed one."""
+    if scale is None:
+        observer = MinMaxObserver.with_args(eps=2.0**-24)
+        form = {"quant_min": -INT16_MAX, "quant_max": INT16_MAX}
+        return QuantizationSpec(torch.int16, observer, **form, qscheme=torch.per_tensor_symmetric)
+    return FixedQParamsQuantizationSpec(
+        torch.int16, scale, 0, -INT16_MAX - 1, INT16_MAX, torch.per_tensor_affine
+    )
+
+
+def _is_state(node: Node) -> bool:
+    """Whether a node is only used as int16 arguments."""
+    return bool(node.users) and all(
+        user.target in QUANTIZED
+        and all(
+            position in QUANTIZED[user.target].states
+            for position, argument in enumerate(user.args)
+            if argument is node
+        )
+        for user in node.users
+    )
+
+
+def is_further_result(node: Node) -> bool:
+    """Whether a node consists of results after the first of an operator."""
+    if node.target is getitem:
+        return bool(node.args[1]) and node.all_input_nodes[0].target in QUANTIZED
+    is_float = Q_ANNOTATION_KEY not in node.meta and bool(node.all_input_nodes)
+    return is_float and all(map(is_further_result, node.all_input_nodes))
 
 
 def edge_compile_config() -> EdgeCompileConfig:

@@ -134,4 +134,5 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
 
 def _computes_float(node: Node) -> bool:
     value = node.meta.get("val")
-    return isinstance(value, Tensor) and value.is_floating_point()
+    is_float = isinstance(value, Tensor) and value.is_floating_point()
+    return is_float and not backend.is_further_result(node)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from cmcompiler.ir.quantization import Quantization
@@ -17,6 +18,7 @@ from cmcompiler.ir.quantization import Quantization
 if TYPE_CHECKING:
     from torch import Tensor
     from torch._ops import OpOverload
+    from torch.fx import Node
     from torch.fx.node import Argument
 
 
@@ -67,12 +69,16 @@ class QuantizedOperator:
             the lowering packs them.
         output: quantisation of the result; None if it is observed.
         is_portable: the lowering returns operators of ExecuTorch's own runtime only.
+        states: scales of int16 arguments with zero point 0, by position; None where observed.
+        final: scale of results after the first, likewise.
     """
 
     lowering: Lowering
     constants: frozenset[int]
     output: Fixed | SameAs | None
     is_portable: bool
+    states: Mapping[int, float | None]
+    final: float | None
 
 
 QUANTIZED: dict[OpOverload, QuantizedOperator] = {}
@@ -85,21 +91,31 @@ def quantized_op(
     constants: Collection[int] = (),
     output: Fixed | SameAs | None = None,
     is_portable: bool = False,
+    states: Mapping[int, float | None] = MappingProxyType({}),
+    final: float | None = None,
 ) -> Callable[[Lowering], Lowering]:
     """Registers the lowering of a float operator: see QuantizedCall and QuantizedOperator.
 
     Args:
-        operator: returns one float tensor, `torch.ops.mine.twice.default`.
+        operator: returns one float tensor, `torch.ops.mine.twice.default`. Of several, the first
+            is int8, the others are int16.
     """
 
     def register(lowering: Lowering) -> Lowering:
         if operator in QUANTIZED:
             raise ValueError(f"{operator} is registered twice")
         held = frozenset(constants)
-        QUANTIZED[operator] = QuantizedOperator(lowering, held, output, is_portable)
+        QUANTIZED[operator] = QuantizedOperator(lowering, held, output, is_portable, states, final)
         return lowering
 
     return register
+
+
+def first_result(node: Node) -> Node:
+    """The node, or what takes the first of its results."""
+    if not isinstance(node.meta["val"], tuple | list):
+        return node
+    return next((user for user in node.users if user.args[1] == 0), node)
 
 
 def fixed_point(factor: float) -> tuple[int, int]:

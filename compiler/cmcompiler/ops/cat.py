@@ -8,7 +8,10 @@ from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.movement import move
 
 
-@program_op("aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)")
+@program_op(
+    "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)",
+    "cmbuild::cat_states.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out)",
+)
 def read_cat(call: Call) -> None:
     output = call.output("out")
     dim = call.dimension("dim", output.rank)

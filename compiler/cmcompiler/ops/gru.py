@@ -23,11 +23,11 @@ from cmcompiler.ops.support.gates import (
 from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
     Recurrence,
-    load_state,
     optional,
     read_narrowing,
     read_sequences,
-    store_state,
+    shaped_as_final,
+    state_of,
 )
 from cmcompiler.ops.support.requantize import Int8Array
 
@@ -67,11 +67,11 @@ class Gru(Recurrence):
         return self.hidden_product.depth
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        given = inputs[1] if inputs[1:] else None
-        state = load_state(given, self.state_bits, (self.batch, self.units))
-        initial = None if given is None else self.narrowing(state)
-        output, state = self.walk_through(inputs[0], initial, state)
-        return (output, store_state(state, self.state_bits)) if self.has_final else (output,)
+        given = state_of(inputs, 1, self.slot)
+        row = None if given is None else self.narrowing(given)
+        state = np.zeros((self.batch, self.units), np.int16) if given is None else given
+        output, state = self.walk_through(inputs[0], row, state)
+        return (output, shaped_as_final(state, inputs)) if self.has_final else (output,)
 
     def step(
         self, x: Int8Array, before: Int8Array, state: Int16Array
@@ -90,7 +90,7 @@ class Gru(Recurrence):
         arguments: Words = [
             *self.layer_arguments(inputs[0], outputs[0], isa),
             ("table", packed_table()),
-            ("initial_state", optional(inputs, 1)),
+            ("initial_state", optional(inputs, 1, self.slot)),
             ("final_state", optional(outputs, 1)),
             ("state", Scratch(2 * self.batch * self.units)),
             ("state_bits", self.state_bits),
@@ -102,7 +102,8 @@ class Gru(Recurrence):
 PARAMETERS = (
     "(Tensor input, Tensor? state, Tensor input_weights, Tensor input_bias, Tensor input_rescale, "
     "Tensor hidden_weights, Tensor hidden_bias, Tensor hidden_rescale, int state_bits, "
-    "int multiplier, int shift, int zero_point, bool batch_first, bool reverse, *, Tensor(a!) out"
+    "int multiplier, int shift, int zero_point, int slot, bool batch_first, bool reverse, *, "
+    "Tensor(a!) out"
 )
 
 
@@ -117,12 +118,11 @@ def read(call: Call) -> None:
         call.invalid(f"{layer.outputs} outputs of {layer.units} units")
     narrowing = read_narrowing(call)
     op = Gru(
-        layer.walk,
-        layer.steps,
-        layer.batch,
+        *layer.walked,
         _new_first(layer.input_product),
         layer.hidden_product,
         narrowing.zero_point,
+        call.integer("slot", 0),
         call.integer("state_bits", 0, UNIT_BITS),
         narrowing,
         has_final,

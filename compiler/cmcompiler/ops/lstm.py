@@ -21,18 +21,16 @@ from cmcompiler.ops.support.gates import (
     tanh,
 )
 from cmcompiler.ops.support.packing import GEMV16, Filters
-from cmcompiler.ops.support.parameters import read_scale, read_zero_point
 from cmcompiler.ops.support.recurrence import (
     NONE,
     Recurrence,
     Sequences,
-    initial_rows,
-    load_state,
     optional,
     read_narrowing,
     read_rescale_rows,
     read_sequences,
-    store_state,
+    shaped_as_final,
+    state_of,
 )
 from cmcompiler.ops.support.requantize import (
     Int8Array,
@@ -75,7 +73,7 @@ class Lstm(Recurrence):
     Attributes:
         cell_bits: fractional bits of the int16 cell state.
         narrowing: of output gate · tanh(cell), 30 fractional bits, to int8 units.
-        scale: of the output, for initial outputs.
+        initial: of given outputs to int8.
         has_final: the final cells are the second result.
     """
 
@@ -85,7 +83,7 @@ class Lstm(Recurrence):
     cell_bits: int
     narrowing: Narrowing
     projection: Projection | None
-    scale: np.float32
+    initial: Narrowing
     has_final: bool
 
     @property
@@ -98,12 +96,11 @@ class Lstm(Recurrence):
         return super().macs + self.steps * self.batch * projected
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        hidden = initial_rows(inputs[1], self.scale, self.zero_point) if inputs[1:] else None
-        cell = load_state(
-            inputs[2] if inputs[1:] else None, self.cell_bits, (self.batch, self.units)
-        )
-        output, cell = self.walk_through(inputs[0], hidden, cell)
-        return (output, store_state(cell, self.cell_bits)) if self.has_final else (output,)
+        hidden, cell = (state_of(inputs, position, self.slot) for position in (1, 2))
+        row = None if hidden is None else self.initial(hidden)
+        cell = np.zeros((self.batch, self.units), np.int16) if cell is None else cell
+        output, cell = self.walk_through(inputs[0], row, cell)
+        return (output, shaped_as_final(cell, inputs)) if self.has_final else (output,)
 
     def step(
         self, x: Int8Array, before: Int8Array, state: Int16Array
@@ -122,14 +119,14 @@ class Lstm(Recurrence):
         arguments: Words = [
             *self.layer_arguments(inputs[0], outputs[0], isa),
             ("table", packed_table()),
-            ("initial_hidden", optional(inputs, 1)),
-            ("initial_cell", optional(inputs, 2)),
+            ("initial_hidden", optional(inputs, 1, self.slot)),
+            ("initial_cell", optional(inputs, 2, self.slot)),
             ("final_cell", optional(outputs, 1)),
             ("cell", Scratch(2 * self.batch * self.units)),
             ("cell_bits", self.cell_bits),
             *self.narrowing.arguments("narrowing"),
             *self._projection_arguments(isa),
-            ("inverse_scale", float(np.float32(1) / self.scale)),
+            *self.initial.arguments("initial"),
         ]
         return [KernelCall("lstm", arguments, microkernel=GEMV16)]
 
@@ -153,8 +150,9 @@ PARAMETERS = (
     "(Tensor input, Tensor? hidden, Tensor? cell, Tensor input_weights, Tensor input_bias, "
     "Tensor input_rescale, Tensor hidden_weights, Tensor hidden_bias, Tensor hidden_rescale, "
     "Tensor? projection_weights, Tensor? projection_bias, Tensor? projection_rescale, "
-    "int cell_bits, int multiplier, int shift, int zero_point, float output_scale, "
-    "int output_zero_point, bool batch_first, bool reverse, *, Tensor(a!) out"
+    "int cell_bits, int multiplier, int shift, int zero_point, int initial_multiplier, "
+    "int initial_shift, int output_zero_point, int slot, bool batch_first, bool reverse, "
+    "*, Tensor(a!) out"
 )
 
 
@@ -177,17 +175,21 @@ def read(call: Call) -> None:
     if has_final:
         outputs.append(layer.final(call, "final"))
     narrowing = read_narrowing(call)
-    zero_point = read_zero_point(call, "output_zero_point")
+    initial = read_narrowing(call, "initial_", "output_zero_point")
+    zero_point = initial.zero_point
     projection = _read_projection(call, layer, zero_point)
     if projection is None and narrowing.zero_point != zero_point:
         call.invalid(f"zero points {narrowing.zero_point} and {zero_point} of one tensor")
     op = Lstm(
-        *layer.shared,
+        *layer.walked,
+        layer.input_product,
+        layer.hidden_product,
         zero_point,
+        call.integer("slot", 0),
         call.integer("cell_bits", 0, MOST_CELL_BITS),
         narrowing,
         projection,
-        read_scale(call, "output_scale"),
+        initial,
         has_final,
     )
     call.emit(op, inputs, outputs)

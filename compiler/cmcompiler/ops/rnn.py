@@ -12,14 +12,13 @@ from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.gates import Int16Array, Narrowing, packed_table, tanh
 from cmcompiler.ops.support.packing import GEMV16
-from cmcompiler.ops.support.parameters import read_scale
 from cmcompiler.ops.support.recurrence import (
     NONE,
     Recurrence,
-    initial_rows,
     optional,
     read_narrowing,
     read_sequences,
+    state_of,
 )
 from cmcompiler.ops.support.requantize import Int8Array
 
@@ -35,7 +34,7 @@ class Rnn(Recurrence):
     Attributes:
         function: tanh or relu.
         narrowing: of the function's results to int8 outputs.
-        scale: of the output, for initial outputs.
+        initial: of given outputs to int8.
     """
 
     label = "rnn"
@@ -44,16 +43,17 @@ class Rnn(Recurrence):
 
     function: str
     narrowing: Narrowing
-    scale: np.float32
+    initial: Narrowing
 
     @property
     def units(self) -> int:
         return self.hidden_product.depth
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        hidden = initial_rows(inputs[1], self.scale, self.zero_point) if inputs[1:] else None
+        given = state_of(inputs, 1, self.slot)
+        row = None if given is None else self.initial(given)
         stateless = np.zeros((self.batch, 0), np.int16)
-        return (self.walk_through(inputs[0], hidden, stateless)[0],)
+        return (self.walk_through(inputs[0], row, stateless)[0],)
 
     def step(
         self, x: Int8Array, before: Int8Array, state: Int16Array
@@ -67,9 +67,9 @@ class Rnn(Recurrence):
         arguments: Words = [
             *self.layer_arguments(inputs[0], outputs[0], isa),
             ("table", packed_table() if self.function == "tanh" else NONE),
-            ("initial_hidden", optional(inputs, 1)),
+            ("initial_hidden", optional(inputs, 1, self.slot)),
             *self.narrowing.arguments("narrowing"),
-            ("inverse_scale", float(np.float32(1) / self.scale)),
+            *self.initial.arguments("initial"),
         ]
         return [KernelCall("rnn", arguments, microkernel=GEMV16)]
 
@@ -78,7 +78,8 @@ class Rnn(Recurrence):
     "cmbuild::quantized_rnn.out(Tensor input, Tensor? hidden, Tensor input_weights, "
     "Tensor input_bias, Tensor input_rescale, Tensor hidden_weights, Tensor hidden_bias, "
     "Tensor hidden_rescale, str function, int multiplier, int shift, int zero_point, "
-    "float output_scale, bool batch_first, bool reverse, *, Tensor(a!) out)"
+    "int initial_multiplier, int initial_shift, int slot, bool batch_first, bool reverse, "
+    "*, Tensor(a!) out)"
 )
 def read(call: Call) -> None:
     layer = read_sequences(call, 1, not call.is_none("hidden"))
@@ -88,7 +89,15 @@ def read(call: Call) -> None:
     if function not in FUNCTIONS:
         call.unsupported(f"function {function}")
     narrowing = read_narrowing(call)
-    scale = read_scale(call, "output_scale")
-    op = Rnn(*layer.shared, narrowing.zero_point, function, narrowing, scale)
+    op = Rnn(
+        *layer.walked,
+        layer.input_product,
+        layer.hidden_product,
+        narrowing.zero_point,
+        call.integer("slot", 0),
+        function,
+        narrowing,
+        read_narrowing(call, "initial_"),
+    )
     given = [layer.state(call, "hidden", layer.units)] if layer.walk.has_initial else []
     call.emit(op, [layer.sequence, *given], [layer.output])

@@ -59,7 +59,7 @@ enum {
 
 static inline int16_t cm_clamp_s16(int32_t x)
 {
-    return (int16_t)cm_clamp(x, INT16_MIN, INT16_MAX);
+    return (int16_t)(x == (int16_t)x ? x : INT16_MAX ^ x >> 31);
 }
 
 /* Of 15 fractional bits. */

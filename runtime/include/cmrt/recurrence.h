@@ -3,10 +3,8 @@
 #ifndef CMRT_RECURRENCE_H
 #define CMRT_RECURRENCE_H
 
-#include "cmrt/elementwise.h"
 #include "cmrt/gates.h"
 #include "cmrt/program.h"
-#include "cmrt/rounding.h"
 
 #include <string.h>
 
@@ -66,47 +64,33 @@ static inline void cm_recur(const struct cm_context *context, const struct cm_re
         }
 }
 
-/* Quantises the initial state [batch, depth] into the row before the first output. */
+/* Writes initial outputs [batch, depth] into the row before the first output. */
 static inline void cm_load_rows(const struct cm_context *context, const struct cm_recurrence *r,
-                                cm_ref initial, uint32_t inverse_scale)
+                                cm_ref initial, const struct cm_narrowing *narrowing)
 {
-    int32_t depth = r->hidden_product.depth;
-    struct cm_quantize_parameters to = {cm_float(inverse_scale), r->zero_point, INT8_MIN, INT8_MAX};
-    const float *from = cm_read(context, initial);
+    const int16_t *from = cm_read(context, initial);
     int8_t *row = (int8_t *)cm_write(context, r->output) - r->output_step;
-    for (int32_t n = 0; n < r->batch; ++n)
-        cm_isa_quantize_s8(&to, from + n * depth, row + n * r->output_batch, depth);
+    for (int32_t n = 0; n < r->batch; ++n, row += r->output_batch)
+        for (int32_t i = 0; i < r->hidden_product.depth; ++i)
+            row[i] = cm_narrow(narrowing, *from++);
 }
 
-/* 2^bits for -127 < bits < 128. */
-static inline float cm_power_of_two(int32_t bits)
+/* Sets a state to an initial one or to zero. */
+static inline void cm_load_state(const struct cm_context *context, cm_ref state, cm_ref initial,
+                                 int32_t count)
 {
-    return cm_float((uint32_t)(bits + 127) << 23);
-}
-
-/* Sets an int16 state of `bits` fractional bits from floats, or to zero if there are none. */
-static inline int16_t *cm_load_state(const struct cm_context *context, cm_ref state, cm_ref initial,
-                                     int32_t bits, int32_t count)
-{
-    int16_t *values = cm_write(context, state);
+    size_t bytes = (size_t)count * sizeof(int16_t);
     if (initial == CM_REF_NONE)
-        return memset(values, 0, (size_t)count * sizeof *values);
-    const float *from = cm_read(context, initial);
-    for (int32_t i = 0; i < count; ++i)
-        values[i] = cm_clamp_s16(cm_round_to_even(from[i] * cm_power_of_two(bits)));
-    return values;
+        memset(cm_write(context, state), 0, bytes);
+    else
+        memcpy(cm_write(context, state), cm_read(context, initial), bytes);
 }
 
-/* The exact floats of such a state, if they have a place. */
-static inline void cm_store_state(const struct cm_context *context, cm_ref state, cm_ref final, int32_t bits,
-                                  int32_t count)
+/* Copies a state to where it is wanted, if it is. */
+static inline void cm_store_state(const struct cm_context *context, cm_ref state, cm_ref final, int32_t count)
 {
-    if (final == CM_REF_NONE)
-        return;
-    const int16_t *values = cm_read(context, state);
-    float *to = cm_write(context, final);
-    for (int32_t i = 0; i < count; ++i)
-        to[i] = (float)values[i] * cm_power_of_two(-bits);
+    if (final != CM_REF_NONE)
+        memcpy(cm_write(context, final), cm_read(context, state), (size_t)count * sizeof(int16_t));
 }
 
 #endif

@@ -1,6 +1,19 @@
 /* int16 gates of one int8 row without SIMD. */
 #include "cmrt/gates.h"
+#include "cmrt/isa.h"
 #include "row_product.h"
+
+/* For shifts of 1 to 20 to the right and sums below 2^30. */
+static inline int32_t scale_right(int32_t sum, int32_t multiplier, int32_t shift)
+{
+    int32_t high = cm_doubling_high_multiply(sum, multiplier);
+    return (high + (high >> 31) + (1 << (-shift - 1))) >> -shift;
+}
+
+static inline int32_t scale(int32_t sum, int32_t multiplier, int32_t shift)
+{
+    return cm_clamp(cm_requantize(sum, multiplier, shift), 2 * INT16_MIN, 2 * INT16_MAX + 1);
+}
 
 void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
                      void *workspace)
@@ -8,6 +21,7 @@ void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, i
     int32_t depth = (weights->depth + DEPTHS - 1) & -DEPTHS;
     uint32_t excess = 128 * shift_row(workspace, row, weights->depth);
     const uint8_t *packed = weights->packed;
+    int32_t is_right = weights->rounding != CM_ROUND_GENERAL;
     for (int32_t g = 0; g < weights->gates; g += COLUMNS) {
         const struct block *block = (const struct block *)(const void *)packed;
         packed += sizeof *block;
@@ -16,8 +30,9 @@ void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, i
         int32_t count = weights->gates - g < COLUMNS ? weights->gates - g : COLUMNS;
         for (int32_t i = 0; i < count; ++i, ++gates) {
             int32_t sum = (int32_t)(sums.column[i] - excess + (uint32_t)block->bias[i]);
-            int32_t scaled = cm_requantize(sum, block->multiplier[i], block->shift[i]);
-            *gates = cm_clamp_s16(*gates + cm_clamp(scaled, 2 * INT16_MIN, 2 * INT16_MAX + 1));
+            int32_t scaled = is_right ? scale_right(sum, block->multiplier[i], block->shift[i])
+                                      : scale(sum, block->multiplier[i], block->shift[i]);
+            *gates = cm_clamp_s16(*gates + scaled);
         }
     }
 }

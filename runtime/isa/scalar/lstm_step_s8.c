@@ -1,20 +1,28 @@
 #include "cmrt/gates.h"
 
+/* x * 2^-(bits + 1): CMSIS-NN halves with halves rounded up, then shifts by 1 to 29 bits with halves rounded
+   away from zero. */
+static inline int32_t divide(int32_t x, int32_t bits)
+{
+    int32_t half = (x + 1) >> 1;
+    return (half + (half >> 31) + (1 << (bits - 1))) >> bits;
+}
+
 void cm_isa_lstm_step_s8(const struct cm_lstm_step *step)
 {
     const struct cm_gate_entry *table = step->table;
     const int16_t *gates = step->gates;
-    int32_t units = step->units, left = CM_GATE_BITS - step->cell_bits;
+    const struct cm_narrowing narrowing = step->narrowing;
+    int16_t *cells = step->cell;
+    int8_t *out = step->out;
+    int32_t units = step->units, bits = step->cell_bits;
     for (int32_t i = 0; i < units; ++i, ++gates) {
-        int32_t input = cm_gate_sigmoid(table, gates[0]);
-        int32_t forget = cm_gate_sigmoid(table, gates[units]);
+        int32_t kept = divide(cm_gate_sigmoid(table, gates[units]) * cells[i], 14);
         int32_t fresh = cm_gate_tanh(table, gates[2 * units], 0);
-        int32_t output = cm_gate_sigmoid(table, gates[3 * units]);
-        /* Halving rounds up, the shift rounds away from zero: CMSIS-NN's way to a power of two. */
-        int32_t kept = cm_rounding_shift_right((forget * step->cell[i] + 1) >> 1, 14);
-        int32_t added = cm_rounding_shift_right((input * fresh + 1) >> 1, 29 - step->cell_bits);
+        int32_t added = divide(cm_gate_sigmoid(table, gates[0]) * fresh, 29 - bits);
         int32_t cell = cm_clamp_s16(kept + added);
-        step->cell[i] = (int16_t)cell;
-        step->out[i] = cm_narrow(&step->narrowing, output * cm_gate_tanh(table, cell, left));
+        cells[i] = (int16_t)cell;
+        int32_t shown = cm_gate_tanh(table, cell, CM_GATE_BITS - bits);
+        out[i] = cm_narrow(&narrowing, cm_gate_sigmoid(table, gates[3 * units]) * shown);
     }
 }

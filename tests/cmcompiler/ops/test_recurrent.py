@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Array, Example, single
 from harness.runtime import Runtime
@@ -12,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ir.op import Op
+from cmcompiler.isa import Isa
 from cmcompiler.ops.gru import Gru
 from cmcompiler.ops.lstm import Lstm, Projection
 from cmcompiler.ops.rnn import FUNCTIONS, Rnn
 from cmcompiler.ops.support.gates import GateProduct, Narrowing
 from cmcompiler.ops.support.recurrence import Walk
+from cmcompiler.plan.planner import make_plan
 
 sizes = st.integers(1, 20) | st.sampled_from([33, 64, 70])
 
@@ -41,10 +44,7 @@ def products(draw: st.DrawFn, data: Numbers, gates: int, depth: int) -> GateProd
 
 def states(data: Numbers, *shape: int) -> Array:
     generator = np.random.default_rng([data.seed, *shape])
-    values = generator.normal(scale=3, size=shape).astype(np.float32)
-    special = np.array([np.nan, np.inf, -np.inf, 1e-42, 40000], np.float32)
-    chosen = generator.random(shape) < 0.05
-    return np.where(chosen, generator.choice(special, shape), values)
+    return generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Layer:
     batch: int
     features: int
     units: int
+    slot: int
+    slots: tuple[int, ...]  # a dimension, or none
 
     @property
     def sequence(self) -> Array:
@@ -64,17 +66,26 @@ class Layer:
     def example(self, op: Op, *initial: int) -> Example:
         """With initial states of these sizes, if the walk has one."""
         sizes = initial if self.walk.has_initial else ()
-        return single(op, self.sequence, *(states(self.data, self.batch, size) for size in sizes))
+        shape = (*self.slots, self.batch)
+        return single(op, self.sequence, *(states(self.data, *shape, size) for size in sizes))
+
+
+@st.composite
+def slots(draw: st.DrawFn) -> tuple[int, tuple[int, ...]]:
+    """A slot and what has it."""
+    count = draw(st.integers(0, 3))
+    return draw(st.integers(0, max(count - 1, 0))), (count,) * (count > 0)
 
 
 layers = st.builds(
-    Layer,
+    lambda *fields: Layer(*fields[:-1], *fields[-1]),
     numbers,
     st.builds(Walk, st.booleans(), st.booleans(), st.booleans()),
     st.sampled_from([1, 2, 3, 9]),
     st.sampled_from([1, 1, 2, 3]),
     sizes,
     sizes,
+    slots(),
 )
 
 
@@ -82,8 +93,9 @@ layers = st.builds(
 def lstms(draw: st.DrawFn) -> Example:
     layer = draw(layers)
     data, units = layer.data, layer.units
-    outputs, projection, zero_point = units, None, None
+    outputs, projection = units, None
     narrowing = draw(narrowings(30))
+    zero_point = narrowing.zero_point
     if draw(st.booleans()):
         outputs = draw(sizes)
         scale = draw(requantizes(outputs, units))
@@ -95,11 +107,12 @@ def lstms(draw: st.DrawFn) -> Example:
         layer.batch,
         draw(products(data, 4 * units, layer.features)),
         draw(products(data, 4 * units, outputs)),
-        narrowing.zero_point if zero_point is None else zero_point,
+        zero_point,
+        layer.slot,
         draw(st.integers(0, 12)),
         narrowing,
         projection,
-        np.float32(draw(st.floats(1e-3, 1))),
+        replace(draw(narrowings(15)), zero_point=zero_point),
         draw(st.booleans()),
     )
     return layer.example(op, outputs, units)
@@ -117,6 +130,7 @@ def grus(draw: st.DrawFn) -> Example:
         draw(products(data, 3 * units, layer.features)),
         draw(products(data, 3 * units, units)),
         narrowing.zero_point,
+        layer.slot,
         draw(st.integers(0, 15) | st.just(15)),
         narrowing,
         draw(st.booleans()),
@@ -136,9 +150,10 @@ def rnns(draw: st.DrawFn) -> Example:
         draw(products(data, units, layer.features)),
         draw(products(data, units, units)),
         narrowing.zero_point,
+        layer.slot,
         draw(st.sampled_from(FUNCTIONS)),
         narrowing,
-        np.float32(draw(st.floats(1e-3, 1))),
+        replace(draw(narrowings(15)), zero_point=narrowing.zero_point),
     )
     return layer.example(op, units)
 
@@ -147,3 +162,22 @@ def rnns(draw: st.DrawFn) -> Example:
 @given(st.lists(lstms() | grus() | rnns(), min_size=1, max_size=15))
 def test_recurrent_layers(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
+
+
+def lstm_of(steps: int) -> Example:
+    data = Numbers(3)
+    product = GateProduct(data.int8(16, 4), data.biases(16), (1 << 30,) * 16, (-5,) * 16)
+    narrowing = Narrowing(1 << 30, -22, 0)
+    op = Lstm(
+        Walk(is_batch_first=True, is_reverse=False, has_initial=False),
+        *(steps, 1, product, product, 0, 0, 11, narrowing, None, narrowing, False),
+    )
+    return single(op, data.int8(1, steps, 4))
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_nothing_but_the_sequence_grows_with_the_steps(isa: Isa) -> None:
+    short, long = (make_plan(lstm_of(steps).graph, isa) for steps in (25, 250))
+    assert len(short.steps) == len(long.steps) == 1
+    assert short.constants == long.constants
+    assert long.arena_bytes - short.arena_bytes == pytest.approx(2 * 4 * 225, abs=32)

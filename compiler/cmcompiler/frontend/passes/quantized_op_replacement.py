@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.quantized_op import QUANTIZED, QuantizedCall, Replacement
+from cmcompiler.frontend.quantized_op import QUANTIZED, QuantizedCall, Replacement, first_result
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.usercode import blaming
 
@@ -71,7 +71,7 @@ class ReplaceQuantizedOps(ExportPass):  # type: ignore[misc]
 def _lowered(node: Node, operator: OpOverload, program: ExportedProgram) -> Replacement:
     registered = QUANTIZED[operator]
     inputs: dict[int, QuantArgs] = node.meta.get("input_qparams", {})
-    outputs: dict[int, QuantArgs] = node.meta.get("output_qparams", {})
+    outputs: dict[int, QuantArgs] = first_result(node).meta.get("output_qparams", {})
     if node.kwargs or not outputs:
         reason = "takes arguments by name" if node.kwargs else "has no int8 result"
         raise Unsupported(f"{node.name}: {operator} {reason}, so it cannot be quantised")

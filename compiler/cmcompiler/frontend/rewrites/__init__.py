@@ -25,6 +25,7 @@ from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
+from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
 from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
@@ -41,6 +42,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     spread_taps,
     rewrite_norms,
     spell_norms,
+    rewrite_recurrent,
     separate_tokens,
     spell_attention,
     rewrite_attention,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from torch.fx.node import map_arg
 _ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
 
 
-def insert(before: Node, operator: OpOverload, *args: Any, **kwargs: Any) -> Node:
+def insert(before: Node, operator: Callable[..., Any], *args: Any, **kwargs: Any) -> Node:
     """A new call, as if made by the user's line that made `before`."""
     with before.graph.inserting_before(before):
         made: Node = before.graph.call_function(operator, args, kwargs)

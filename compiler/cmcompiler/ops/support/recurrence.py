@@ -1,36 +1,31 @@
 """Recurrent layers: one layer in one direction, with the loop over time in the kernel.
 
 Arithmetic: a step adds the products of its input row and of the preceding output row to zeroed
-gates, each saturated to int16; what follows is the op's own. States between runs are floats, which
-hold an int16 state exactly because its scale is a power of two.
+gates, each saturated to int16; what follows is the op's own. States that are given are int16.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word, Words
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth
-from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, clamp16
+from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing
 from cmcompiler.ops.support.parameters import INT32_MAX, read_zero_point
 from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Int8Array
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
-
-MOST_STATE_BITS = 15
-
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +68,7 @@ class Recurrence(Op):
     Attributes:
         input_product, hidden_product: from an input row and from the preceding output row.
         zero_point: of the output.
+        slot: of the layer's initial states among those given.
     """
 
     gates_per_unit: ClassVar[int]
@@ -83,6 +79,7 @@ class Recurrence(Op):
     input_product: GateProduct
     hidden_product: GateProduct
     zero_point: int
+    slot: int
 
     @property
     @abstractmethod
@@ -139,28 +136,26 @@ class Recurrence(Op):
         return [(f"layer.{name}", word) for name, word in words]
 
 
-def initial_rows(values: Floats, scale: np.float32, zero_point: int) -> Int8Array:
-    """Initial outputs, quantised like the outputs."""
-    (rows,) = Quantize(np.dtype(np.int8), float(scale), zero_point, -128, 127).reference(values)
-    return rows
+def state_of(inputs: Sequence[Array], position: int, slot: int) -> Int16Array | None:
+    """The initial state [batch, size] among several, if given."""
+    if position >= len(inputs):
+        return None
+    *_, batch, size = inputs[position].shape
+    state: Int16Array = inputs[position].reshape(-1, batch, size)[slot]
+    return state
 
 
-def load_state(values: Floats | None, bits: int, shape: tuple[int, int]) -> Int16Array:
-    """Floats as int16 numbers of so many fractional bits, halves to even; NaN gives 0."""
-    if values is None:
-        return np.zeros(shape, np.int16)
-    with np.errstate(over="ignore", invalid="ignore"):
-        steps = np.nan_to_num(np.rint(values * np.float32(2**bits)), posinf=1e9, neginf=-1e9)
-    return clamp16(np.clip(steps, -(2.0**24), 2.0**24).astype(np.int64))
+def optional(tensors: Tensors, position: int, slot: int = 0) -> Word:
+    """The address of a tensor that may be missing, or of one of several states in it."""
+    if position >= len(tensors):
+        return NONE
+    tensor = tensors[position]
+    return Address(tensor, slot * prod(tensor.shape[-2:]) * tensor.dtype.itemsize)
 
 
-def store_state(state: Int16Array, bits: int) -> Floats:
-    return state.astype(np.float32) * np.float32(2.0**-bits)
-
-
-def optional(tensors: Tensors, position: int) -> Word:
-    """The address of a tensor that may be missing."""
-    return Address(tensors[position]) if position < len(tensors) else NONE
+def shaped_as_final(state: Int16Array, inputs: Sequence[Array]) -> Int16Array:
+    """Without a dimension of slots if the initial states have none."""
+    return state if inputs[1:] and inputs[-1].ndim == 2 else state[np.newaxis]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,23 +186,25 @@ class Sequences:
         return self.output.shape[2]
 
     @property
-    def shared(self) -> tuple[Walk, int, int, GateProduct, GateProduct]:
+    def walked(self) -> tuple[Walk, int, int]:
         """The first fields of a Recurrence."""
-        return self.walk, self.steps, self.batch, self.input_product, self.hidden_product
+        return self.walk, self.steps, self.batch
 
     def state(self, call: Call, name: str, size: int) -> Tensor:
-        """An initial state: float32 [batch, size]."""
-        operand = call.tensor(name, dtype=np.float32, rank=2)
-        if operand.shape != (self.batch, size):
-            call.invalid(f"{name} has shape {list(operand.shape)}, not {[self.batch, size]}")
-        return call.arrange(operand, range(2))
+        """Initial states: int16 [slots, batch, size], or [batch, size] for a single one."""
+        operand = call.tensor(name, dtype=np.int16)
+        slots = 1 if operand.rank == 2 else operand.shape[0] if operand.rank == 3 else 0
+        call.integer("slot", 0, slots - 1)
+        if operand.shape[-2:] != (self.batch, size):
+            call.invalid(f"{name} has shape {list(operand.shape)} for {[self.batch, size]}")
+        return call.arrange(operand, range(operand.rank))
 
     def final(self, call: Call, name: str) -> Tensor:
-        """A final state to write: float32 [batch, units]."""
-        operand = call.output(name, dtype=np.float32)
-        if operand.shape != (self.batch, self.units):
-            call.invalid(f"{name} has shape {list(operand.shape)}, not {[self.batch, self.units]}")
-        return call.arranged_output(operand, range(2))
+        """A final state to write: int16 [1, batch, units] or [batch, units]."""
+        operand = call.output(name, dtype=np.int16)
+        if operand.shape not in ((1, self.batch, self.units), (self.batch, self.units)):
+            call.invalid(f"{name} has shape {list(operand.shape)} for {[self.batch, self.units]}")
+        return call.arranged_output(operand, range(operand.rank))
 
 
 def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
@@ -267,9 +264,9 @@ def read_rescale_rows(call: Call, name: str, count: int) -> tuple[tuple[int, ...
     return tuple(kept[0].tolist()), tuple(kept[1].tolist())
 
 
-def read_narrowing(call: Call) -> Narrowing:
-    """From the arguments multiplier, shift and zero_point."""
-    shift = call.integer("shift", None, LONGEST_SHIFT)
-    multiplier = call.integer("multiplier", 0, INT32_MAX)
+def read_narrowing(call: Call, prefix: str = "", zero_point: str = "zero_point") -> Narrowing:
+    """From the arguments <prefix>multiplier and <prefix>shift, and a zero point."""
+    shift = call.integer(f"{prefix}shift", None, LONGEST_SHIFT)
+    multiplier = call.integer(f"{prefix}multiplier", 0, INT32_MAX)
     scale = (multiplier, shift) if shift >= -LONGEST_SHIFT else (0, 0)
-    return Narrowing(*scale, read_zero_point(call, "zero_point"))
+    return Narrowing(*scale, read_zero_point(call, zero_point))

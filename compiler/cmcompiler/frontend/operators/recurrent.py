@@ -1,0 +1,344 @@
+"""cmbuild::lstm, gru and rnn for torch: one layer in one direction.
+
+Sequences are [steps, batch, numbers], or [batch, steps, numbers] with batch_first. With an initial
+state the result has one more step, where the walk through time begins: the initial outputs, which
+share the range of the others. The operators ending in _state also return the final state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
+from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
+
+if TYPE_CHECKING:
+    from torch.fx.node import Argument
+
+CELL_BITS = 11
+"""Of an LSTM's cells, which may grow by one in every step: up to 16."""
+
+STATE_BITS = 13
+"""Of a GRU's state, which is between -1 and 1 unless it is given: up to 4."""
+
+UNITS_SCALE = 2.0**-7
+"""Of the units that a projection reads: below 1 in magnitude."""
+
+LEAST_FACTOR = 2.0**-18
+"""Of a gate's product: 12 fractional bits are far coarser."""
+
+LARGEST_BIAS = 2.0**28
+
+LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
+    "cmbuild", "FRAGMENT"
+)
+ops: Any = torch.ops.cmbuild
+
+WEIGHTS = "Tensor input_weight, Tensor hidden_weight, Tensor? input_bias, Tensor? hidden_bias"
+PLACE = "int slot, bool batch_first, bool reverse"
+PRODUCTS = ", ".join(
+    f"Tensor {name}_weights, Tensor {name}_bias, Tensor {name}_rescale"
+    for name in ("input", "hidden")
+)
+PROJECTION = "Tensor? projection_weights, Tensor? projection_bias, Tensor? projection_rescale"
+SCALE = "int multiplier, int shift, int zero_point"
+
+LSTM = f"(Tensor x, Tensor? hidden, Tensor? cell, {WEIGHTS}, Tensor? projection, {PLACE})"
+GRU = f"(Tensor x, Tensor? hidden, {WEIGHTS}, {PLACE})"
+for _name, _inputs in (("lstm", LSTM), ("gru", GRU)):
+    LIBRARY.define(f"{_name}{_inputs} -> Tensor")
+    LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
+LIBRARY.define(f"rnn(Tensor x, Tensor? hidden, {WEIGHTS}, str function, {PLACE}) -> Tensor")
+# Unlike aten::cat it stays in float.
+LIBRARY.define("cat_states(Tensor[] tensors, int dim=0) -> Tensor")
+LIBRARY.define("cat_states.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)")
+
+INT8_LSTM = (
+    f"Tensor input, Tensor? hidden, Tensor? cell, {PRODUCTS}, {PROJECTION}, int cell_bits, "
+    f"{SCALE}, int initial_multiplier, int initial_shift, int output_zero_point, {PLACE}"
+)
+INT8_GRU = f"Tensor input, Tensor? state, {PRODUCTS}, int state_bits, {SCALE}, {PLACE}"
+INITIAL = "int initial_multiplier, int initial_shift"
+INT8_RNN = f"Tensor input, Tensor? hidden, {PRODUCTS}, str function, {SCALE}, {INITIAL}, {PLACE}"
+for _name, _inputs in (("lstm", INT8_LSTM), ("gru", INT8_GRU), ("rnn", INT8_RNN)):
+    _name = f"quantized_{_name}"
+    LIBRARY.define(f"{_name}({_inputs}) -> Tensor")
+    LIBRARY.define(f"{_name}.out({_inputs}, *, Tensor(a!) out) -> Tensor(a!)")
+    if _name != "quantized_rnn":
+        LIBRARY.define(f"{_name}_state({_inputs}) -> (Tensor, Tensor)")
+        LIBRARY.define(
+            f"{_name}_state.out({_inputs}, *, Tensor(a!) out, Tensor(b!) final)"
+            " -> (Tensor(a!), Tensor(b!))"
+        )
+
+Parameters = tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]
+"""Weights of the input and of the preceding outputs, their biases, and the projection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a layer is in its module and in memory."""
+
+    slot: int
+    batch_first: bool
+    reverse: bool
+
+    @property
+    def time(self) -> int:
+        return int(self.batch_first)
+
+    def initial(self, given: Tensor | None, x: Tensor, size: int) -> Tensor:
+        """The state [1, batch, size] to begin with."""
+        batch = x.shape[1 - self.time]
+        if given is None:
+            return x.new_zeros((1, batch, size))
+        return given.reshape(-1, batch, size)[self.slot : self.slot + 1]
+
+    def with_initial(self, rows: Tensor, first: Tensor) -> Tensor:
+        """Rows with the initial ones [1, batch, outputs] where the walk begins."""
+        first = first.transpose(0, 1) if self.batch_first else first
+        return torch.cat([rows, first] if self.reverse else [first, rows], self.time)
+
+
+def _run(
+    function: Any, x: Tensor, states: Any, parameters: Parameters, place: Place
+) -> tuple[Tensor, ...]:
+    """Results of torch's layer: the outputs and the final states, [1, batch, size]."""
+    held = [parameter for parameter in parameters if parameter is not None]
+    settings = (parameters[2] is not None, 1, 0.0, False, False, place.batch_first)
+    x = x.flip(place.time) if place.reverse else x
+    rows, *final = function(x, states, held, *settings)
+    return (rows.flip(place.time) if place.reverse else rows.contiguous()), *final
+
+
+def _lstm_state(
+    x: Tensor, hidden: Tensor | None, cell: Tensor | None, *others: Any
+) -> tuple[Tensor, Tensor]:
+    *parameters, slot, batch_first, reverse = others
+    place = Place(slot, batch_first, reverse)
+    gates, outputs = parameters[1].shape
+    first = place.initial(hidden, x, outputs), place.initial(cell, x, gates // 4)
+    rows, _, final = _run(torch.lstm, x, first, tuple(parameters), place)
+    rows = rows if hidden is None else place.with_initial(rows, first[0])
+    return rows, final.reshape(final.shape[-(3 if cell is None else cell.ndim) :])
+
+
+def _recurrent_state(
+    function: Any, x: Tensor, hidden: Tensor | None, *others: Any
+) -> tuple[Tensor, Tensor]:
+    *weights, slot, batch_first, reverse = others
+    place = Place(slot, batch_first, reverse)
+    first = place.initial(hidden, x, weights[1].shape[1])
+    rows, final = _run(function, x, first, (*weights, None), place)
+    rows = rows if hidden is None else place.with_initial(rows, first)
+    return rows, final.reshape(final.shape[-(3 if hidden is None else hidden.ndim) :])
+
+
+def _gru_state(*arguments: Any) -> tuple[Tensor, Tensor]:
+    return _recurrent_state(torch.gru, *arguments)
+
+
+def _rnn(x: Tensor, hidden: Tensor | None, *others: Any) -> Tensor:
+    *weights, function, slot, batch_first, reverse = others
+    place = (slot, batch_first, reverse)
+    layer = getattr(torch, f"rnn_{function}")
+    return _recurrent_state(layer, x, hidden, *weights, *place)[0]
+
+
+def _rows_like(x: Tensor, given: Tensor | None, outputs: int, batch_first: bool) -> Tensor:
+    """An empty result, with a step more if there is an initial state."""
+    shape = [*x.shape[:2], outputs]
+    shape[int(batch_first)] += given is not None
+    return x.new_empty(shape)
+
+
+def _final_like(x: Tensor, given: Tensor | None, units: int, batch_first: bool) -> Tensor:
+    """An empty final state, without a dimension of slots if the initial one has none."""
+    slots = () if given is not None and given.ndim == 2 else (1,)
+    dtype = torch.float32 if x.is_floating_point() else torch.int16
+    return x.new_empty((*slots, x.shape[0 if batch_first else 1], units), dtype=dtype)
+
+
+def _lstm_state_like(
+    weight: int, x: Tensor, hidden: Tensor | None, cell: Tensor | None, *others: Any
+) -> tuple[Tensor, Tensor]:
+    """
+    Args:
+        weight: position of the matrix for the preceding outputs among the others.
+    """
+    (gates, outputs), batch_first = others[weight].shape, others[-2]
+    rows = _rows_like(x, hidden, outputs, batch_first)
+    return rows, _final_like(x, cell, gates // 4, batch_first)
+
+
+def _recurrent_state_like(
+    weight: int, x: Tensor, hidden: Tensor | None, *others: Any
+) -> tuple[Tensor, Tensor]:
+    outputs, batch_first = others[weight].shape[1], others[-2]
+    rows = _rows_like(x, hidden, outputs, batch_first)
+    return rows, _final_like(x, hidden, outputs, batch_first)
+
+
+def _first(compute: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor]:
+    return lambda *arguments: compute(*arguments)[0]
+
+
+def _cat_states(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    return torch.cat(list(tensors), dim)
+
+
+for _name, _compute in {
+    "lstm": _first(_lstm_state),
+    "lstm_state": _lstm_state,
+    "gru": _first(_gru_state),
+    "gru_state": _gru_state,
+    "rnn": _rnn,
+    "cat_states": _cat_states,
+}.items():
+    LIBRARY.impl(_name, _compute, "CompositeExplicitAutograd")
+# The weights for the preceding outputs come after those of the input, which have bias and rescale
+# if they are int8.
+for _prefix, _weight in (("", 1), ("quantized_", 3)):
+    for _name, _like in (
+        ("lstm", _lstm_state_like),
+        ("gru", _recurrent_state_like),
+        ("rnn", _recurrent_state_like),
+    ):
+        _both = partial(_like, _weight)
+        torch.library.register_fake(f"cmbuild::{_prefix}{_name}", _first(_both))
+        if _name != "rnn":
+            torch.library.register_fake(f"cmbuild::{_prefix}{_name}_state", _both)
+torch.library.register_fake("cmbuild::cat_states", _cat_states)
+
+
+LSTM_STATES = {1: None, 2: 2.0**-CELL_BITS}
+GRU_STATES = {1: 2.0**-STATE_BITS}
+
+
+@quantized_op(ops.lstm.default, constants=range(3, 8), states=LSTM_STATES)
+def to_quantized_lstm(call: QuantizedCall) -> Replacement:
+    return ops.quantized_lstm.default, _lstm_arguments(call)
+
+
+@quantized_op(
+    ops.lstm_state.default, constants=range(3, 8), states=LSTM_STATES, final=2.0**-CELL_BITS
+)
+def to_quantized_lstm_state(call: QuantizedCall) -> Replacement:
+    return ops.quantized_lstm_state.default, _lstm_arguments(call)
+
+
+@quantized_op(ops.gru.default, constants=range(2, 6), states=GRU_STATES)
+def to_quantized_gru(call: QuantizedCall) -> Replacement:
+    return ops.quantized_gru.default, _gru_arguments(call)
+
+
+@quantized_op(
+    ops.gru_state.default, constants=range(2, 6), states=GRU_STATES, final=2.0**-STATE_BITS
+)
+def to_quantized_gru_state(call: QuantizedCall) -> Replacement:
+    return ops.quantized_gru_state.default, _gru_arguments(call)
+
+
+@quantized_op(ops.rnn.default, constants=range(2, 6), states={1: None})
+def to_quantized_rnn(call: QuantizedCall) -> Replacement:
+    x, hidden, *_, function, slot, batch_first, reverse = call.arguments
+    # Gates of a ReLU have the range of its results.
+    bits = GATE_BITS if function == "tanh" else min(GATE_BITS, _state_bits(call.output))
+    result_bits = UNIT_BITS if function == "tanh" else bits
+    return ops.quantized_rnn.default, (
+        *(x, hidden, *_products(call, 2, bits), function, *_narrowing(result_bits, call.output)),
+        *(*_initial_scale(call), slot, batch_first, reverse),
+    )
+
+
+def _lstm_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
+    x, hidden, cell, *_, slot, batch_first, reverse = call.arguments
+    output, projection = call.output, call.constants.get(7)
+    units = output if projection is None else Quantization(UNITS_SCALE, 0, -128, 127)
+    packed: tuple[Tensor | None, ...] = (None, None, None)
+    if projection is not None:
+        packed = _pack(projection, None, units, 1 / output.scale)
+    return (
+        *(x, hidden, cell, *_products(call, 3, GATE_BITS), *packed, CELL_BITS),
+        *(*_narrowing(2 * UNIT_BITS, units), *_initial_scale(call), output.zero_point),
+        *(slot, batch_first, reverse),
+    )
+
+
+def _gru_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
+    x, hidden, *_, slot, batch_first, reverse = call.arguments
+    bits = UNIT_BITS if hidden is None else STATE_BITS
+    return (
+        *(x, hidden, *_products(call, 2, GATE_BITS), bits, *_narrowing(bits, call.output)),
+        *(slot, batch_first, reverse),
+    )
+
+
+def _initial_scale(call: QuantizedCall) -> tuple[int, int]:
+    """Multiplier and shift from given initial outputs to int8 ones."""
+    given = call.inputs.get(1)
+    return (0, 0) if given is None else fixed_point(given.scale / call.output.scale)
+
+
+def _state_bits(output: Quantization) -> int:
+    """Fractional bits of an int16 number in the range of the output, and at least of -1 to 1."""
+    ends = output.minimum - output.zero_point, output.maximum - output.zero_point
+    largest = max(abs(end) * output.scale for end in ends)
+    # The end of a range may exceed what was observed by half a step.
+    return max(0, UNIT_BITS - math.ceil(math.log2(max(largest * 0.995, 1))))
+
+
+def _narrowing(bits: int, output: Quantization) -> tuple[int, int, int]:
+    return *fixed_point(2.0**-bits / output.scale), output.zero_point
+
+
+def _products(call: QuantizedCall, first: int, bits: int) -> tuple[Tensor, ...]:
+    """Packed parameters of the input and of the preceding outputs, for gates of so many bits.
+
+    Args:
+        first: position of the input's weights.
+    """
+    parameters = [call.constants.get(position) for position in range(first, first + 4)]
+    input_weight, hidden_weight, input_bias, hidden_bias = parameters
+    assert input_weight is not None and hidden_weight is not None
+    factor = 2.0**bits
+    return (
+        *_pack(input_weight, input_bias, call.inputs[0], factor),
+        *_pack(hidden_weight, hidden_bias, call.output, factor),
+    )
+
+
+def _pack(
+    weight: Tensor, bias: Tensor | None, source: Quantization, factor: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """int8 weights with a scale for each row, int32 biases, multipliers with shifts.
+
+    Args:
+        source: of what is multiplied.
+        factor: steps of the result in a unit.
+    """
+    rows = weight.double()
+    added = torch.zeros(len(rows)).double() if bias is None else bias.double()
+    scales = torch.stack(
+        [
+            rows.abs().amax(dim=1) / 127,
+            added.abs() / (source.scale * LARGEST_BIAS),
+            torch.full((len(rows),), LEAST_FACTOR / (source.scale * factor)).double(),
+        ]
+    ).amax(dim=0)
+    packed = (rows / scales[:, None]).round().clamp(-127, 127)
+    biases = (added / (source.scale * scales)).round() - source.zero_point * packed.sum(dim=1)
+    rescale = [fixed_point(source.scale * scale * factor) for scale in scales.tolist()]
+    return (
+        packed.to(torch.int8),
+        biases.to(torch.int32),
+        torch.tensor(rescale, dtype=torch.int32).T.contiguous(),
+    )
