@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import getitem
 from typing import Any
 
@@ -42,12 +43,14 @@ from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.target import Target
 
 _aten = torch.ops.aten
-_MOVEMENTS = [
+_MIRRORS = [
     _aten.reflection_pad1d.default,
     _aten.reflection_pad2d.default,
     _aten.replication_pad1d.default,
     _aten.replication_pad2d.default,
-    _aten.roll.default,
+]
+_MOVEMENTS = [
+    *_MIRRORS,
     _aten.upsample_nearest2d.vec,
 ]
 """Operators that only move elements, which the backend does not name."""
@@ -157,8 +160,9 @@ def is_further_result(node: Node) -> bool:
 
 
 def edge_compile_config() -> EdgeCompileConfig:
-    """Keeps the operators that the backend's passes match; the default config decomposes them."""
-    return cortex_m_edge_compile_config()
+    """Keeps the operators that passes match or kernels compute; the default decomposes them."""
+    config = cortex_m_edge_compile_config()
+    return replace(config, preserve_ops=[*config.preserve_ops, *_MIRRORS])
 
 
 def to_cortex_m(

@@ -21,9 +21,11 @@ from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
+from cmcompiler.frontend.rewrites.movement import spell_movements
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
+from cmcompiler.frontend.rewrites.pooling import unify_pools
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
@@ -37,6 +39,8 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_in_place,
     compute_on_images,
     make_margins_explicit,
+    spell_movements,
+    unify_pools,
     fold_constants,
     fold_batch_norms,
     spread_taps,

@@ -1,4 +1,4 @@
-"""Paddings by name as margins, and circular ones as parts of the tensor itself."""
+"""Paddings by name as margins, each kind by its own operator, and circular ones as parts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,25 @@ from cmcompiler.frontend.rewrites.editing import (
 aten = torch.ops.aten
 
 
+_MIRRORS = {
+    ("reflect", 2): aten.reflection_pad1d.default,
+    ("reflect", 4): aten.reflection_pad2d.default,
+    ("replicate", 2): aten.replication_pad1d.default,
+    ("replicate", 4): aten.replication_pad2d.default,
+}
+
+
 def make_margins_explicit(module: GraphModule) -> None:
     for node in module.graph.nodes:
         if node.target is aten.conv2d.padding:
             replace(node, _padded_convolution(node))
         elif node.target is aten.pad.default:
             given = named_arguments(node)
-            if given["mode"] == "circular" and min(given["pad"]) >= 0:
-                replace(node, _wrapped(node, given["self"], given["pad"]))
+            source, sides, kind = given["self"], given["pad"], given["mode"]
+            if kind == "circular" and min(sides) >= 0:
+                replace(node, _wrapped(node, source, sides))
+            elif (kind, len(sides)) in _MIRRORS:
+                replace(node, insert(node, _MIRRORS[kind, len(sides)], source, sides))
 
 
 def _padded_convolution(node: Node) -> Node:

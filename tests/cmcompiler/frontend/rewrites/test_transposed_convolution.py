@@ -1,4 +1,4 @@
-"""Output padding and dilation as taps of zero."""
+"""Output padding, dilation and groups as weights of zero."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
         {"dilation": 2, "groups": 2, "bias": False},
     ],
 )
-def test_neither_is_left(settings):
+def test_none_is_left(settings):
     layer = nn.ConvTranspose2d(4, 6, 3, **settings)
     graph = rewritten(layer, torch.randn(2, 4, 5, 6), by=spread_taps)
     assert targets(graph) == ["aten.conv_transpose2d.input"]
     (node,) = [n for n in graph.graph.nodes if n.op == "call_function"]
     given = named_arguments(node)
-    assert (given["output_padding"], given["dilation"]) == ([0, 0], [1, 1])
+    assert (given["output_padding"], given["dilation"], given["groups"]) == ([0, 0], [1, 1], 1)

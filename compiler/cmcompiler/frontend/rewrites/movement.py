@@ -1,0 +1,69 @@
+"""Movements of elements by the operators that the quantizer knows."""
+
+from __future__ import annotations
+
+import torch
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.editing import (
+    constant,
+    fake,
+    insert,
+    named_arguments,
+    replace,
+)
+
+aten = torch.ops.aten
+
+
+def spell_movements(module: GraphModule) -> None:
+    for node in module.graph.nodes:
+        if node.target is aten.roll.default and len(node.args) > 2:
+            replace(node, _rolled(node))
+        elif node.target is aten.channel_shuffle.default:
+            replace(node, _shuffled(node))
+        elif node.target is aten._upsample_nearest_exact2d.vec:
+            replace(node, _picked(node))
+
+
+def _rolled(node: Node) -> Node:
+    given = named_arguments(node)
+    source = given["self"]
+    for shift, dim in zip(given["shifts"], given["dims"], strict=True):
+        size = fake(source).shape[dim]
+        first = -shift % size if size else 0
+        if first:
+            parts = [
+                insert(node, aten.slice.Tensor, source, dim, first, size),
+                insert(node, aten.slice.Tensor, source, dim, 0, first),
+            ]
+            source = insert(node, aten.cat.default, parts, dim)
+    return source if source is not given["self"] else insert(node, aten.clone.default, source)
+
+
+def _shuffled(node: Node) -> Node:
+    given = named_arguments(node)
+    batch, channels, *rest = fake(given["self"]).shape
+    shape = [batch, given["groups"], channels // given["groups"], *rest]
+    split = insert(node, aten.reshape.default, given["self"], shape)
+    swapped = insert(node, aten.transpose.int, split, 1, 2)
+    return insert(node, aten.reshape.default, swapped, [batch, channels, *rest])
+
+
+def _picked(node: Node) -> Node:
+    """Rows and columns by their indices, which torch computes."""
+    given = named_arguments(node)
+    source: Node = given["input"]
+    factors = given["scale_factors"]
+    for axis, size in enumerate(fake(source).shape[2:]):
+        line = torch.arange(size, dtype=torch.float32)
+        line = line.reshape(1, 1, size, 1) if axis == 0 else line.reshape(1, 1, 1, size)
+        sizes, scales = [1, 1], None
+        sizes[axis] = fake(node).shape[2 + axis]
+        if factors is not None:
+            scales = [1.0, 1.0]
+            scales[axis] = factors[axis]
+        found = aten._upsample_nearest_exact2d.vec(line, None if scales else sizes, scales)
+        places = constant(node, f"{node.name}_places", found.flatten().long())
+        source = insert(node, aten.index_select.default, source, 2 + axis, places)
+    return source
