@@ -17,6 +17,7 @@ from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
+from cmcompiler.frontend.rewrites.einsum import multiply_einsum
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
@@ -27,11 +28,11 @@ from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.pooling import unify_pools
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
+from cmcompiler.frontend.rewrites.products import rewrite_products
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
 from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
-from cmcompiler.frontend.rewrites.written_attention import spell_attention
 from cmcompiler.frontend.rewrites.written_norms import spell_norms
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
@@ -48,8 +49,9 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     spell_norms,
     rewrite_recurrent,
     separate_tokens,
-    spell_attention,
+    multiply_einsum,
     rewrite_attention,
+    rewrite_products,
     arrange_clamps,
     rewrite_reductions,
     join_functions,

@@ -17,12 +17,14 @@ from cmcompiler.frontend.rewrites.editing import (
     is_constant,
     replace,
 )
+from cmcompiler.frontend.rewrites.written_attention import spell_attention
 
 aten, cmbuild = torch.ops.aten, torch.ops.cmbuild
 
 
 def rewrite_attention(module: GraphModule) -> None:
     """Replaces scaled dot product attention, without a mask or with a constant or bool one."""
+    spell_attention(module)
     for node in list(module.graph.nodes):
         if node.target is aten.scaled_dot_product_attention.default:
             made = _attention(node)

@@ -37,5 +37,10 @@ def _fold(node: Node) -> None:
             *map_arg(node.args, constant_value), **map_arg(node.kwargs, constant_value)
         )
     # A copy larger than what it is made from would cost memory.
-    if isinstance(value, Tensor) and value.nbytes <= sum(source.nbytes for source in sources):
+    most = sum(source.nbytes for source in sources)
+    if isinstance(value, Tensor) and value.nbytes <= most:
         replace(node, constant(node, node.name, value.contiguous()))
+    elif isinstance(value, (tuple, list)) and sum(part.nbytes for part in value) <= most:
+        for user in list(node.users):
+            part = value[user.args[1]]  # type: ignore[index]
+            replace(user, constant(user, user.name, part.contiguous()))

@@ -27,3 +27,17 @@ def test_what_would_grow_stays():
 
     names = targets(rewritten(Grow(), torch.randn(8, 8), by=fold_constants))
     assert names == ["aten.matmul.default", "aten.add.Tensor"]
+
+
+def test_parts_of_weights_are_constants():
+    class Packed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(6, 8))
+
+        def forward(self, x):
+            one, other = self.weight.split([2, 4])
+            return nn.functional.linear(x, one), nn.functional.linear(x, other)
+
+    names = targets(rewritten(Packed(), torch.randn(3, 8), by=fold_constants))
+    assert names == ["aten.linear.default"] * 2

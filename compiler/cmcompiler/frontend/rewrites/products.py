@@ -1,0 +1,95 @@
+"""Makes linear layers and batches of matrices of all other matrix products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.constants import value_of
+from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, insert, replace
+
+aten = torch.ops.aten
+
+PRODUCTS = (aten.matmul.default, aten.mm.default, aten.bmm.default, aten.mv.default)
+
+
+def rewrite_products(module: GraphModule) -> None:
+    """Products with a constant matrix become linear layers, others bmm, with sums after them."""
+    for node in list(module.graph.nodes):
+        if not _is_float(node):
+            continue
+        if node.target in PRODUCTS:
+            made = _product(node, *arguments(node, None, None))
+            if made is not node:
+                replace(node, made)
+        elif node.target in (aten.addmm.default, aten.baddbmm.default):
+            addend, lhs, rhs = arguments(node, None, None, None)
+            if not node.kwargs:
+                product = _product(node, lhs, rhs)
+                replace(node, insert(node, aten.add.Tensor, product, addend))
+
+
+def _is_float(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, Tensor) and value.dtype == torch.float32
+
+
+def _product(node: Node, lhs: Node, rhs: Node) -> Node:
+    right, left = value_of(rhs), value_of(lhs)
+    if right is not None and right.ndim <= 2 and left is None:
+        return _linear(node, lhs, right)
+    if left is not None and left.ndim == 2 and right is None and fake(rhs).ndim >= 2:
+        turned = insert(node, aten.transpose.int, rhs, -2, -1)
+        return insert(node, aten.transpose.int, _linear(node, turned, left.T), -2, -1)
+    if node.target is aten.bmm.default:
+        return node
+    return _batches(node, lhs, rhs)
+
+
+def _linear(node: Node, x: Node, matrix: Tensor) -> Node:
+    """x times a constant matrix, or vector."""
+    columns = matrix.reshape(len(matrix), -1)
+    weight = constant(node, f"{node.name}_weight", columns.T.contiguous())
+    is_vector = fake(x).ndim == 1
+    x = insert(node, aten.unsqueeze.default, x, 0) if is_vector else x
+    made = insert(node, aten.linear.default, x, weight)
+    made = insert(node, aten.squeeze.dim, made, 0) if is_vector else made
+    return insert(node, aten.squeeze.dim, made, -1) if matrix.ndim == 1 else made
+
+
+def _batches(node: Node, lhs: Node, rhs: Node) -> Node:
+    """As one batch of matrices; vectors are matrices of one row or column."""
+    shape = list(fake(node).shape)
+    if fake(lhs).ndim == 1:
+        lhs = insert(node, aten.unsqueeze.default, lhs, 0)
+    if fake(rhs).ndim == 1:
+        rhs = insert(node, aten.unsqueeze.default, rhs, 1)
+    left, right = fake(lhs).shape, fake(rhs).shape
+    batch = [max(sizes) for sizes in _aligned(left[:-2], right[:-2])]
+    if len(right) == 2:
+        # Shared columns: the rows of all matrices are those of one.
+        batch, left = [], torch.Size([math.prod(left[:-1]), left[-1]])
+        lhs = insert(node, aten.reshape.default, lhs, list(left))
+    operands = [
+        _flattened(node, operand, [*batch, *sizes[-2:]])
+        for operand, sizes in ((lhs, left), (rhs, right))
+    ]
+    product = insert(node, aten.bmm.default, *operands)
+    return insert(node, aten.reshape.default, product, shape)
+
+
+def _aligned(one: Sequence[int], other: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of sizes from the last dimension on, in order; 1 where a shape has none."""
+    pairs = list(zip_longest(reversed(one), reversed(other), fillvalue=1))
+    return reversed(pairs)
+
+
+def _flattened(node: Node, operand: Node, shape: list[int]) -> Node:
+    if list(fake(operand).shape) != shape:
+        operand = insert(node, aten.expand.default, operand, shape)
+    return insert(node, aten.reshape.default, operand, [math.prod(shape[:-2]), *shape[-2:]])

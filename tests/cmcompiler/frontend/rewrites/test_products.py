@@ -1,0 +1,75 @@
+"""Matrix products in all spellings become linear layers or bmm, with the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from harness.rewriting import rewritten, targets
+from torch import Tensor, nn
+
+LINEAR, BMM = "aten.linear.default", "aten.bmm.default"
+
+Compute = Callable[["Products", Tensor, Tensor], Tensor]
+
+
+class Products(nn.Module):
+    def __init__(self, compute: Compute) -> None:
+        super().__init__()
+        self.compute = compute
+        generator = torch.Generator().manual_seed(2)
+        self.matrix = nn.Parameter(torch.randn(4, 6, generator=generator))
+        self.vector = nn.Parameter(torch.randn(4, generator=generator))
+        self.matrices = nn.Parameter(torch.randn(3, 4, 5, generator=generator))
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.compute(self, x, y)
+
+
+GENERATOR = torch.Generator().manual_seed(1)
+X = torch.randn(2, 3, 5, 4, generator=GENERATOR)
+Y = torch.randn(2, 3, 4, 7, generator=GENERATOR)
+
+LINEARS: dict[str, Compute] = {
+    "matrix": lambda self, x, _: x @ self.matrix,
+    "transposed": lambda self, x, _: x.mT @ self.matrix.T[:5, :5],
+    "from the left": lambda self, _, y: self.matrix.T @ y,
+    "vector": lambda self, x, _: x @ self.vector,
+    "of a vector": lambda self, x, _: x[0, 0, 0] @ self.matrix,
+    "mm": lambda self, x, _: torch.mm(x[0, 0], self.matrix),
+    "addmm": lambda self, x, _: torch.addmm(self.matrix[0], x[0, 0], self.matrix),
+    "einsum": lambda self, x, _: torch.einsum("bnkc,cd->bdnk", x, self.matrix),
+}
+BATCHES: dict[str, Compute] = {
+    "four": lambda _, x, y: x @ y,
+    "two": lambda _, x, y: x[0, 0] @ y[0, 0],
+    "shared columns": lambda _, x, y: x @ y[0, 0],
+    "shared rows": lambda _, x, y: x[0, 0] @ y,
+    "broadcast": lambda _, x, y: x[:1] @ y[:, :1],
+    "vectors": lambda _, x, y: x[0, 0, 0] @ y[0, 0, :, 0],
+    "constant batch": lambda self, x, _: x @ self.matrices,
+    "einsum": lambda _, x, y: torch.einsum("bhqd,bhdk->bhqk", x, y),
+    "einsum of letters": lambda _, x, y: torch.einsum("b h q d, b h d k -> q b k", x, y),
+    "baddbmm": lambda _, x, y: torch.baddbmm(x[0, :, :, :1], x[0], y[0]),
+}
+
+
+@pytest.mark.parametrize("name", LINEARS)
+def test_products_with_constants(name: str) -> None:
+    found = targets(rewritten(Products(LINEARS[name]), X, Y))
+    assert LINEAR in found
+    assert BMM not in found
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_products_of_inputs(name: str) -> None:
+    found = targets(rewritten(Products(BATCHES[name]), X, Y))
+    assert BMM in found
+    assert not {"aten.matmul.default", "aten.einsum.default"} & set(found)
+
+
+@pytest.mark.parametrize("equation", ["bhqd,bhdk->bhq", "bhqd,bhdk", "...qd,...dk->...qk"])
+def test_other_sums_stay(equation: str) -> None:
+    compute: Compute = lambda _, x, y: torch.einsum(equation, x, y)  # noqa: E731
+    assert "aten.einsum.default" in targets(rewritten(Products(compute), X, Y))
