@@ -15,7 +15,14 @@ SEQUENCES = 25
 COVERED: dict[str, int] = {
     "gestures.py:pointnet": CONVOLUTIONS,
     "gestures.py:temporal": CONVOLUTIONS,
+    "sequences.py:bidirectional_gru": SEQUENCES,
+    "sequences.py:bidirectional_lstm": SEQUENCES,
+    "sequences.py:crnn": SEQUENCES,
     "sequences.py:encoder": SEQUENCES,
+    "sequences.py:gru": SEQUENCES,
+    "sequences.py:long_lstm": SEQUENCES,
+    "sequences.py:lstm": SEQUENCES,
+    "sequences.py:rnn": SEQUENCES,
     "sequences.py:vit": SEQUENCES,
 }
 """Models with at least 99 % of their multiply-accumulates in integer kernels, and their dB."""
