@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void tile(const struct cm_dot *dot,
     float sums[SIDE][SIDE], results[SIDE * SIDE];
 #pragma GCC unroll 4
     for (int32_t i = 0; i < SIDE; ++i) {
-        x[i] = dot->row + (row + i) * dot->row_step;
+        x[i] = dot->row + (row + (i < rows ? i : 0)) * dot->row_step;
         y[i] = dot->lane + row * dot->row_lane + dot->lane_offsets[lane + i];
 #pragma GCC unroll 4
         for (int32_t j = 0; j < SIDE; ++j)
