@@ -15,6 +15,7 @@ from cmcompiler.frontend.quantized_op import (
     fixed_point,
     quantized_op,
 )
+from cmcompiler.ir.quantization import Quantization
 
 LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
     "cmbuild", "FRAGMENT"
@@ -38,7 +39,14 @@ def _define_quantized(name: str, schema: str, other: int) -> None:
     torch.library.register_fake(f"cmbuild::{name}", lambda x, *rest: x + rest[other - 1])
 
 
-_define("add", "Tensor x, Tensor y, float alpha", lambda x, y, alpha: x + alpha * y)
+def add(
+    x: Tensor, y: Tensor, alpha: float, least: float | None = None, largest: float | None = None
+) -> Tensor:
+    total = x + alpha * y
+    return total if least is None and largest is None else torch.clamp(total, least, largest)
+
+
+_define("add", "Tensor x, Tensor y, float alpha, float? least=None, float? largest=None", add)
 _define("mul", "Tensor x, Tensor y", torch.mul)
 _define("div", "Tensor x, Tensor y", torch.div)
 _define_quantized(
@@ -64,7 +72,7 @@ _define_quantized(
 
 @quantized_op(torch.ops.cmbuild.add.default)
 def lower_sum(call: QuantizedCall) -> Replacement:
-    first, second, alpha = call.arguments
+    first, second, alpha, *bounds = call.arguments
     x, y, output = call.inputs[0], call.inputs[1], call.output
     assert isinstance(alpha, float)
     scales = x.scale, abs(alpha) * y.scale
@@ -76,9 +84,22 @@ def lower_sum(call: QuantizedCall) -> Replacement:
         *(second, y.zero_point, sign * y_multiplier, y_shift),
         output.zero_point,
         *fixed_point(widest / (output.scale * (1 << HEADROOM))),
-        *(output.minimum, output.maximum),
+        *_bounds(output, *bounds),
     )
     return _operator("quantized_add", call), arguments
+
+
+def _bounds(output: Quantization, least: Any = None, largest: Any = None) -> tuple[int, int]:
+    """Of int8 results, for those of real ones."""
+    limits = (least, output.minimum), (largest, output.maximum)
+    low, high = (
+        own if bound is None else round(bound / output.scale) + output.zero_point
+        for bound, own in limits
+    )
+    return (
+        min(max(low, output.minimum), output.maximum),
+        max(min(high, output.maximum), output.minimum),
+    )
 
 
 @quantized_op(torch.ops.cmbuild.mul.default)

@@ -17,6 +17,7 @@ from cmcompiler.frontend.rewrites.channels import (
     fold_back,
     is_layer,
 )
+from cmcompiler.frontend.rewrites.clamps import bounds_of
 from cmcompiler.frontend.rewrites.editing import (
     constant,
     constant_value,
@@ -40,6 +41,7 @@ def replace_broadcasts(module: GraphModule) -> None:
             made = _replacement(node)
             if made is not None:
                 replace(node, made)
+                _take_clamp(made)
 
 
 def _is_of_two_floats(node: Node) -> bool:
@@ -79,6 +81,17 @@ def _sum(node: Node, x: Node, y: Node, factor: Any) -> Node | None:
     if _have_one_shape(x, y) and isinstance(factor, int):
         return None
     return insert(node, _OWN.add.default, x, y, float(factor))
+
+
+def _take_clamp(node: Node) -> None:
+    """Makes a clamp after a sum a part of it."""
+    users = list(node.users)
+    if node.target is not _OWN.add.default or len(users) != 1:
+        return
+    bounds = bounds_of(users[0])
+    if bounds is not None:
+        node.args = (*node.args, *bounds)
+        replace(users[0], node)
 
 
 def _product(node: Node, x: Node, y: Node) -> Node | None:

@@ -42,3 +42,15 @@ def _form(node: Node) -> tuple[Any, ...] | None:
         case _ATEN.threshold.default if bounds == [0, 0]:
             return _ATEN.relu.default, x
     return None
+
+
+def bounds_of(node: Node) -> tuple[Any, Any] | None:
+    """Lower and upper bound of a clamp to numbers; None if it is none."""
+    defaults = {_ATEN.hardtanh.default: (-1.0, 1.0), _ATEN.clamp.default: (None, None)}
+    if node.target is _ATEN.relu.default:
+        return 0.0, None
+    if node.target not in defaults or node.kwargs:
+        return None
+    bounds: list[Any] = list(node.args[1:])
+    bounds += defaults[node.target][len(bounds) :]
+    return bounds[0], bounds[1]

@@ -161,9 +161,12 @@ def _has_rule(node: Node) -> bool:
 
 def _bounded(source: Node, steps: list[Node]) -> Node:
     """The source, clamped for free to where hardswish is not constant: its range becomes finer."""
-    if list(source.users) != steps[:1] or steps[0].target is not _ATEN.hardswish.default:
+    is_hardswish = steps[0].target is _ATEN.hardswish.default and list(source.users) == steps[:1]
+    if not is_hardswish or not _can_clamp(source):
         return source
-    return insert(steps[0], _ATEN.clamp.default, source, -3.0) if _can_clamp(source) else source
+    clamp = insert(steps[0], _ATEN.clamp.default, source, -3.0)
+    source.append(clamp)
+    return clamp
 
 
 def _text(source: Node, steps: list[Node]) -> str:

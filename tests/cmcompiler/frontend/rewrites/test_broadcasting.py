@@ -8,6 +8,7 @@ import pytest
 import torch
 from harness.rewriting import rewritten, targets
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 
@@ -65,3 +66,34 @@ def test_integers_are_left_alone():
         by=replace_broadcasts,
     )
     assert targets(graph) == ["aten.add.Tensor"]
+
+
+CLAMPS = {
+    "relu": (torch.relu, (0.0, None)),
+    "hardtanh": (F.hardtanh, (-1.0, 1.0)),
+    "hardtanh from 0": (lambda y: F.hardtanh(y, 0.0, 2.0), (0.0, 2.0)),
+    "clamp": (lambda y: y.clamp(max=0.5), (None, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", CLAMPS)
+def test_a_sum_takes_the_clamp_after_it(name):
+    clamp, bounds = CLAMPS[name]
+    inputs = torch.randn(5, 6), torch.randn(5, 1)
+    graph = rewritten(Body(lambda x, y, _: clamp(x + y)), *inputs, by=replace_broadcasts)
+    assert targets(graph) == ["cmbuild.add.default"]
+    (made,) = (node for node in graph.graph.nodes if node.op == "call_function")
+    assert made.args[3:] == bounds
+
+
+def test_a_clamp_of_a_sum_with_another_reader_stays():
+    function = Body(lambda x, y, _: (x + y) * torch.relu(x + y))
+    graph = rewritten(function, torch.randn(5, 6), torch.randn(5, 1), by=replace_broadcasts)
+    assert "aten.relu.default" not in targets(graph)
+
+    def shared(x: Tensor, y: Tensor, _: Tensor) -> Tensor:
+        z = x + y
+        return z * torch.relu(z)
+
+    graph = rewritten(Body(shared), torch.randn(5, 6), torch.randn(5, 1), by=replace_broadcasts)
+    assert "aten.relu.default" in targets(graph)

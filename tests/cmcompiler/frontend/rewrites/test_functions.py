@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 from harness.rewriting import rewritten, targets
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.fx import GraphModule
 from torch.nn import functional as F
@@ -157,6 +159,34 @@ def test_integers_are_left_alone():
 
     graph = rewritten(Counts(), torch.arange(5))
     assert expressions(graph) == []
+
+
+UNARY = (torch.tanh, torch.sigmoid, F.relu, F.elu, F.hardswish, lambda y: y / 3 - 0.5)
+BINARY = (torch.add, torch.mul, torch.minimum, lambda y, z: torch.where(y > 0.25, z, y))
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Callable[[Tensor], tuple[Tensor, ...]]:
+    """Functions of one and two tensors, of values that came before; some are results."""
+    count = draw(st.integers(1, 12))
+    earlier = [(draw(st.integers(0, n + 1)), draw(st.integers(0, n + 1))) for n in range(count)]
+    chosen = [draw(st.sampled_from([*UNARY, *BINARY])) for _ in range(count)]
+    results = draw(st.sets(st.integers(0, count - 1), max_size=3)) | {count - 1}
+
+    def run(y: Tensor) -> tuple[Tensor, ...]:
+        values = [y, y.flip(3)]
+        for function, (first, second) in zip(chosen, earlier, strict=True):
+            operands = (values[first], values[second])[: 2 if function in BINARY else 1]
+            values.append(function(*operands))
+        return tuple(values[2 + number] for number in results)
+
+    return run
+
+
+@settings(max_examples=6)
+@given(programs())
+def test_any_program_computes_the_same(program):
+    after(nn.Conv2d(3, 3, 1), program)
 
 
 def test_long_chains_are_one_node():
