@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.job import ExportRecord
@@ -51,78 +53,6 @@ class Score:
     index: int
     label: str
     value: float
-
-
-Share: TypeAlias = float
-"""From 0 to 1."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accuracy:
-    """The share of labelled samples that got their label.
-
-    Attributes:
-        metric: `top-1`.
-        float: of the float model; None if unknown for these samples.
-        reference: of the int8 reference.
-        device: None if other samples ran there.
-        samples: number with a label.
-    """
-
-    metric: str
-    float: Share | None
-    reference: Share
-    device: Share | None
-    samples: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fidelity:
-    """How close the int8 reference is to the float model.
-
-    Attributes:
-        snr_db: the power of the float outputs over that of the error, all elements of all samples;
-            infinite without any error, which is null in JSON.
-        agreement: the share of samples whose largest element of the first output is the same.
-        samples: compared.
-    """
-
-    snr_db: float
-    agreement: Share
-    samples: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FloatCall:
-    """A call in the user's source that became operators in float.
-
-    Attributes:
-        name: operator, and the module that calls it: `conv1d (blocks.0)`.
-        file, line: None for a program whose source is not known.
-        reason: why it is in float.
-        hint: what would quantise it.
-    """
-
-    name: str
-    file: str | None
-    line: int | None
-    reason: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FloatUse:
-    """What of a program computes in float.
-
-    Attributes:
-        share: of the instructions, without the conversions at the program's inputs and outputs.
-        estimated: from the plan, where no instructions were counted.
-        operators: the most expensive first.
-    """
-
-    share: Share
-    estimated: bool
-    operators: tuple[FloatCall, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.passes",
     "cmcompiler.frontend.quantization",
     "cmcompiler.frontend.rewrites",
+    "cmcompiler.frontend.sensitivity",
 )
 # What `pip install cmbuild` must run without the extra `export`.
 LIGHT = (

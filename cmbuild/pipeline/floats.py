@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cmbuild.accuracy import FloatCall, FloatUse
 from cmbuild.errors import Failed, UsageError
-from cmbuild.results import FloatCall, FloatUse
 from cmbuild.text import percent, plural
 from cmbuild.toolchain.toolchains import fpus
 from cmcompiler.frontend.hints import UNSUPPORTED, hint

@@ -22,7 +22,7 @@ from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, Operator
 from cmbuild.executorch.stages.plan import ExecutorchPlanStage
 from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
 from cmbuild.files import check_input
-from cmbuild.pipeline.request import Sampling
+from cmbuild.pipeline.request import Boundary, Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.library import LibraryStage
@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     )
 
 
+_CPU = "cortex-m55"
+"""Of programs for no board."""
+
+
 class NotForExecutorch(UsageError):
     template = "{what} is not supported by --executor executorch"
 
@@ -82,6 +86,11 @@ def package_folder(request: PackageRequest) -> Path:
     target = Target.parse(request.target, request.isa)
     place = f"{target.cpu}.{target.isa.label}"
     return below(request.build_dir.absolute(), slug(request.source.model), place)
+
+
+def evaluation_folder(source: ModelChoice, build_dir: Path) -> Path:
+    """The folder of a model's plan for no board: <model>/eval."""
+    return below(build_dir.absolute(), slug(source.model), "eval")
 
 
 class Pipeline:
@@ -112,6 +121,7 @@ class Pipeline:
             weights=source.weights,
             calibration=source.calibration,
             portable=source.portable,
+            sensitivity=source.sensitivity,
             torch_ops=self._ops.torch,
             output=Path(),
         )
@@ -177,6 +187,23 @@ class Pipeline:
     def application(self, request: ApplicationRequest) -> ApplicationStage:
         """A Zephyr application."""
         return ApplicationStage(request, self.context.processes)
+
+    def measured(
+        self, source: ModelChoice, board: str | None, folder: Path, samples: int | None
+    ) -> ReferenceStage:
+        """The reference of a model, to be compared with its float model; raises as `runner`.
+
+        Args:
+            board: whose core the program is for; that of most boards if None.
+            samples: how many; as many as take some seconds if None.
+        """
+        cpu = _CPU if board is None else self._board(board).cpu
+        target = Target.parse(cpu)
+        program = self._source(source, Boundary(), target.cpu)
+        plan = PlanStage(program, None, target.isa, folder)
+        if samples is not None:
+            return self._reference(plan, Sampling(samples=samples), source)
+        return self._measured(plan, source)
 
     def package(self, request: PackageRequest) -> PackageStage:
         """Raises UsageError or CompilerError: an unknown model, core or instruction set."""

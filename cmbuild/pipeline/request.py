@@ -54,8 +54,23 @@ class ModelChoice:
                     )
 
     @property
+    def sensitivity(self) -> bool:
+        """Whether its export measures what quantising each operator costs."""
+        return False
+
+    @property
     def is_program(self) -> bool:
         return self.model.endswith(".pte")
+
+
+class SensitiveChoice(ModelChoice):
+    """A model whose export measures what quantising each operator costs."""
+
+    __slots__ = ()
+
+    @property
+    def sensitivity(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.text import Text
 
+from cmbuild.accuracy import FloatUse
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import BuildResult, FloatUse, MemoryUse, PortResult, WeightsResult
+from cmbuild.results import BuildResult, MemoryUse, PortResult, WeightsResult
 
 
 class BuildDocument(ResultDocument):

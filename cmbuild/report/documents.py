@@ -8,13 +8,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.results import (
-    Accuracy,
     Cycles,
-    Fidelity,
-    FloatUse,
     Instructions,
     MemoryUse,
     OutputResult,

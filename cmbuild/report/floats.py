@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.text import Text
 
+from cmbuild.accuracy import FloatCall, FloatUse
 from cmbuild.report import text
-from cmbuild.results import FloatCall, FloatUse
 from cmbuild.text import percent, plural
 
 _SHOWN = 5  # operators that are named

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from cmbuild.accuracy import FloatUse
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import FloatUse, PackageResult, PortResult, WeightsResult
+from cmbuild.results import PackageResult, PortResult, WeightsResult
 from cmbuild.text import plural, size
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from rich.text import Text
 
+from cmbuild.accuracy import Accuracy, Fidelity
 from cmbuild.report import text
 from cmbuild.report.floats import float_lines, lacking_lines
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
-    Accuracy,
     Cycles,
-    Fidelity,
     Instructions,
     MemoryUse,
     OpCount,

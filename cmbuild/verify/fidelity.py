@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cmbuild.results import Accuracy, Fidelity
+from cmbuild.accuracy import Accuracy, Fidelity
 from cmbuild.text import percent, plural
 
 if TYPE_CHECKING:

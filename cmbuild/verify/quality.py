@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cmbuild.results import Accuracy, Fidelity
+from cmbuild.accuracy import Accuracy, Fidelity
 from cmbuild.verify.fidelity import Array, Outputs, warnings
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ class Quality:
 
 
 def measure(
-    run: ReferenceStage, measured: ReferenceStage | None, device: Sequence[Array]
+    run: ReferenceStage, measured: ReferenceStage | None, device: Sequence[Array] | None
 ) -> Quality:
     """Compares with the float model, if known.
 
     Args:
         run: what was run on the device.
         measured: what the float model was run on; None for a program without one.
-        device: its outputs.
+        device: its outputs; None without one.
     """
     ran = _outputs(run, device)
     asked = ran.accuracy() if run.is_chosen else None

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
 from cmbuild.results import (
-    Accuracy,
     Cycles,
-    Fidelity,
     FlashUse,
-    FloatUse,
     Instructions,
     MemoryUse,
     OpCount,

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cmbuild import paths
+from cmbuild.accuracy import FloatUse
 from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Memory
 from cmbuild.cache.fingerprint import Value
@@ -18,7 +19,7 @@ from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.results import BuildResult, FlashUse, FloatUse, MemoryUse, PoolUse, RamUse
+from cmbuild.results import BuildResult, FlashUse, MemoryUse, PoolUse, RamUse
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 

@@ -51,6 +51,7 @@ class SimulateStage(RepeatedStage):
 
     Attributes:
         result: of the run, once it is done.
+        outputs: of the samples, one array for each output; once it is done.
     """
 
     kind = StageKind.SIMULATE
@@ -84,6 +85,7 @@ class SimulateStage(RepeatedStage):
         self._request = request
         self._processes = processes
         self._folder = folder
+        self.outputs: Sequence[Array] = ()
         self._too_small: str | None = None
         self._uncounted: str | None = None
 
@@ -130,6 +132,7 @@ class SimulateStage(RepeatedStage):
         cycles = None if counter is None else self._cycles(counter)
         if comparison.failed:
             self._trace(comparison, folder)
+        self.outputs = comparison.outputs
         outputs = self._write_outputs(comparison.outputs, folder)
         self.result = self._result(comparison, execution, outputs, cycles)
 

@@ -46,6 +46,12 @@ def mark(graph: Graph) -> dict[str, CallSite]:
     return found
 
 
+def marked(node: Node) -> str | None:
+    """The name that `mark` gave."""
+    name = node.meta.get("custom", {}).get(_KEY)
+    return None if name is None else str(name)
+
+
 def instruction_nodes(program: ExportedProgram) -> dict[int, str]:
     """Names given by `mark` by the index of the instruction that they became.
 
@@ -55,7 +61,7 @@ def instruction_nodes(program: ExportedProgram) -> dict[int, str]:
     found: dict[int, str] = {}
     for module in program.graph_module.modules():
         for node in module.graph.nodes if hasattr(module, "graph") else ():
-            name = node.meta.get("custom", {}).get(_KEY)
+            name = marked(node)
             handle = node.meta.get("debug_handle")
             # Memory is planned by out variants only; other nodes have the handles of older graphs.
             is_emitted = node.op == "call_function" and "out" in node.kwargs

@@ -106,7 +106,13 @@ class Exporter:
             if job.calibration is not None:
                 calibration = read_calibration(job.calibration, model.example_inputs)
         with self._timed("quantize", seconds):
-            quantized = quantize(model.module, model.example_inputs, calibration, job.portable)
+            quantized = quantize(
+                model.module,
+                model.example_inputs,
+                calibration,
+                job.portable,
+                sensitivity=job.sensitivity,
+            )
         with self._timed("evaluate", seconds):
             outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
@@ -159,6 +165,7 @@ def _record(
             index: name for index, name in lowered.nodes.items() if name in quantized.call_sites
         },
         lacking=lowered.lacking,
+        layers=quantized.layers,
         call_sites=_located(quantized.call_sites, find_source(job.model).definition),
         seconds=seconds,
     )

@@ -15,7 +15,7 @@ from cmcompiler.frontend.calibration import calibration_files
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
-from cmcompiler.frontend.quantized import FloatOperator
+from cmcompiler.frontend.quantized import FloatOperator, OperatorCost
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.weights import Origin, Weights
 from cmcompiler.target import Target
@@ -48,6 +48,7 @@ class ExportJob(Strict):
         weights: a state dict that replaces the model's weights.
         calibration: a file or folder that replaces the model's calibration inputs.
         portable: keep to operators that ExecuTorch's runtime has.
+        sensitivity: measure what quantising each operator alone costs.
         torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
         output: the folder to make; an existing one is replaced.
     """
@@ -58,6 +59,7 @@ class ExportJob(Strict):
     weights: Path | None = None
     calibration: Path | None = None
     portable: bool = False
+    sensitivity: bool = False
     torch_ops: Path | None = None
     output: Path
 
@@ -92,6 +94,7 @@ class ExportRecord(Strict):
         classes: names of a classifier's outputs, if any.
         float_operators: what the quantizer left in float.
         lacking: operators of the program that ExecuTorch's own runtime does not have.
+        layers: the most sensitive first, if the job asks for that.
         call_sites: of the nodes of the exported graph, by name.
         instructions: nodes by the index of the program's instruction that they became.
         seconds: by step; all else is the same for every export of a job.
@@ -110,6 +113,7 @@ class ExportRecord(Strict):
     samples: SamplesRecord
     float_operators: tuple[FloatOperator, ...]
     lacking: tuple[str, ...]
+    layers: tuple[OperatorCost, ...]
     call_sites: dict[str, CallSite]
     instructions: dict[int, str]
     seconds: dict[str, float]

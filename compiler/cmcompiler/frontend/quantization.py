@@ -17,8 +17,9 @@ from cmcompiler.frontend import backend, operators
 from cmcompiler.frontend.buffers import WithBuffers, WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import mark
 from cmcompiler.frontend.passes.functionalization import without_writes
-from cmcompiler.frontend.quantized import FloatOperator, Quantized
+from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Quantized
 from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.sensitivity import layers
 
 Inputs = tuple[Tensor, ...]
 
@@ -28,6 +29,8 @@ def quantize(
     example_inputs: Inputs,
     calibration: Iterable[Inputs],
     is_portable: bool = False,
+    *,
+    sensitivity: bool = False,
 ) -> Quantized:
     """Exports a module, observes its activations on the calibration inputs, quantises it.
 
@@ -39,6 +42,7 @@ def quantize(
         example_inputs: set the static shapes and dtypes of the inputs.
         calibration: inputs of the same shapes and dtypes, at least one.
         is_portable: keep to operators that ExecuTorch's runtime has.
+        sensitivity: measure what quantising each operator alone costs.
 
     Raises:
         InvalidRequest: no calibration inputs, or some that do not fit or produce non-finite
@@ -63,11 +67,16 @@ def quantize(
             prepared = prepare_pt2e(graph, quantizer)
         _observe(prepared, inputs, calibration, states)
         float_operators = tuple(_float_operators(prepared, quantizer.rejections()))
+        costs: tuple[OperatorCost, ...] = ()
+        if sensitivity:
+            unfolded = convert_pt2e(deepcopy(prepared), fold_quantize=False)
+            arranged = [tuple(map(channels_last, sample)) for sample in calibration]
+            costs = layers(unfolded, call_sites, arranged, states)
         with unsupported("the Cortex-M quantizer"):
             converted = convert_pt2e(prepared)
         if buffers:
             converted = WithBuffers(converted, states)
-        return Quantized(_export(converted, inputs), names, call_sites, float_operators)
+        return Quantized(_export(converted, inputs), names, call_sites, float_operators, costs)
 
 
 def channels_last(tensor: Tensor) -> Tensor:

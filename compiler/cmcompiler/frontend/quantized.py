@@ -28,11 +28,25 @@ class FloatOperator:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """What quantising one operator alone costs.
+
+    Attributes:
+        node: its name in the exported graph.
+        snr_db: of the model's outputs, with this operator's operands and result in int8.
+    """
+
+    node: str
+    snr_db: float
+
+
+@dataclass(frozen=True, slots=True)
 class Quantized:
     """A quantised program in the ATen dialect.
 
     Attributes:
         input_names: parameter names of the module's forward().
+        layers: the most sensitive first; empty if not asked for.
         call_sites: of the nodes of the exported graph, by name.
     """
 
@@ -40,3 +54,4 @@ class Quantized:
     input_names: tuple[str, ...]
     call_sites: Mapping[str, CallSite]
     float_operators: tuple[FloatOperator, ...]
+    layers: tuple[OperatorCost, ...] = ()

@@ -27,6 +27,26 @@ def test_two_bad_calibration_samples_warn_with_both_accuracies(cmbuild: Commands
     assert "! calibrated on 2 samples (dim.npy)" in shown.stdout
     assert "of the samples' input input_0 is outside of the calibrated range" in shown.stdout
 
+    both = cmbuild("eval", *words[1:], "-n", "50", "--json")
+    assert both.exit_code == 0, both.stderr
+    assert (both.document["board"], both.document["samples"]) == ("native", 50)
+    forms = {form["form"]: form for form in both.document["forms"]}
+    assert list(forms) == ["float", "fake-quantised", "reference", "device"]
+    assert forms["float"]["accuracy"] > 0.9
+    assert forms["fake-quantised"]["accuracy"] < 0.5
+    assert forms["reference"] | {"form": "device"} == forms["device"]
+    alone = cmbuild("eval", "digits", "--calibration", "dim.npy")
+    assert alone.exit_code == 0
+    assert "  digits on 360 samples\n" in alone.stdout
+    assert "! quantisation costs accuracy: float " in alone.stdout
+    assert "  device " not in alone.stdout
+
+
+def test_a_program_has_no_float_model_to_compare(cmbuild: Commands) -> None:
+    result = cmbuild("eval", "net.pte")
+    assert result.exit_code == 2
+    assert "net.pte is a program, without a float model to compare" in result.stderr
+
 
 ANGLES = """
 import torch

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from cmbuild.accuracy import FloatUse
 from cmbuild.errors import UsageError
 from cmbuild.pipeline.floats import excess, float_use, has_fpu, parse_limit
-from cmbuild.results import FloatUse
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.hints import UNSUPPORTED
 from cmcompiler.frontend.quantized import FloatOperator

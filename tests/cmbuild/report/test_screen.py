@@ -6,18 +6,11 @@ from dataclasses import replace
 import pytest
 from harness.results import MV2
 
+from cmbuild.accuracy import Fidelity, FloatCall, FloatUse
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
 from cmbuild.report.screen import screen
-from cmbuild.results import (
-    Fidelity,
-    FloatCall,
-    FloatUse,
-    Instructions,
-    OpCount,
-    Verification,
-    WeightsResult,
-)
+from cmbuild.results import Instructions, OpCount, Verification, WeightsResult
 
 MV2_SCREEN = """\
   ✓ verified: 2 of 2 samples match the int8 reference, bit-exact

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cmbuild.results import Accuracy, Fidelity
+from cmbuild.accuracy import Accuracy, Fidelity
 from cmbuild.verify.fidelity import Outputs, compare, dequantized, top_1, warnings
 from cmcompiler.frontend.job import CalibrationRecord
 from cmcompiler.ir.quantization import Quantization

@@ -132,6 +132,7 @@ def record(source: str) -> ExportRecord:
         samples=records.SamplesRecord(count=1, labels=False),
         float_operators=(),
         lacking=(),
+        layers=(),
         call_sites={},
         instructions={},
         seconds={},

@@ -70,6 +70,7 @@ class Exporter:
             "samples": {"count": 1, "labels": False},
             "float_operators": [],
             "lacking": [],
+            "layers": [],
             "call_sites": {},
             "instructions": {},
             "seconds": {},

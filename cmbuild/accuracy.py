@@ -1,0 +1,127 @@
+"""Results: how near a program comes to its float model, and what of it is in float."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Share: TypeAlias = float
+"""From 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """The share of labelled samples that got their label.
+
+    Attributes:
+        metric: `top-1`.
+        float: of the float model; None if unknown for these samples.
+        reference: of the int8 reference.
+        device: None if other samples ran there.
+        samples: number with a label.
+    """
+
+    metric: str
+    float: Share | None
+    reference: Share
+    device: Share | None
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fidelity:
+    """How close the int8 reference is to the float model.
+
+    Attributes:
+        snr_db: the power of the float outputs over that of the error, all elements of all samples;
+            infinite without any error, which is null in JSON.
+        agreement: the share of samples whose largest element of the first output is the same.
+        samples: compared.
+    """
+
+    snr_db: float
+    agreement: Share
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatCall:
+    """A call in the user's source that became operators in float.
+
+    Attributes:
+        name: operator, and the module that calls it: `conv1d (blocks.0)`.
+        file, line: None for a program whose source is not known.
+        reason: why it is in float.
+        hint: what would quantise it.
+    """
+
+    name: str
+    file: str | None
+    line: int | None
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatUse:
+    """What of a program computes in float.
+
+    Attributes:
+        share: of the instructions, without the conversions at the program's inputs and outputs.
+        estimated: from the plan, where no instructions were counted.
+        operators: the most expensive first.
+    """
+
+    share: Share
+    estimated: bool
+    operators: tuple[FloatCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalRow:
+    """How well one form of a model does on the samples.
+
+    Attributes:
+        form: `float`, `fake-quantised`: as torch computes it; `reference`, `device`.
+        accuracy: top-1, where there are labels.
+        snr_db, agreement: against float; None for float itself.
+    """
+
+    form: str
+    accuracy: Share | None
+    snr_db: float | None
+    agreement: Share | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerCost:
+    """What quantising one operator alone costs.
+
+    Attributes:
+        name: operator, and the module that calls it: `conv2d (blocks.0)`.
+        file, line: where.
+        snr_db: of the model's outputs with nothing else quantised, on calibration samples.
+    """
+
+    name: str
+    file: str | None
+    line: int | None
+    snr_db: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalResult:
+    """The forms of a model side by side.
+
+    Attributes:
+        board: of the device; None without one.
+        samples: that all forms computed.
+        layers: the most sensitive first; empty if not asked for.
+    """
+
+    model: str
+    board: str | None
+    samples: int
+    forms: tuple[EvalRow, ...]
+    layers: tuple[LayerCost, ...]
+    warnings: tuple[str, ...]

@@ -1,0 +1,77 @@
+"""The forms of a model side by side, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isinf
+from pathlib import Path
+
+from rich.text import Text
+
+from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
+from cmbuild.pipeline.events import StepOutcome
+from cmbuild.report import text
+from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.text import percent, plural
+
+_LAYERS = 12  # rows of the table of layers
+
+
+class EvalDocument(ResultDocument):
+    model: str
+    board: str | None
+    samples: int
+    forms: tuple[EvalRow, ...]
+    layers: tuple[LayerCost, ...]
+    warnings: tuple[str, ...]
+    steps: tuple[StepDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvalReport:
+    """Implements Report."""
+
+    result: EvalResult
+
+    def screen(self) -> Text:
+        result = self.result
+        device = f" and {result.board}" if result.board else ""
+        title = f"  {result.model} on {plural(result.samples, 'sample')}{device}"
+        lines = [Text(title), Text(), *map(Text, _forms(result.forms))]
+        if result.warnings:
+            lines += [Text(), *(Text(text.warning(each), "yellow") for each in result.warnings)]
+        if result.layers:
+            lines += [Text(), *map(Text, _layers(result.layers))]
+        return Text("\n").join(lines)
+
+    def document(self, steps: Sequence[StepOutcome]) -> EvalDocument:
+        return EvalDocument.of(self.result, steps)
+
+
+def _forms(rows: Sequence[EvalRow]) -> Iterator[str]:
+    cells = [
+        (
+            row.form,
+            "" if row.accuracy is None else percent(row.accuracy),
+            "" if row.snr_db is None else _decibels(row.snr_db),
+            "" if row.agreement is None else percent(row.agreement),
+        )
+        for row in rows
+    ]
+    yield text.table(("", "accuracy", "SNR", "largest output agrees with float's"), cells)
+
+
+def _layers(layers: Sequence[LayerCost]) -> Iterator[str]:
+    cells = [(_decibels(each.snr_db), each.name, _place(each)) for each in layers[:_LAYERS]]
+    yield text.table(("SNR", "with this operator alone in int8", ""), cells)
+    if more := len(layers) - _LAYERS:
+        yield from [f"  and {more} more"] if more > 0 else []
+
+
+def _place(layer: LayerCost) -> str:
+    return "" if layer.file is None else f"{Path(layer.file).name}:{layer.line}"
+
+
+def _decibels(snr: float) -> str:
+    return "no error" if isinf(snr) and snr > 0 else f"{snr:.1f} dB"

@@ -1,0 +1,65 @@
+"""Float model, fake-quantised graph, reference and device side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
+from cmbuild.verify.fidelity import Array, compare, dequantized, top_1
+from cmbuild.verify.quality import measure
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.stages.reference import ReferenceStage
+    from cmcompiler.frontend.job import ExportRecord
+
+
+def evaluate(
+    stage: ReferenceStage, board: str | None, device: Sequence[Array] | None
+) -> EvalResult:
+    """
+    Args:
+        stage: the reference on samples of an export.
+        device: outputs of the board for the same samples, if there is one.
+    """
+    source, labels = stage.plan.source, stage.samples.labels
+    assert source.export is not None and stage.real_outputs is not None
+    real, count = stage.real_outputs, len(stage.real_outputs[0])
+    forms = {
+        "float": real,
+        "fake-quantised": [stack[:count] for stack in source.export.outputs.quantized],
+        "reference": _real(stage, stage.outputs, count),
+    }
+    if device is not None:
+        forms["device"] = _real(stage, device, count)
+    rows = []
+    for form, outputs in forms.items():
+        figures = None if form == "float" else compare(real, outputs)
+        rows.append(
+            EvalRow(
+                form=form,
+                accuracy=None if labels is None else top_1(outputs[0], labels),
+                snr_db=None if figures is None else figures.snr_db,
+                agreement=None if figures is None else figures.agreement,
+            )
+        )
+    return EvalResult(
+        model=source.name,
+        board=board,
+        samples=count,
+        forms=tuple(rows),
+        layers=tuple(_layers(source.export.record)),
+        warnings=measure(stage, stage, device).warnings,
+    )
+
+
+def _real(stage: ReferenceStage, outputs: Sequence[Array], count: int) -> list[Array]:
+    ports = stage.plan.record.outputs
+    return [dequantized(s[:count], port) for s, port in zip(outputs, ports, strict=True)]
+
+
+def _layers(record: ExportRecord) -> Iterator[LayerCost]:
+    for layer in record.layers:
+        site = record.call_sites[layer.node]
+        name = f"{site.operator} ({site.module})" if site.module else site.operator
+        yield LayerCost(name=name, file=site.file, line=site.line, snr_db=layer.snr_db)
