@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import (
     arguments,
     constant,
-    constant_value,
     fake,
     insert,
-    is_constant,
     replace,
 )
 from cmcompiler.frontend.rewrites.written_attention import spell_attention
@@ -46,8 +45,8 @@ def _attention(node: Node) -> Node | None:
     operator = cmbuild.attention.default
     if is_causal:
         mask = constant(node, "causal_mask", torch.full((1, rows, keys), -math.inf).triu(1))
-    elif is_constant(mask):
-        mask = constant(node, "mask", _as_matrices(_additive(constant_value(mask)), batch))
+    elif (value := value_of(mask)) is not None:
+        mask = constant(node, "mask", _as_matrices(_additive(value), batch))
     elif isinstance(mask, Node) and fake(mask).dtype == torch.bool:
         mask = _computed_mask(node, mask, batch)
         operator = cmbuild.masked_attention.default

@@ -85,3 +85,18 @@ def test_layers(is_first: bool) -> None:
     found = targets(rewritten(layer, x))
     assert found.count(OWN) == 1
     assert found.count("cmbuild.layer_norm.default") == 2
+
+
+class Decoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+        return self.layer(x, memory, tgt_mask=mask)
+
+
+def test_a_mask_made_by_the_model() -> None:
+    found = targets(rewritten(Decoder(), *tensors((2, 5, 8), (2, 7, 8))))
+    assert found.count(OWN) == 2
