@@ -78,12 +78,18 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
 
     def annotate(self, model: GraphModule) -> GraphModule:
         annotated: GraphModule = super().annotate(model)
+        further = [node for node in annotated.graph.nodes if _is_further_result(node)]
+        for node in further:
+            if Q_ANNOTATION_KEY not in node.meta:
+                sources = node.all_input_nodes
+                spec = sources[0].meta[Q_ANNOTATION_KEY].output_qspec
+                _mark_node_as_quantized(node, dict.fromkeys(sources, spec), spec, True)
         for node in annotated.graph.nodes:
             annotation = node.meta.get(Q_ANNOTATION_KEY)
             if node.op == "placeholder" and annotation is not None and _is_state(node):
                 annotation.output_qspec = None
             if node.op == "output" and annotation is not None:
-                for result in filter(is_further_result, node.all_input_nodes):
+                for result in set(further) & set(node.all_input_nodes):
                     annotation.input_qspec_map.pop(result, None)
         return annotated
 
@@ -151,12 +157,12 @@ def _is_state(node: Node) -> bool:
     )
 
 
-def is_further_result(node: Node) -> bool:
+def _is_further_result(node: Node) -> bool:
     """Whether a node consists of results after the first of an operator."""
     if node.target is getitem:
         return bool(node.args[1]) and node.all_input_nodes[0].target in QUANTIZED
     is_float = Q_ANNOTATION_KEY not in node.meta and bool(node.all_input_nodes)
-    return is_float and all(map(is_further_result, node.all_input_nodes))
+    return is_float and all(map(_is_further_result, node.all_input_nodes))
 
 
 def edge_compile_config() -> EdgeCompileConfig:

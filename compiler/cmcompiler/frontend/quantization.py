@@ -143,5 +143,4 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
 
 def _computes_float(node: Node) -> bool:
     value = node.meta.get("val")
-    is_float = isinstance(value, Tensor) and value.is_floating_point()
-    return is_float and not backend.is_further_result(node)
+    return isinstance(value, Tensor) and value.is_floating_point()

@@ -57,7 +57,7 @@ for _name, _inputs in (("lstm", LSTM), ("gru", GRU)):
     LIBRARY.define(f"{_name}{_inputs} -> Tensor")
     LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
 LIBRARY.define(f"rnn(Tensor x, Tensor? hidden, {WEIGHTS}, str function, {PLACE}) -> Tensor")
-# Unlike aten::cat it stays in float.
+# Unlike results of aten::cat, its results keep the 16 bits of states.
 LIBRARY.define("cat_states(Tensor[] tensors, int dim=0) -> Tensor")
 LIBRARY.define("cat_states.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)")
 
