@@ -18,10 +18,11 @@ from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Interface, Request, Watch, execute
 from cmbuild.verify.comparison import to_logical, to_memory
 from cmcompiler.emit.executorch import emit_executorch
-from cmcompiler.importer.build import build_graph, find_method
+from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.isa import Isa
 from cmcompiler.plan.executorch import make_executorch_plan
+from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.reader import read_program
 
 ENOUGH = Pools(method=65536, temporary=4096)

@@ -94,7 +94,7 @@ class ProgramSource:
 
     def chosen(self) -> Method:
         """The chosen method; raises UsageError or CompilerError like `graph`."""
-        from cmcompiler.importer.build import find_method
+        from cmcompiler.pte.methods import find_method
         from cmcompiler.pte.reader import read_program
 
         with self._told():

@@ -18,7 +18,8 @@ from cmcompiler.importer.state import detached, mutable_buffers
 from cmcompiler.importer.unknown import refuse_unknown
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.pte.program import Method, Program, RefusedMethod, TensorValue
+from cmcompiler.pte.methods import find_method
+from cmcompiler.pte.program import Method, Program, TensorValue
 
 IO_CHOICES = ("program", "int8")
 """Ports as in the program, or the quantised tensors behind its boundary quantize/dequantize."""
@@ -51,24 +52,6 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     if io == "int8":
         graph = _without_dead_nodes(expose_quantized(graph))
     return detached(describe_ports(graph))
-
-
-def find_method(program: Program, name: str) -> Method:
-    """The method of a program with this name.
-
-    Raises:
-        InvalidRequest: no such method; lists the existing ones.
-        Unsupported: names what a static executor cannot run.
-    """
-    for method in program.methods:
-        if method.name == name:
-            if isinstance(method, RefusedMethod):
-                raise method.reason
-            return method
-    names = ", ".join(method.name for method in program.methods) or "none"
-    raise InvalidRequest(
-        f"the program does not have a method {name!r}", f"--method takes one of: {names}"
-    )
 
 
 def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from harness.calls import In, Out, program_calling
 
-from cmcompiler.importer.build import build_graph, find_method
+from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.executorch import make_executorch_plan
 from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.methods import find_method
 
 X = In(np.ones((2, 3), np.float32))
 OUT = Out("float32", (2, 3))
