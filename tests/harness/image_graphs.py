@@ -7,6 +7,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.copy import Copy, Piece
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
@@ -22,6 +23,7 @@ from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
 
 INT8 = np.dtype(np.int8)
+LAYERS = ("conv", "conv", "conv", "depthwise", "max", "avg", "table", "pad", "crop", "double")
 
 
 @st.composite
@@ -49,7 +51,9 @@ class Drawing:
 
     def layer(self, x: Tensor) -> Tensor:
         """A random op on an image."""
-        kind = self._draw(st.sampled_from(["conv", "conv", "depthwise", "max", "avg", "table"]))
+        kind = self._draw(st.sampled_from(LAYERS))
+        if kind in ("pad", "crop", "double"):
+            return self._moved(kind, x)
         if kind == "table":
             return self.add(Activation(self._data.int8(256).tobytes()), x, shape=x.shape)
         window = self._draw(windows())
@@ -75,6 +79,35 @@ class Drawing:
         weights = self._data.int8(height, width, channels)
         return self.add(DepthwiseConv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
 
+    def _moved(self, kind: str, x: Tensor) -> Tensor:
+        """A copy of x with a margin, without its first rows and columns, or twice as large."""
+        _, height, width, channels = x.shape
+        reads = Strided.dense(x.shape)
+        if kind == "pad":
+            shape = (1, height + 3, width + 1, channels)
+            writes = Strided.dense(shape).slice(1, 2, height).slice(2, 1, width)
+        elif kind == "crop":
+            assume(min(height, width) > 2)
+            shape = (1, height - 2, width - 1, channels)
+            reads = reads.slice(1, 1, shape[1]).slice(2, 1, shape[2])
+            writes = Strided.dense(shape)
+        else:
+            shape = (1, 2 * height, 2 * width, channels)
+            reads = reads.insert(3, 2).insert(2, 2)
+            writes = Strided.dense(shape).split(2, 2).split(1, 2)
+        piece = Piece(0, reads, writes)
+        return self.add(Copy(kind, INT8, shape, (piece,), 3), x, shape=shape)
+
+    def cat(self, x: Tensor, y: Tensor) -> Tensor:
+        """Both in one image, one's channels after the other's."""
+        shape = (*x.shape[:3], x.shape[3] + y.shape[3])
+        parts, start = [], 0
+        for index, tensor in enumerate((x, y)):
+            writes = Strided.dense(shape).slice(3, start, tensor.shape[3])
+            parts.append(Piece(index, Strided.dense(tensor.shape), writes))
+            start += tensor.shape[3]
+        return self.add(Copy("cat", INT8, shape, tuple(parts)), x, y, shape=shape)
+
     def join(self, x: Tensor, y: Tensor) -> Tensor:
         dense = Strided.dense(x.shape)
         return self.add(Minimum(Loops.over(dense, dense, dense), x.shape), x, y, shape=x.shape)
@@ -99,6 +132,9 @@ def image_graphs(draw: st.DrawFn) -> Example:
         others = [tensor for tensor in seen[-4:] if tensor.shape == x.shape]
         if others and draw(st.booleans()):
             x = drawing.join(*draw(st.permutations([x, draw(st.sampled_from(others))])))
+        beside = [tensor for tensor in seen[-4:] if tensor.shape[:3] == x.shape[:3]]
+        if beside and draw(st.booleans()):
+            x = drawing.cat(*draw(st.permutations([x, draw(st.sampled_from(beside))])))
         seen.append(x)
     outputs = [seen[-1]]
     if draw(st.sampled_from([False, False, True])):

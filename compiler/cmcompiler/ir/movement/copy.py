@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from cmcompiler.ir.movement.lines import piece_rows
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Reach, RowCall, Tensors, Words
+from cmcompiler.ir.rows import SAME, one_row, row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 
 COPY_BLOCKS = Microkernel("copy_blocks_s8", mve=True)
+FILL_BYTES = 8
+"""Alignment of what the fill kernel writes, unless it is bytes."""
+
 COPY_STRIDED = Microkernel("copy_strided", mve=True)
 
 
@@ -78,6 +83,29 @@ class Copy(Op):
         for piece in self.pieces:
             calls += copy_call(inputs[piece.source], piece.reads, output, piece.writes)
         return calls
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """First the fill of a row, then its pieces; none unless each is within rows."""
+        output = outputs[0]
+        found: list[RowCall] = []
+        over: dict[Tensor, Reach] = {}
+        if self.fill is not None:
+            size = row_bytes(output)
+            if output.dtype.itemsize > 1 and size % FILL_BYTES:
+                return []
+            (fill,) = fill_call(output, self.fill)
+            rows = output.shape[1]
+            found.append(RowCall(one_row(fill, rows, {output}, bytes=size), {}))
+            over = {output: SAME}
+        for piece in self.pieces:
+            source = inputs[piece.source]
+            lines = piece_rows(piece.reads, source, piece.writes, output)
+            if lines is None:
+                return []
+            for call in copy_call(source, lines.reads, output, lines.writes):
+                reads = {**lines.taken(source), **over}
+                found.append(RowCall(lines.moving(call, source, output), reads))
+        return found
 
 
 def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -> list[KernelCall]:

@@ -105,9 +105,10 @@ def make_group(
     wanted: set[Tensor] = set()
     for index in indices:
         node, (output,) = nodes[index], nodes[index].outputs
+        by_rows = {tensor for call in calls[index] for tensor in call.reads}
+        if any(tensor in writers and tensor not in by_rows for tensor in node.inputs):
+            return None
         for call in calls[index]:
-            if any(t in writers and t not in call.reads for t in node.inputs):
-                return None
             demands = tuple(
                 _demand(call, tensor, writer, stages[writer].call)
                 for tensor in call.reads

@@ -107,7 +107,13 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
         tensor = stage.output
         end = stage.call.output_row(turn.end - 1) + 1
         if tensor in kept:
-            first = min(first_needed(tensor), stage.call.output_row(turn.start))
+            # What another writer has yet to write may be rows that no reader takes.
+            unwritten = (
+                stages[index].call.output_row(made[index])
+                for index in group.writers[tensor]
+                if made[index] < stages[index].end
+            )
+            first = min(first_needed(tensor), *unwritten)
             kept[tensor] = max(kept[tensor], end - first)
         elif tensor is result and spent is not None:
             room = min(room, first_needed(spent) * row_bytes(spent) - end * row_bytes(tensor))
