@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -16,6 +17,13 @@ from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, inse
 aten = torch.ops.aten
 
 PRODUCTS = (aten.matmul.default, aten.mm.default, aten.bmm.default, aten.mv.default)
+
+MOVEMENTS = (
+    *(aten.reshape.default, aten.view.default, aten.flatten.using_ints, aten.unflatten.int),
+    *(aten.transpose.int, aten.permute.default, aten.contiguous.default, aten.expand.default),
+    *(aten.unsqueeze.default, aten.squeeze.dim, aten.select.int, aten.slice.Tensor),
+    *(operator.getitem, aten.unbind.int, aten.chunk.default, aten.split.Tensor),
+)
 
 
 def rewrite_products(module: GraphModule) -> None:
@@ -32,6 +40,35 @@ def rewrite_products(module: GraphModule) -> None:
             if not node.kwargs:
                 product = _product(node, lhs, rhs)
                 replace(node, insert(node, aten.add.Tensor, product, addend))
+    for node in list(module.graph.nodes):
+        if node.target is aten.bmm.default:
+            _separate_bias(*(_origin(operand) for operand in node.args))
+
+
+def _origin(node: Node) -> Node:
+    """What a tensor's elements were computed by, before they were moved."""
+    while node.target in MOVEMENTS and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node
+
+
+def _separate_bias(lhs: Node, rhs: Node) -> None:
+    """Adds the bias of a linear layer after it if only one operand of a product is such.
+
+    The backend takes a quantised layer with a bias for one of int32, and refuses mixed products.
+    """
+    biased = [node for node in (lhs, rhs) if _has_bias(node)]
+    if len(biased) != 1:
+        return
+    (linear,) = biased
+    x, weight, bias = linear.args
+    plain = insert(linear, aten.linear.default, x, weight)
+    # An addition of torch's would be folded back.
+    replace(linear, insert(linear, torch.ops.cmbuild.add.default, plain, bias, 1.0))
+
+
+def _has_bias(node: Node) -> bool:
+    return node.target is aten.linear.default and any(node.args[2:])
 
 
 def _is_float(node: Node) -> bool:

@@ -73,3 +73,18 @@ def test_products_of_inputs(name: str) -> None:
 def test_other_sums_stay(equation: str) -> None:
     compute: Compute = lambda _, x, y: torch.einsum(equation, x, y)  # noqa: E731
     assert "aten.einsum.default" in targets(rewritten(Products(compute), X, Y))
+
+
+def test_a_bias_before_a_product_with_another_tensor_is_added_on_its_own() -> None:
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x: Tensor, y: Tensor) -> Tensor:
+            return self.linear(x) @ y
+
+    graph = rewritten(Mixed(), X, Y)
+    (linear,) = (node for node in graph.graph.nodes if str(node.target) == LINEAR)
+    assert len(linear.args) == 2
+    assert BMM in targets(graph)
