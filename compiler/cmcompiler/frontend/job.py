@@ -27,7 +27,11 @@ OUTPUTS = "outputs.npz"
 MAX_SEED = (1 << 32) - 1
 
 # Modules of the package that the frontend imports; a test compares this with the imports.
-_SHARED = ("arrays.py", "ir/quantization.py", "isa.py", "target.py", "usercode.py")
+_SHARED = (
+    *("arrays.py", "ir/op.py", "ir/quantization.py", "ir/tensor.py", "isa.py"),
+    *(f"ops/support/{name}.py" for name in ("__init__", "gates", "packing", "requantize")),
+    *("target.py", "usercode.py"),
+)
 
 _PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
 
