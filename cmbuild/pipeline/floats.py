@@ -23,7 +23,7 @@ _INSTRUCTION = re.compile(r"#(\d+)$")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 _INTEGER_MAC = {"mve": 0.2, "dsp": 0.8, "scalar": 2.0}
-"""Instructions that a multiply-accumulate takes, roughly, as measured in large convolutions."""
+"""Instructions that a multiply-accumulate takes: rough figures, only their ratios count."""
 _FLOAT_MAC = {"mve": 2.0, "dsp": 5.0, "scalar": 5.0}
 _SOFTWARE_MAC = 80.0
 _INTEGER_ELEMENT, _FLOAT_ELEMENT, _SOFTWARE_ELEMENT = 4.0, 10.0, 150.0

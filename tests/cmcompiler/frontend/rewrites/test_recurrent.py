@@ -9,7 +9,9 @@ import torch
 from harness.rewriting import rewritten, targets
 from torch import Tensor, nn
 
-pytestmark = pytest.mark.filterwarnings("ignore:The tensor attribute")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The tensor attribute", "ignore:LSTM with projections is not supported with oneDNN"
+)
 """torch.export says so of every recurrent layer."""
 
 FEATURES, UNITS, STEPS, BATCH = 3, 4, 5, 2
