@@ -123,7 +123,7 @@ class _Search:
         )
         low, high = self._least_peak(), max(self._whole)
         best = self._cheapest(high)
-        step = low // STEPS
+        step = max(low // STEPS, ALIGN)
         limit = low
         while limit < high:
             found = self._cheapest(limit)
