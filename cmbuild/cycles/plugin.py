@@ -9,6 +9,7 @@ from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.cache.locks import locked
 from cmbuild.cache.store import Entry
+from cmbuild.errors import TimedOut
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import HOST, TOOLCHAINS
@@ -42,21 +43,10 @@ def block_profile(qemu: Path, processes: Processes) -> Path:
     entry = Entry(CacheFolder.PLUGINS.path / made_from[:16])
     with locked(entry.lock, lambda: None):
         if not entry.holds(made_from):
-            version = tools.version(qemu) or "0"
-            if "-plugin" not in tools.ask(qemu, "-help")[1]:
-                raise NoCounter(f"QEMU {version} was built without plugins")
             with entry.replace(made_from) as folder:
+                api = f"-DAPI_VERSION={_api(qemu, processes, folder / 'qemu.txt')}"
                 processes.run(
-                    [
-                        *(
-                            compiler,
-                            "-shared",
-                            "-fPIC",
-                            "-O2",
-                            f"-DAPI_VERSION={api_version(version)}",
-                        ),
-                        *(source, "-o", folder / _LIBRARY),
-                    ],
+                    [compiler, "-shared", "-fPIC", "-O2", api, source, "-o", folder / _LIBRARY],
                     log=folder / "log.txt",
                     timeout=_SECONDS,
                 )
@@ -69,6 +59,22 @@ def _identity(program: Path) -> list[str | int]:
     return [str(program), found.st_size, found.st_mtime_ns]
 
 
+def _api(qemu: Path, processes: Processes, log: Path) -> int:
+    """The version of the plugin API to declare to a QEMU.
+
+    Raises:
+        NoCounter: it has no plugins.
+    """
+    try:
+        said = processes.run([qemu, "-help"], log=log, timeout=_SECONDS, check=False).output
+    except TimedOut as error:
+        raise NoCounter(error.message) from error
+    version = tools.number(said) or "0"
+    if "-plugin" not in said:
+        raise NoCounter(f"QEMU {version} was built without plugins")
+    return api_version(version)
+
+
 def api_version(version: str) -> int:
-    """The version of the plugin API to declare: QEMU 9.0 refuses plugins of the first one."""
+    """QEMU 9.0 refuses plugins of the first version of its API."""
     return 2 if int(version.partition(".")[0]) >= 9 else 1

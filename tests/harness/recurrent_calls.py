@@ -38,6 +38,7 @@ def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
             *(sequence, None, *_product(UNITS, FEATURES), *_product(UNITS, UNITS), "tanh"),
             *(*narrowing, *initial, *place, out),
         ),
+        "cmbuild::cat_states.out": ([state, state], 0, Out("int16", (2, BATCH, UNITS))),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Scratch, Tensors, Words
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import (
     UNIT_BITS,
     GateProduct,
@@ -33,6 +33,9 @@ from cmcompiler.ops.support.requantize import Int8Array
 
 PRODUCTS = 3
 """Gates of a product, as in torch: reset, update, new."""
+
+STEP = Microkernel("gru_step_s8", mve=True)
+"""What follows the products of a step, which dominate its time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Packed, Scratch, Tensors, Words
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import (
@@ -43,6 +43,9 @@ from cmcompiler.ops.support.requantize import (
 GATES = 4
 
 MOST_CELL_BITS = 12
+
+STEP = Microkernel("lstm_step_s8", mve=True)
+"""What follows the products of a step, which dominate its time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import Int16Array, Narrowing, packed_table, tanh
 from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
@@ -23,6 +23,9 @@ from cmcompiler.ops.support.recurrence import (
 from cmcompiler.ops.support.requantize import Int8Array
 
 FUNCTIONS = ("tanh", "relu")
+
+STEP = Microkernel("rnn_step_s8", mve=True)
+"""What follows the products of a step, which dominate its time."""
 
 
 @dataclass(frozen=True, eq=False)
