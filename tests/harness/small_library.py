@@ -9,7 +9,7 @@ from cmbuild import paths
 from cmbuild.toolchain.cmake import LIBRARY, Builder
 from cmbuild.toolchain.toolchains import cpu_flags
 
-SOURCES = ("checksum", "finish", "host", "runner", "semihosting", "state", "text")
+SOURCES = ("checksum", "finish", "host", "runner", "semihosting", "state", "step", "text")
 
 
 def build_small_library(builder: Builder, folder: Path) -> Path:
