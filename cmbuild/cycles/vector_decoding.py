@@ -28,7 +28,7 @@ _ACCUMULATES = re.compile(
 _KNOWN = re.compile(
     r"v(abav|abd|abs|adc|add|and|bic|brsr|cadd|cls|clz|cmla|cmp|cmul|cvt|ddup|div|dup|dwdup|eor"
     r"|fm|fn|hadd|hcadd|hsub|idup|ins|iwdup|log|max|min|mla|mls|mov|mrs|msr|mul|mvn|neg|nm|orn"
-    r"|orr|pt|q|rev|rhadd|rint|rml|rmul|rsh|sbc|sel|shl|shr|sli|sqrt|sri|sub)"
+    r"|orr|psel|pt|q|rev|rhadd|rint|rml|rmul|rsh|sbc|sel|shl|shr|sli|sqrt|sri|sub)"
 )
 _TWO_RESULTS = re.compile(r"v(r?ml[as]l|addlv)")
 _NO_RESULT = re.compile(r"v(cmp|pt)")

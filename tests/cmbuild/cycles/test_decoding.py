@@ -41,6 +41,7 @@ from cmcompiler.isa import Isa
         ("vldrb.u8 q0, [r3], #16", Kind.VECTOR, ("", "r3", "", "q0 r3")),
         ("vmlava.s8 r0, q0, q2", Kind.VECTOR, ("q0 q2", "", "r0", "r0")),
         ("vldrw.u32 q1, [r0, q2]", Kind.VECTOR, ("", "r0 q2", "", "q1")),
+        ("vpsel q0, q1, q2", Kind.VECTOR, ("q1 q2", "", "", "q0")),
         ("vpush {d8-d9}", Kind.VECTOR, ("d8 d9", "", "", "")),
     ],
 )
