@@ -10,27 +10,50 @@ from harness.examples import Example
 from harness.image_graphs import image_graphs, two_pools
 from harness.images import kernel_harness
 from harness.runtime import Runtime, case_of, first_mistake
+from harness.streamed import fed, streamed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ir.op import Reach
 from cmcompiler.isa import Isa
-from cmcompiler.plan.plan import Plan
-from cmcompiler.plan.planner import make_plan
-
-
-def streamed(example: Example, isa: Isa) -> Plan:
-    """The plan with the least memory, at any cost."""
-    return make_plan(example.graph, isa, surcharge=float("inf"))
 
 
 @settings(max_examples=6)
-@given(st.lists(image_graphs(), min_size=1, max_size=30))
-def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
-    cases = [case_of(streamed(example, runtime.isa), example) for example in examples]
+@given(st.lists(image_graphs(), min_size=1, max_size=30), st.booleans())
+def test_every_runtime_equals_the_reference(
+    runtime: Runtime, examples: list[Example], upward: bool
+) -> None:
+    plans = [streamed(example, runtime.isa, upward)[0] for example in examples]
+    cases = [case_of(plan, example) for plan, example in zip(plans, examples, strict=True)]
     results = runtime.execute(cases)
     wrong = [first_mistake(*each) for each in zip(cases, examples, results, strict=True)]
     assert not any(wrong), wrong
+
+
+@settings(max_examples=4)
+@given(st.lists(image_graphs(), min_size=1, max_size=30), st.booleans())
+def test_rows_that_come_and_go_one_by_one(
+    runtime: Runtime, examples: list[Example], drain: bool
+) -> None:
+    found = [each for example in examples if (each := fed(example, runtime.isa, drain))]
+    if drain:
+        assert any(port.fed for _, plan, _ in found for port in plan.outputs)
+    cases = [case_of(plan, example) for example, plan, _ in found]
+    results = runtime.execute(cases)
+    examples = [example for example, *_ in found]
+    wrong = [first_mistake(*each) for each in zip(cases, examples, results, strict=True)]
+    assert not any(wrong), wrong
+
+
+def test_a_row_from_outside_in_a_wrong_place_is_caught(tmp_path: Path) -> None:
+    runtime = Runtime(kernel_harness("native", "scalar", tmp_path), Isa.SCALAR, tmp_path)
+    example, plan, _ = fed(two_pools(keep=False), runtime.isa)
+    steps = list(plan.steps)
+    assert [step.kernel for step in steps[:2]] == ["stream", "feed"]
+    (writes,) = steps[1].fences
+    steps[1] = replace(steps[1], fences=(replace(writes, reach=Reach(1, 1, 1)),))
+    with pytest.raises(AssertionError, match="use-after-poison"):
+        runtime.execute([case_of(replace(plan, steps=tuple(steps)), example)])
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 2), (0, 1), (-1, 1), (1, 3)])
@@ -41,7 +64,7 @@ def test_a_row_too_early_or_too_late_is_caught(
     """With a fence that leaves out a row that the stage has to read."""
     runtime = Runtime(kernel_harness("native", "scalar", tmp_path), Isa.SCALAR, tmp_path)
     example = two_pools()
-    plan = streamed(example, runtime.isa)
+    plan, _ = streamed(example, runtime.isa)
     assert [step.stages for step in plan.steps] == [2, 0, 0]
     steps = list(plan.steps)
     reads, writes = steps[1 + stage].fences

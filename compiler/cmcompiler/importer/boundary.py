@@ -12,8 +12,13 @@ from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
+
+# An int8 that holds the bits of an unsigned byte less 128.
+_TURN = (np.arange(-128, 128) & 255) - 128
+_FROM_UINT8 = Activation(_TURN.astype(np.int8).tobytes(), name="from uint8")
 
 
 def describe_ports(graph: Graph) -> Graph:
@@ -40,6 +45,22 @@ def expose_quantized(graph: Graph) -> Graph:
     why in their note. Nodes no longer needed stay in the graph.
     """
     return _expose_outputs(_expose_inputs(graph))
+
+
+def take_uint8(graph: Graph) -> Graph:
+    """Makes int8 inputs uint8, as cameras have them: their numbers plus 128; a table converts."""
+    inputs, nodes = [], []
+    for port in graph.inputs:
+        if port.tensor.dtype != np.int8 or any(port.tensor is o.tensor for o in graph.outputs):
+            inputs.append(port)
+            continue
+        tensor = Tensor(f"{port.tensor.name}.uint8", np.dtype(np.uint8), port.tensor.shape)
+        nodes.append(Node(_FROM_UINT8, (tensor,), (port.tensor,), port.name))
+        q = port.quantization
+        if q is not None:
+            q = Quantization(q.scale, q.zero_point + 128, q.minimum + 128, q.maximum + 128)
+        inputs.append(replace(port, tensor=tensor, quantization=q))
+    return replace(graph, inputs=tuple(inputs), nodes=(*nodes, *graph.nodes))
 
 
 def _expose_inputs(graph: Graph) -> Graph:

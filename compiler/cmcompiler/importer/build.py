@@ -11,7 +11,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import operators
 from cmcompiler.decode.scope import Scope
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.importer.boundary import describe_ports, expose_quantized
+from cmcompiler.importer.boundary import describe_ports, expose_quantized, take_uint8
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.reading import read_block
 from cmcompiler.importer.state import detached, mutable_buffers
@@ -21,15 +21,17 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.program import Method, Program, TensorValue
 
-IO_CHOICES = ("program", "int8")
-"""Ports as in the program, or the quantised tensors behind its boundary quantize/dequantize."""
+IO_CHOICES = ("program", "int8", "uint8")
+"""Ports as in the program, or the quantised tensors behind its boundary quantize/dequantize; with
+uint8, inputs of unsigned bytes.
+"""
 
 
 def build_graph(program: Program, method: str = "forward", io: str = "program") -> Graph:
     """The graph of a method, with dim orders resolved, elided views as nodes and no dead nodes.
 
-    Scalar inputs are baked into the program and are not ports. With io="int8", ports that cannot be
-    exposed as quantised tensors stay float and state why in `Port.note`.
+    Scalar inputs are baked into the program and are not ports. Unless io is "program", ports that
+    cannot be exposed as quantised tensors stay float and state why in `Port.note`.
 
     Raises:
         InvalidRequest: no such method, or `io` is not one of IO_CHOICES.
@@ -49,9 +51,10 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     outputs = _outputs(chosen, scope, nodes)
     direct = _without_chained_views(nodes)
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
-    if io == "int8":
+    if io != "program":
         graph = _without_dead_nodes(expose_quantized(graph))
-    return detached(describe_ports(graph))
+    graph = detached(describe_ports(graph))
+    return take_uint8(graph) if io == "uint8" else graph
 
 
 def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:

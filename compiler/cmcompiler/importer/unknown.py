@@ -13,8 +13,7 @@ def refuse_unknown(method: Method, known: Container[str]) -> None:
     """Refuses a method with operators that are not known.
 
     Raises:
-        Unsupported: names each such operator, its count, its first instruction with shapes, and the
-            file that would add it.
+        Unsupported: names each such operator, its count, and its first instruction with shapes.
     """
     first: dict[str, tuple[int, KernelInstruction]] = {}
     counts: dict[str, int] = {}
@@ -26,11 +25,10 @@ def refuse_unknown(method: Method, known: Container[str]) -> None:
     if not first:
         return
     parts = [
-        f"{operator} ({counts[operator]}×, first #{number}: "
-        f"{escaping.shapes(call, method.values)}; would be {escaping.home(operator)})"
+        f"{operator} ({counts[operator]}×, first #{number}: {escaping.shapes(call, method.values)})"
         for operator, (number, call) in first.items()
     ]
     raise Unsupported(
         f"no kernel for {len(parts)} operator{'s' if len(parts) > 1 else ''}: {', '.join(parts)}",
-        "remove them from the model, or add the file and its kernel",
+        "remove them from the model, or add kernels for them: docs/adding-an-op.md",
     )

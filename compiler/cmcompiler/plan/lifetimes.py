@@ -52,8 +52,9 @@ def analyse(
     """Lifetimes of all tensors of `graph`, whose nodes run during the steps `spans`.
 
     Inputs are alive from before the first step to their last use, outputs from their producer to
-    after the last step, states always; constants are left out. Both ways of a branch count as if
-    they ran one after the other, so a tensor alive in either is alive in both.
+    after the last step, states always; constants and ports whose rows come or go are left out. Both
+    ways of a branch count as if they ran one after the other, so a tensor alive in either is alive
+    in both.
     """
     lifetimes = _lifetimes(graph, storage, spans)
     sizes = {tensor: tensor.nbytes for tensor in lifetimes}
@@ -98,7 +99,8 @@ def _lifetimes(
     """Per owner in the arena, producers before consumers."""
     owner = {tensor: place.owner for tensor, place in storage.items()}
     end = spans[-1].stop if spans else 0
-    first: dict[Tensor, int] = {port.tensor: -1 for port in graph.inputs}
+    first: dict[Tensor, int] = {port.tensor: -1 for port in graph.inputs if not port.fed}
+    drained = {port.tensor for port in graph.outputs if port.fed}
     first.update((state.tensor, -1) for state in graph.states)
     last: dict[Tensor, int] = dict(first)
     for node, span in zip(graph.nodes, spans, strict=True):
@@ -112,7 +114,7 @@ def _lifetimes(
     return {
         tensor: Lifetime(start, max(start, last.get(tensor, start)))
         for tensor, start in first.items()
-        if tensor.data is None
+        if tensor.data is None and tensor not in drained
     }
 
 

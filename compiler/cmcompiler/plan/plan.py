@@ -11,7 +11,7 @@ import numpy as np
 
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.graph import Port
-from cmcompiler.ir.op import Reach
+from cmcompiler.ir.op import OUTSIDE, Reach
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import BRANCH, REF_CONSTANT, STREAM
@@ -97,14 +97,16 @@ class PlanStep:
     Attributes:
         node: index of the graph's node; for a branch or stream, of the first node inside.
         title, source: of that node, for people.
-        kernel: C function without the prefix `cm_`; BRANCH for a branch, STREAM for a stream.
+        kernel: C function without the prefix `cm_`; BRANCH for a branch, STREAM for a stream, FEED
+            or DRAIN for a stage whose rows come from outside or go there.
         arguments: the words of its argument struct, in order; of struct cm_branch for a branch, of
-            struct cm_row_stream for a stream.
+            struct cm_row_stream for a stream, of struct cm_feed for FEED and DRAIN.
         stages: how many of the following steps are the stages of a stream.
         rows: output rows [y0, y1); (0, 0) for kernels that take whole tensors.
         microkernel: the inner loop that it uses, or None.
         provider: the instruction set whose version of the microkernel is linked, or None.
         macs: multiply-accumulates of the node, counted on its last step; 0 on the others.
+        elements: of the node's outputs, counted likewise.
         scratch: arena memory reserved for the step while it runs.
         writes: tensors that are complete after this step.
         exact: outputs are bit-exact to the reference, as are those of all steps before.
@@ -120,6 +122,7 @@ class PlanStep:
     microkernel: str | None = None
     provider: Isa | None = None
     macs: int = 0
+    elements: int = 0
     scratch: tuple[Span, ...] = ()
     writes: tuple[Tensor, ...] = ()
     exact: bool = True
@@ -135,7 +138,7 @@ class PlanStep:
     @property
     def is_call(self) -> bool:
         """It calls a kernel."""
-        return self.kernel not in (BRANCH, STREAM)
+        return self.kernel not in (BRANCH, STREAM, *OUTSIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,25 @@ class StateBuffer:
     tensor: Tensor
     span: Span
     initial: Ref | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaUse:
+    """Bytes of the arena in use during a step, each block rounded up to 16.
+
+    Attributes:
+        tensors: whole ones.
+        rings: of the stream that the step belongs to.
+        scratch: the least that the step needs.
+    """
+
+    tensors: int
+    rings: int
+    scratch: int
+
+    @property
+    def total(self) -> int:
+        return self.tensors + self.rings + self.scratch
 
 
 @dataclass(frozen=True)
@@ -178,9 +200,11 @@ class Plan:
         constants: packed weights, tables and constant tensors, SLACK included.
         arena_bytes: size of the arena, SLACK included.
         places: of every tensor that a step or a port touches.
-        inputs, outputs: of the graph; `places` has their memory.
+        inputs, outputs: of the graph; `places` has their memory, unless they are fed.
         states: mutable buffers.
+        timeline: of the arena, an entry a step.
         peak: what determines the arena's size; None if there are no steps.
+        least_bytes: of arena, which no plan of ops in this order can do without.
         exact_outputs: per output, whether it is bit-exact to the reference.
     """
 
@@ -192,7 +216,9 @@ class Plan:
     places: Mapping[Tensor, Ref] = field(repr=False)
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    timeline: tuple[ArenaUse, ...] = field(repr=False)
     peak: Peak | None
+    least_bytes: int
     exact_outputs: tuple[bool, ...]
     states: tuple[StateBuffer, ...] = ()
 

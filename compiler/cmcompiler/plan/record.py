@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from cmcompiler.ir.arithmetic import Arithmetic
+from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.plan.abi import BRANCH, STREAM
 
@@ -16,9 +17,9 @@ class _Record(BaseModel):
 
 
 class PlaceRecord(_Record):
-    """Bytes of the arena or of the constants."""
+    """Bytes of the arena or of the constants, or those that come from outside."""
 
-    base: Literal["arena", "constants"]
+    base: Literal["arena", "constants", "outside"]
     offset: int
     bytes: int
 
@@ -38,6 +39,7 @@ class PortRecord(_Record):
     Attributes:
         shape: logical, torch's `x.shape`.
         exact: bit-exact to the reference; always true for inputs.
+        feed: `rows` if an input comes row by row, else `whole`.
     """
 
     name: str
@@ -49,6 +51,7 @@ class PortRecord(_Record):
     note: str
     place: PlaceRecord
     exact: bool
+    feed: Literal["whole", "rows"] = "whole"
 
 
 class StepRecord(_Record):
@@ -59,6 +62,7 @@ class StepRecord(_Record):
         fallback: why that is not the plan's own, or None.
         arithmetic: of its operands.
         writes: tensors that are complete after this step.
+        constant_bytes: packed constants of which it is the first reader.
         stages: how many of the following steps are the stages of a stream.
         turns: those stages in the order in which their kernels are called.
     """
@@ -74,13 +78,22 @@ class StepRecord(_Record):
     exact: bool
     arithmetic: Arithmetic
     writes: tuple[TensorRecord, ...]
+    constant_bytes: int = 0
     stages: int = 0
     turns: tuple[int, ...] = ()
 
     @property
     def is_call(self) -> bool:
         """It calls a kernel."""
-        return self.kernel not in (BRANCH, STREAM)
+        return self.kernel not in (BRANCH, STREAM, *OUTSIDE)
+
+
+class ArenaUseRecord(_Record):
+    """See cmcompiler.plan.plan.ArenaUse."""
+
+    tensors: int
+    rings: int
+    scratch: int
 
 
 class PeakRecord(_Record):
@@ -106,6 +119,8 @@ class PlanRecord(_Record):
         states: mutable buffers, in the arena.
         constant_bytes, arena_bytes: slack included.
         state_bytes: bytes of the arena that mutable buffers take.
+        timeline: an entry a step; none for another executor's program.
+        least_bytes: of arena, which any plan of these ops in this order needs.
         verified: the rule for comparing outputs with the reference.
     """
 
@@ -119,6 +134,8 @@ class PlanRecord(_Record):
     constant_bytes: int
     arena_bytes: int
     state_bytes: int
+    timeline: tuple[ArenaUseRecord, ...]
     peak: PeakRecord | None
+    least_bytes: int
     verified: Literal["exact", "tolerance"]
     macs: int

@@ -16,10 +16,12 @@ class GrownScratch:
 
     Attributes:
         offsets: of all blocks in the arena.
+        units: of each step's GrowableScratch; 0 for steps without any.
     """
 
     entries: tuple[ScheduleEntry, ...]
     offsets: tuple[int, ...]
+    units: tuple[int, ...]
 
 
 def least_scratch(entry: ScheduleEntry) -> list[int]:
@@ -45,6 +47,7 @@ def grow_scratch(
     offsets = list(layout.offsets)
     index = len(blocks) - sum(len(least_scratch(entry)) for entry in entries)
     grown = list(entries)
+    counts = [0] * len(entries)
     alive = _alive(blocks, len(entries))
     for step, entry in enumerate(entries):
         call = entry.action
@@ -58,8 +61,9 @@ def grow_scratch(
                 )
                 units = min(word.most, size // word.unit)
                 grown[step] = replace(entry, action=_with_units(call, units))
+                counts[step] = units
             index += isinstance(word, GrowableScratch | Scratch)
-    return GrownScratch(tuple(grown), tuple(offsets))
+    return GrownScratch(tuple(grown), tuple(offsets), tuple(counts))
 
 
 def _alive(blocks: Sequence[ArenaBlock], steps: int) -> list[Sequence[int]]:

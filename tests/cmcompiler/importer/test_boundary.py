@@ -53,6 +53,17 @@ def labels(nodes: Sequence[Node]) -> list[str]:
     return [node.op.label for node in nodes]
 
 
+def test_unsigned_bytes_are_the_signed_ones_plus_128() -> None:
+    signed, unsigned = (program_graph("network", io=io) for io in ("int8", "uint8"))
+    assert (unsigned.inputs[0].tensor.dtype, unsigned.outputs[0].tensor.dtype) == (np.uint8, INT8)
+    before, after = signed.inputs[0].quantization, unsigned.inputs[0].quantization
+    assert after == Quantization(before.scale, before.zero_point + 128, 0, 255)
+    sample = np.random.default_rng(2).integers(0, 256, signed.inputs[0].shape, np.uint8)
+    (found,) = evaluate(unsigned, (sample,)).outputs
+    centred = (sample.astype(np.int16) - 128).astype(np.int8)
+    np.testing.assert_array_equal(found, *evaluate(signed, (centred,)).outputs)
+
+
 @pytest.mark.parametrize("name", ["network", "two_inputs", "inline_constants"])
 def test_quantised_ports_compute_the_same(name: str) -> None:
     floats, bytes_ = program_graph(name), program_graph(name, io="int8")

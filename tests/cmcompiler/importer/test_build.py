@@ -177,8 +177,8 @@ def test_all_unknown_operators_are_named_at_once() -> None:
         program_graph("unknown_operators")
     assert error.value.message == (
         "no kernel for 2 operators: aten::topk.values (2×, first #0: float32[2, 4], "
-        "float32[2, 3], int64[2, 3]; would be ops/topk.py), aten::_cdist_forward.out (1×, first "
-        "#2: float32[2, 2], float32[2, 2]; would be ops/cdist_forward.py)"
+        "float32[2, 3], int64[2, 3]), aten::_cdist_forward.out (1×, first "
+        "#2: float32[2, 2], float32[2, 2])"
     )
 
 

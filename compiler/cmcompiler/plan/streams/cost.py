@@ -5,13 +5,27 @@ The constants were fitted to counts of the zoo's models; they err towards too fe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import prod
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import GrowableScratch, KernelCall, RowAddress, RowCall, ScratchCount
+from cmcompiler.ir.op import (
+    ALIGN,
+    OUTSIDE,
+    GrowableScratch,
+    KernelCall,
+    RowAddress,
+    RowCall,
+    ScratchCount,
+)
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import GEMM
+from cmcompiler.ops.drain import Drain
+from cmcompiler.ops.feed import Feed
+from cmcompiler.ops.support.packing import GEMMS
+from cmcompiler.ops.support.pooling import Pool2d
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,26 +33,54 @@ class Costs:
     """Of kernels with an instruction set.
 
     Attributes:
-        product, tap: instructions for a product of a matrix or of another convolution.
+        product, output: instructions for a product of a matrix, and for a result.
+        gathered, segment: for a byte of a patch, and for a row of its window.
+        tap, line: for a product of another convolution, and for a row of a channel.
+        pooled: for an element of a window of a pool.
         byte: written by another op.
         call, column: of a matrix product, and for each of its columns.
         batch: of patches, to gather them.
         odd: instructions for each product of the last row, if the number of rows is odd.
+        portion: of a depthwise convolution: for each channel of a portion of a row.
     """
 
     product: float
+    output: float
+    gathered: float
+    segment: float
     tap: float
+    line: float
+    pooled: float
     byte: float
     call: float
     column: float
     batch: float
     odd: float
+    portion: float
 
 
 _COSTS = {
-    Isa.SCALAR: Costs(product=3.4, tap=8, byte=10, call=280, column=0, batch=1500, odd=0),
-    Isa.DSP: Costs(product=0.9, tap=2, byte=3, call=190, column=0, batch=160, odd=0.5),
-    Isa.MVE: Costs(product=0.14, tap=0.4, byte=1.2, call=330, column=12, batch=150, odd=0.11),
+    Isa.SCALAR: Costs(
+        3.5, 100, 2.9, 150, 12, 0, 8, 10, call=280, column=0, batch=1500, odd=0, portion=0
+    ),
+    Isa.DSP: Costs(
+        0.93, 12, 1.3, 58, 3.2, 30, 2, 3, call=190, column=0, batch=240, odd=0.5, portion=25
+    ),
+    Isa.MVE: Costs(
+        0.116,
+        3.1,
+        0.4,
+        11,
+        0.4,
+        22,
+        0.45,
+        1.2,
+        call=330,
+        column=12,
+        batch=150,
+        odd=0.11,
+        portion=15,
+    ),
 }
 
 _TURN = 150
@@ -51,10 +93,145 @@ _BAND = 110
 def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
     """Instructions of a node."""
     costs = _COSTS[isa]
+    if isinstance(node.op, Feed | Drain):
+        return 0
+    outputs = sum(tensor.numel for tensor in node.outputs)
     if node.op.macs:
-        is_product = any(call.microkernel is GEMM for call in calls)
-        return node.op.macs * (costs.product if is_product else costs.tap)
+        shape = node.outputs[0].shape
+        if not any(call.microkernel in GEMMS for call in calls):
+            lines = outputs // (shape[-2] if len(shape) > 1 else 1)
+            return node.op.macs * costs.tap + lines * costs.line
+        found = node.op.macs * costs.product + outputs * costs.output
+        gathering = [dict(call.arguments) for call in calls if _scratch(call)]
+        for words in gathering:
+            patches = outputs // shape[-1] / len(gathering)
+            bytes_, segments = words["patch_stride"], words["kernel_height"]
+            assert isinstance(bytes_, int) and isinstance(segments, int)
+            found += patches * (bytes_ * costs.gathered + segments * costs.segment)
+        return found
+    if isinstance(node.op, Pool2d):
+        return outputs * node.op.window.area * costs.pooled
     return sum(tensor.nbytes for tensor in node.outputs) * costs.byte
+
+
+def _scratch(call: KernelCall) -> GrowableScratch | None:
+    return next((word for _, word in call.arguments if isinstance(word, GrowableScratch)), None)
+
+
+@lru_cache(maxsize=1 << 16)
+def _batches(pixels: int, patches: int, stride: int, pixel: int) -> int:
+    """Of patches for some outputs: convolve_patches in runtime/kernels/conv2d.c."""
+    count = 0
+    while pixels > 0:
+        spare = (pixels * pixel - (ALIGN - 1)) // (stride + pixel) if pixel else 0
+        pixels -= max(patches, spare - spare % 2)
+        count += 1
+    return count
+
+
+@dataclass(frozen=True)
+class Portions:
+    """How a depthwise convolution divides rows of outputs.
+
+    Attributes:
+        instructions: for a portion of all bands of rows.
+        each, unit, most: columns and bytes of a unit of scratch, and how many units are of use.
+        width: columns.
+    """
+
+    instructions: float
+    each: int
+    unit: int
+    most: int
+    width: int
+
+    @classmethod
+    def of(cls, node: Node, call: KernelCall, isa: Isa, most: int) -> Portions | None:
+        """
+        Args:
+            most: rows that are asked for at once.
+        """
+        scratch, words = _scratch(call), dict(call.arguments)
+        columns = words.get("chunk")
+        if scratch is None or not isinstance(columns, ScratchCount):
+            return None
+        _, height, width, channels = node.outputs[0].shape
+        band = words["band"]
+        assert isinstance(band, int)
+        instructions = -(-height // min(band, most)) * channels * _COSTS[isa].portion
+        return cls(instructions, columns.each, scratch.unit, scratch.most, width)
+
+    def more(self, _bands: Mapping[int, int], units: int) -> float:
+        """Instructions more than with all scratch that is of use."""
+        count = -(-self.width // (self.each * units)) - -(-self.width // (self.each * self.most))
+        return count * self.instructions
+
+    def more_whole(self, units: int) -> float:
+        return self.more({}, units)
+
+
+@dataclass(frozen=True)
+class Patches:
+    """How a convolution gathers patches.
+
+    Attributes:
+        instructions: for a batch.
+        each, unit, most: patches and bytes of a unit of scratch, and how many units are of use.
+        stride: bytes of a patch.
+        pixel: bytes of an output in whose place patches may lie; 0 if they may not.
+        whole: outputs.
+    """
+
+    instructions: float
+    each: int
+    unit: int
+    most: int
+    stride: int
+    pixel: int
+    whole: int
+
+    @classmethod
+    def of(cls, node: Node, call: KernelCall, isa: Isa) -> Patches | None:
+        scratch = _scratch(call)
+        if scratch is None or call.microkernel not in GEMMS:
+            return None
+        words = dict(call.arguments)
+        channels, costs = words["output.channels"], _COSTS[isa]
+        stride, width, height = (
+            words[name] for name in ("patch_stride", "output.width", "output.height")
+        )
+        assert isinstance(channels, int) and isinstance(stride, int)
+        assert isinstance(width, int) and isinstance(height, int)
+        each = next(word.each for word in words.values() if isinstance(word, ScratchCount))
+        return cls(
+            costs.call + costs.batch + costs.column * channels,
+            each,
+            scratch.unit,
+            scratch.most,
+            stride,
+            channels if words["output_pixel"] == channels else 0,
+            node.outputs[0].shape[0] * height * width,
+        )
+
+    def batches(self, pixels: int, units: int) -> int:
+        return _batches(pixels, self.each * units, self.stride, self.pixel)
+
+    def more(self, bands: Mapping[int, int], units: int) -> float:
+        """Instructions more than as a whole with all scratch that is of use.
+
+        Args:
+            bands: how often how many outputs are computed at once.
+        """
+        needed = sum(count * self.batches(pixels, units) for pixels, count in bands.items())
+        return max(0, needed - self._fewest) * self.instructions
+
+    def more_whole(self, units: int) -> float:
+        """The same for all outputs at once."""
+        return self.more({self.whole: 1}, units)
+
+    @cached_property
+    def _fewest(self) -> int:
+        return self.batches(self.whole, self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,50 +240,79 @@ class Surcharge:
 
     Attributes:
         fixed: those that do not depend on memory.
-        turns: bands of patches.
-        pixels: patches of a band.
-        batch: instructions for each batch of patches.
-        whole: batches of the node as a whole.
-        unit, each, most: bytes of a unit of scratch, its patches, and how many units are of use.
+        growth: what takes fewer instructions with more scratch, if anything does.
+        bands: how often how many outputs are computed at once.
     """
 
     fixed: float
-    turns: int = 0
-    pixels: int = 0
-    batch: float = 0
-    whole: int = 0
-    unit: int = 1
-    each: int = 0
-    most: int = 0
+    growth: Patches | Portions | None
+    bands: Mapping[int, int]
 
     def at(self, room: int) -> float:
         """
         Args:
             room: bytes for scratch beside the least.
         """
-        if not self.turns:
+        if self.growth is None:
             return self.fixed
-        patches = self.each * min(self.most, 1 + room // self.unit)
-        batches = self.turns * -(-self.pixels // patches)
-        return self.fixed + max(0, batches - self.whole) * self.batch
+        return self.with_units(min(self.growth.most, 1 + room // self.growth.unit))
+
+    def with_units(self, units: int) -> float:
+        """
+        Args:
+            units: of the scratch that grows.
+        """
+        more = 0.0 if self.growth is None else self.growth.more(self.bands, units)
+        return self.fixed + more
 
 
-def surcharge(node: Node, call: RowCall, isa: Isa) -> Surcharge:
+def growth(node: Node, call: KernelCall, isa: Isa) -> Patches | Portions | None:
+    """What more scratch is worth to a call."""
+    return Patches.of(node, call, isa) or Portions.of(node, call, isa, node.outputs[0].shape[1])
+
+
+def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 0)) -> Surcharge:
+    """
+    Args:
+        rings: rows of the rings that it reads from and writes to; 0 for whole images.
+    """
     costs = _COSTS[isa]
-    rows = call.call.rows[1] - call.call.rows[0]
+    first, last = call.call.rows
+    rows = last - first
+    if call.call.kernel in OUTSIDE:
+        return Surcharge(rows * _TURN, None, {})
     turns = -(-rows // call.band)
-    if call.call.microkernel is not GEMM:
+    if call.call.microkernel not in GEMMS:
         single = any(isinstance(word, RowAddress) for _, word in call.call.arguments)
-        return Surcharge((rows if single else turns) * (_TURN + _BAND))
-    _, _, width, channels = node.outputs[0].shape
-    pixels, one = width * call.band, costs.call + costs.column * channels
-    odd = costs.odd * node.op.macs / (rows * width) if pixels % 2 else 0
-    fixed = turns * (_TURN + odd)
-    words = [word for _, word in call.call.arguments]
-    scratch = next((word for word in words if isinstance(word, GrowableScratch)), None)
-    if scratch is None:
-        return Surcharge(fixed + (turns - 1) * one)
-    each = next(word.each for word in words if isinstance(word, ScratchCount))
-    whole = -(-rows * width // (each * scratch.most))
-    one += costs.batch
-    return Surcharge(fixed, turns, pixels, one, whole, scratch.unit, each, scratch.most)
+        fixed: float = (rows if single else turns) * (_TURN + _BAND)
+        best = dict(call.call.arguments).get("band", 1)
+        if isinstance(best, int) and call.band < best:
+            # It takes as long for one row as for all that its kernel suits.
+            fixed += effort(node, [call.call], isa) * max(0, turns * best / rows - 1)
+        return Surcharge(fixed, Portions.of(node, call.call, isa, call.band), {})
+    words = dict(call.call.arguments)
+    width, channels = words["output.width"], words["output.channels"]
+    assert isinstance(width, int) and isinstance(channels, int)
+    patches = Patches.of(node, call.call, isa)
+    heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
+    odd = sum(n for height, n in heights.items() if height * width % 2) - rows * width % 2
+    fixed = turns * _TURN + max(odd, 0) * costs.odd * node.op.macs / prod(node.outputs[0].shape[:3])
+    if patches is not None:
+        return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
+    if words["stride_height"] == words["stride_width"] == 1:
+        fixed += (heights.total() - 1) * (costs.call + costs.column * channels)
+    return Surcharge(fixed, None, {})
+
+
+def _heights(rows: int, band: int, rings: tuple[int, int]) -> Counter[int]:
+    """How often how many rows are computed at once: those of a band up to the end of a ring."""
+    if not any(rings):
+        return Counter({band: rows // band}) + Counter([rows % band] if rows % band else [])
+    found: Counter[int] = Counter()
+    row = 0
+    while row < rows:
+        stops = [row + step - row % step for step in (band, *rings) if step]
+        stop = min(rows, *stops)
+        found[stop - row] += 1
+        row = stop
+    return found

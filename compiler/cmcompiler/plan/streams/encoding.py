@@ -66,7 +66,7 @@ def encode(group: Group, progress: Ref, ring_rows: Callable[[Tensor], int]) -> t
             lists += _move(index, word, address, ring_rows(address.tensor))
     return (
         Argument("control", CONTROL_STREAM),
-        Argument("count", len(group.stages)),
+        Argument("count, upward", len(group.stages) | group.upward << 16),
         Argument("progress", progress),
         *head,
         *lists,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import RowAddress, RowCall
+from cmcompiler.ir.op import DRAIN, Reach, RowAddress, RowCall
 from cmcompiler.ir.tensor import Tensor
 
 
@@ -31,12 +31,14 @@ class StreamStage:
 
     Attributes:
         node: index in the graph.
+        counted: the call with all rows in the order in which its group makes them.
         output: the tensor that it writes.
         demands: of earlier stages.
     """
 
     node: int
     call: RowCall
+    counted: RowCall
     output: Tensor
     demands: tuple[Demand, ...]
 
@@ -61,11 +63,13 @@ class Group:
     Attributes:
         nodes: their indices.
         rings: tensors that exist only as rings, as nothing outside reads them.
+        upward: it begins with the last rows.
     """
 
     nodes: range
     stages: tuple[StreamStage, ...]
     rings: frozenset[Tensor]
+    upward: bool = False
 
     @cached_property
     def writers(self) -> dict[Tensor, list[int]]:
@@ -92,13 +96,18 @@ class Group:
 
 
 def make_group(
-    nodes: Sequence[Node], indices: range, calls: Sequence[Sequence[RowCall]], rings: set[Tensor]
+    nodes: Sequence[Node],
+    indices: range,
+    calls: Sequence[Sequence[RowCall]],
+    rings: set[Tensor],
+    upward: bool = False,
 ) -> Group | None:
     """The group of some nodes; None if the rows of one cannot be made as another one asks.
 
     Args:
         calls: per node of the graph.
         rings: the tensors that only these nodes read.
+        upward: begin with the last rows.
     """
     stages: list[StreamStage] = []
     writers: dict[Tensor, list[int]] = defaultdict(list)
@@ -109,18 +118,37 @@ def make_group(
         if any(tensor in writers and tensor not in by_rows for tensor in node.inputs):
             return None
         for call in calls[index]:
+            counted = _from_below(call, output) if upward else call
             demands = tuple(
-                _demand(call, tensor, writer, stages[writer].call)
+                _demand(counted, tensor, writer, stages[writer].counted)
                 for tensor in call.reads
                 for writer in writers[tensor]
             )
             wanted.update(call.reads)
-            stages.append(StreamStage(index, call, output, demands))
+            stages.append(StreamStage(index, call, counted, output, demands))
             writers[output].append(len(stages) - 1)
     last = nodes[indices[-1]].outputs[0]
-    if any(stage.output not in wanted and stage.output is not last for stage in stages):
+    if any(
+        stage.output not in wanted and stage.output is not last and stage.call.call.kernel != DRAIN
+        for stage in stages
+    ):
         return None
-    return Group(indices, tuple(stages), frozenset(t for t in rings if t in writers))
+    return Group(indices, tuple(stages), frozenset(t for t in rings if t in writers), upward)
+
+
+def _from_below(call: RowCall, output: Tensor) -> RowCall:
+    """The same call if rows are counted from the last one, both its own and those of images."""
+    start, end = call.call.rows
+    last = start + end - 1
+    first = output.shape[1] - 1 - call.output_row(last)
+    reads = {tensor: _mirrored(reach, last, tensor) for tensor, reach in call.reads.items()}
+    return replace(call, reads=reads, first=first)
+
+
+def _mirrored(reach: Reach, last: int, tensor: Tensor) -> Reach:
+    # The quotients are rounded down from above, so up from below.
+    base = tensor.shape[1] * reach.divisor - 1 - last * reach.factor
+    return replace(reach, low=base - reach.high, high=base - reach.low)
 
 
 def _demand(call: RowCall, tensor: Tensor, writer: int, maker: RowCall) -> Demand:

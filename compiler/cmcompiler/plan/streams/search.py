@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
+from math import isinf
 
+from cmcompiler.errors import Unsupported
 from cmcompiler.ir.graph import Graph
-from cmcompiler.ir.op import ALIGN, GrowableScratch, KernelCall, RowCall, Scratch
+from cmcompiler.ir.op import ALIGN, OUTSIDE, GrowableScratch, KernelCall, RowCall, Scratch
+from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.drain import Drain
+from cmcompiler.ops.feed import Feed
 from cmcompiler.plan.arena import Steps, aligned, in_use
 from cmcompiler.plan.lifetimes import Liveness, analyse
 from cmcompiler.plan.storage import Storage
@@ -20,27 +25,20 @@ from cmcompiler.plan.streams.group import make_group
 from cmcompiler.plan.streams.stream import Stream, Takeover
 from cmcompiler.plan.streams.turns import measure
 
-STEPS = 256
+NEVER = 1 << 40
+"""Bytes of what memory must never hold."""
+
+EXCESS = 1e6
+"""Instructions for a byte beyond a limit."""
+
+STEPS = 1024
 """The limit of an arena is found to one part in so many."""
 
-BANDS = (1, 2, 4)
-"""Rows that the stages of a group make at once, at least."""
+LEAST = 0
+"""Each stage of a group makes one row at once, even if its kernel suits more."""
 
-MOST_SURCHARGE = 0.03
-"""Of a program's instructions, for what streams need more than whole tensors, by default."""
-
-
-@dataclass(frozen=True)
-class ChosenStreams:
-    """What the search has found.
-
-    Attributes:
-        streams: the groups, in order.
-        limit: bytes of arena that the scratch of their stages may fill.
-    """
-
-    streams: tuple[Stream, ...] = ()
-    limit: int = 0
+BANDS = ((LEAST, 1, 2, 4), (LEAST, 1, 2, 3, 4, 6, 8, 12))
+"""Rows that the stages of a group make at once at least; more of them if a few cost too much."""
 
 
 @dataclass(frozen=True)
@@ -59,36 +57,36 @@ class Computation:
     isa: Isa
 
 
-def find_streams(computation: Computation, most: float) -> ChosenStreams:
-    """The groups with which the arena is the smallest.
-
-    Args:
-        most: of the instructions, roughly, that the groups may add.
-    """
-    if not any(computation.row_calls):
-        return ChosenStreams()
-    return _Search(computation).best(most)
-
-
-class _Search:
+class Search:
     """The cuts of the order of nodes into groups and single nodes.
 
     A tensor is whole unless one group has all that write and read it, so the memory that a group
     needs does not depend on the other cuts: the best ones are found by dynamic programming.
     """
 
-    def __init__(self, computation: Computation) -> None:
+    def __init__(self, computation: Computation, bands: Sequence[int]) -> None:
+        """
+        Args:
+            bands: how many rows the stages of a group may make at once, at least.
+        """
         self._graph = computation.graph
         self._storage = computation.storage
         self._calls = computation.calls
         self._row_calls = {
-            band: [
-                [replace(call, band=max(call.band, band)) for call in own]
-                for own in computation.row_calls
-            ]
-            for band in BANDS
+            band: [[_at_least(call, band) for call in own] for own in computation.row_calls]
+            for band in bands
         }
         self._isa = computation.isa
+        self._fed = {
+            index: node.outputs[0]
+            for index, node in enumerate(self._graph.nodes)
+            if isinstance(node.op, Feed)
+        }
+        self._drained = {
+            index: node.inputs[0]
+            for index, node in enumerate(self._graph.nodes)
+            if isinstance(node.op, Drain)
+        }
         self._spans = [range(index, index + 1) for index in range(len(self._graph.nodes))]
         self._bounds: dict[tuple[int, int], int] = {}
         self._known: dict[tuple[int, int, int], tuple[Stream, int] | None] = {}
@@ -102,7 +100,9 @@ class _Search:
         """Bytes in use during each node that computes whole tensors."""
         used = Steps(in_use(self._memory.blocks))
         return [
-            used.at(index) + max((_scratch(call) for call in calls), default=0)
+            NEVER
+            if index in self._fed or index in self._drained
+            else used.at(index) + max((_scratch(call) for call in calls), default=0)
             for index, calls in enumerate(self._calls)
         ]
 
@@ -115,52 +115,115 @@ class _Search:
                 passing[index] += aligned(tensor.nbytes)
         return passing
 
-    def best(self, most: float) -> ChosenStreams:
-        """The least limit at which the groups are cheap enough; they are at that of no groups."""
-        allowed = most * sum(
-            effort(node, calls, self._isa)
-            for node, calls in zip(self._graph.nodes, self._calls, strict=True)
-        )
-        low, high = self._least_peak(), max(self._whole)
-        best = self._cheapest(high)
+    @cached_property
+    def effort(self) -> float:
+        """Instructions of the program as a whole."""
+        nodes = zip(self._graph.nodes, self._calls, strict=True)
+        return sum(effort(node, calls, self._isa) for node, calls in nodes)
+
+    @cached_property
+    def rows(self) -> int:
+        """Those that all row calls make."""
+        every = (call.call.rows for own in self._row_calls[LEAST] for call in own)
+        return sum(end - start for start, end in every)
+
+    @cached_property
+    def fewest(self) -> float:
+        """Instructions of feeds, which only streams can take."""
+        return self._cheapest(self._highest)[0]
+
+    @property
+    def _highest(self) -> int:
+        """Bytes of arena that are enough.
+
+        Raises:
+            Unsupported: an operator needs all of an input that is fed.
+        """
+        if self.least_peak >= NEVER:
+            raise self._unfed()
+        return max([self.least_peak, *(size for size in self._whole if size < NEVER)])
+
+    def least(self, most: float) -> int:
+        """The least bytes of arena with which the groups are cheap enough, roughly.
+
+        Args:
+            most: instructions that they may add.
+        """
+        low, high = self.least_peak, self._highest
         step = max(low // STEPS, ALIGN)
         limit = low
         while limit < high:
-            found = self._cheapest(limit)
-            if found[0] <= allowed:
-                best, high = found, limit
+            if self._cheapest(limit)[0] <= most:
+                high = limit
                 break
             low, limit, step = limit, limit + step, 2 * step
         while high - low > max(high // STEPS, ALIGN):
             limit = (low + high) // 2
-            found = self._cheapest(limit)
-            if found[0] <= allowed:
-                best, high = found, limit
+            if self._cheapest(limit)[0] <= most:
+                high = limit
             else:
                 low = limit
-        return ChosenStreams(tuple(best[1]), aligned(high))
+        return aligned(high)
 
-    def _least_peak(self) -> int:
+    def cheapest(self, limit: int) -> tuple[Stream, ...] | None:
+        """The groups with the fewest instructions that need no more than `limit` bytes.
+
+        Nodes that need more by themselves are left alone if there is no other way; None where that
+        would leave rows from outside to none.
+        """
+        cost, streams = self._cheapest(limit, EXCESS if limit < self.least_peak else None)
+        return None if isinf(cost) else tuple(streams)
+
+    def turned(self, stream: Stream, limit: int) -> Stream | None:
+        """The same group upwards, if it is one whose output takes the place of an input.
+
+        Args:
+            limit: bytes that it may need.
+        """
+        if stream.takeover is None:
+            return None
+        nodes, calls = stream.group.nodes, self._row_calls[stream.band]
+        if not (self._fed.keys() | self._drained.keys()).isdisjoint(nodes):
+            return None
+        found = self._make(nodes.start, nodes.stop, calls, stream.band, upward=True)
+        fits = found is not None and found[1] <= limit and found[0].takeover is not None
+        return found[0] if found and fits else None
+
+    def _unfed(self) -> Unsupported:
+        ports = (*self._fed, *self._drained)
+        names = ", ".join(self._graph.nodes[index].source for index in ports)
+        return Unsupported(f"--feed rows is not possible: an operator needs {names} whole")
+
+    @cached_property
+    def least_peak(self) -> int:
         """The smallest maximum of bytes in use."""
         count = len(self._graph.nodes)
         peak = [0] * (count + 1)
         for end in range(1, count + 1):
             peak[end] = max(peak[end - 1], self._whole[end - 1])
-            for bound, start in sorted((self._bound(s, end), s) for s in self._starts(end)):
+            starts = self._starts(end, peak[end])
+            for bound, start in sorted((self._bound(s, end), s) for s in starts):
                 if bound >= peak[end]:
                     break
-                if peak[start] < peak[end] and (found := self._stream(start, end, 1)):
+                if peak[start] < peak[end] and (found := self._stream(start, end, LEAST)):
                     peak[end] = min(peak[end], max(peak[start], found[1]))
         return peak[count]
 
-    def _cheapest(self, limit: int) -> tuple[float, list[Stream]]:
-        """The groups with the fewest instructions that need no more than `limit` bytes."""
+    def _cheapest(self, limit: int, excess: float | None = None) -> tuple[float, list[Stream]]:
+        """The groups with the fewest instructions that need no more than `limit` bytes.
+
+        Args:
+            excess: instructions that each byte more counts as, if single nodes may take some.
+        """
         count = len(self._graph.nodes)
         costs: list[float] = [0.0] + [float("inf")] * count
         cuts: list[tuple[int, Stream | None]] = [(0, None)] * (count + 1)
         for end in range(1, count + 1):
             if self._whole[end - 1] <= limit:
                 costs[end], cuts[end] = costs[end - 1], (end - 1, None)
+            elif excess is not None and self._whole[end - 1] < NEVER:
+                over = (self._whole[end - 1] - limit) * excess
+                costs[end], cuts[end] = costs[end - 1] + over, (end - 1, None)
             for bound, start, band in self._candidates(end, limit, costs):
                 if bound >= costs[end]:
                     break
@@ -176,24 +239,33 @@ class _Search:
             streams += [] if stream is None else [stream]
         return costs[count], streams[::-1]
 
-    def _starts(self, end: int) -> range:
-        """Where a group may begin that ends before node `end`."""
-        start = end
-        while start and self._row_calls[1][start - 1]:
+    def _starts(self, end: int, limit: int) -> Iterator[int]:
+        """Where a group may begin that ends before node `end`, unless its rings need more.
+
+        Args:
+            limit: bytes.
+        """
+        start, rings = end, 0
+        while start and self._row_calls[LEAST][start - 1]:
             start -= 1
-        return range(start, end)
+            tensor = self._graph.nodes[start].outputs[0]
+            if tensor in self._lonely and self._memory.lifetimes[tensor].last < end:
+                rings += self._least_rings.get(tensor, 0)
+            if rings > limit:
+                return
+            yield start
 
     def _candidates(
         self, end: int, limit: int, costs: Sequence[float]
     ) -> list[tuple[float, int, int]]:
         """Starts and bands of a group that ends before node `end`, by the least cost so far."""
         found = []
-        for start in self._starts(end):
+        for start in self._starts(end, limit):
             room = limit - self._bound(start, end)
             if room >= 0:
                 found += [
                     (costs[start] + self._surcharge(start, end, band, room), start, band)
-                    for band in BANDS
+                    for band in self._row_calls
                 ]
         return sorted(found)
 
@@ -214,15 +286,19 @@ class _Search:
                 [surcharge(node, call, self._isa) for call in own]
                 for node, own in zip(self._graph.nodes, calls, strict=True)
             ]
-            fixed = [sum(cost.fixed for cost in own if not cost.turns) for own in each]
-            growing = [(i, cost) for i, own in enumerate(each) for cost in own if cost.turns]
+            fixed = [sum(cost.fixed for cost in own if not cost.growth) for own in each]
+            growing = [(i, cost) for i, own in enumerate(each) for cost in own if cost.growth]
             found[band] = (list(accumulate(fixed, initial=0.0)), growing)
         return found
 
     def _inner(self, start: int, end: int) -> tuple[set[Tensor], list[Tensor]]:
         """What the nodes write that only they read, and what else they write."""
         lifetimes = self._memory.lifetimes
-        written = [node.outputs[0] for node in self._graph.nodes[start:end]]
+        written = [
+            node.outputs[0]
+            for index, node in enumerate(self._graph.nodes[start:end], start)
+            if index not in self._drained
+        ]
         inner = {
             tensor for tensor in written if tensor in self._lonely and lifetimes[tensor].last < end
         }
@@ -243,10 +319,23 @@ class _Search:
         return self._bounds[start, end]
 
     def _find_bound(self, start: int, end: int) -> int:
-        _, whole = self._inner(start, end)
+        inner, whole = self._inner(start, end)
         size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole)
+        size += sum(self._least_rings.get(tensor, 0) for tensor in inner)
         pair = self._pair(start, end, whole)
         return size - (min(aligned(t.nbytes) for t in pair) if pair else 0)
+
+    @cached_property
+    def _least_rings(self) -> dict[Tensor, int]:
+        """Bytes that the ring of a tensor takes at least; at an edge windows lack rows."""
+        found: dict[Tensor, int] = {}
+        for own in self._row_calls[LEAST]:
+            for call in own:
+                for tensor, reach in call.reads.items():
+                    rows = (reach.high - reach.low) // reach.divisor
+                    rows = min(max(rows, 1), tensor.shape[1])
+                    found[tensor] = max(found.get(tensor, 0), rows * row_bytes(tensor))
+        return found
 
     def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
         """The largest input that nothing reads later, and the largest output to take its place."""
@@ -254,7 +343,7 @@ class _Search:
         kept = {state.tensor for state in self._graph.states}
         spent = [
             tensor
-            for node, calls in zip(nodes, self._row_calls[1][start:end], strict=True)
+            for node, calls in zip(nodes, self._row_calls[LEAST][start:end], strict=True)
             for tensor in node.inputs
             if tensor in self._lonely
             and tensor not in kept
@@ -271,7 +360,7 @@ class _Search:
         return all(
             any(tensor in call.reads for call in calls)
             for node, calls in zip(
-                self._graph.nodes[start:end], self._row_calls[1][start:end], strict=True
+                self._graph.nodes[start:end], self._row_calls[LEAST][start:end], strict=True
             )
             if tensor in node.inputs
         )
@@ -279,32 +368,46 @@ class _Search:
     def _stream(self, start: int, end: int, band: int) -> tuple[Stream, int] | None:
         """The group of the nodes, and the bytes in use while it runs."""
         if (start, end, band) not in self._known:
-            self._known[start, end, band] = self._make(start, end, self._row_calls[band])
+            self._known[start, end, band] = self._make(start, end, self._row_calls[band], band)
         return self._known[start, end, band]
 
     def _make(
-        self, start: int, end: int, calls: Sequence[Sequence[RowCall]]
+        self,
+        start: int,
+        end: int,
+        calls: Sequence[Sequence[RowCall]],
+        band: int,
+        upward: bool = False,
     ) -> tuple[Stream, int] | None:
         inner, whole = self._inner(start, end)
-        group = make_group(self._graph.nodes, range(start, end), calls, inner)
+        outside = self._fed | self._drained
+        ports = [outside[index] for index in range(start, end) if index in outside]
+        if any(tensor not in inner for tensor in ports) or (ports and upward):
+            return None
+        group = make_group(self._graph.nodes, range(start, end), calls, inner, upward)
         if group is None or not is_encodable(group):
             return None
         pair = self._pair(start, end, whole)
         rows = measure(group, *pair) if pair else measure(group)
         takeover, saved = None, 0
         if pair and rows.shift is not None:
-            spent, result = pair
-            takeover = Takeover(spent, result, aligned(rows.shift))
-            both = aligned(spent.nbytes) + aligned(result.nbytes)
-            saved = both - max(takeover.shift + aligned(spent.nbytes), aligned(result.nbytes))
+            takeover = Takeover.of(*pair, rows.shift, upward)
+            saved = takeover.saved
             if saved <= 0:
                 takeover, saved = None, 0
-        stream = Stream(group, rows.rings, takeover, rows.turns)
+        stream = Stream(group, rows.rings, takeover, rows.turns, band)
         size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
         size += sum(map(aligned, stream.ring_bytes.values()))
         size += aligned(PROGRESS_BYTES * len(group.stages))
         size += max(_scratch(stage.call.call) for stage in group.stages)
         return stream, size
+
+
+def _at_least(call: RowCall, band: int) -> RowCall:
+    """With more rows at once; those from outside come one by one."""
+    if call.call.kernel in OUTSIDE:
+        return call
+    return replace(call, band=1 if band == LEAST else max(call.band, band))
 
 
 def _size(tensor: Tensor) -> int:

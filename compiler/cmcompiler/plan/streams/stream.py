@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.plan.arena import aligned
 from cmcompiler.plan.streams.group import Group
 
 
@@ -15,27 +16,46 @@ class Takeover:
     """An output of a group whose rows take the place of an input's spent rows.
 
     Attributes:
-        shift: bytes from the first of the output to the first of the input.
+        shift: bytes from the first of the output to the first of the input; may be negative.
     """
 
     spent: Tensor
     result: Tensor
     shift: int
 
+    @classmethod
+    def of(cls, spent: Tensor, result: Tensor, shift: int, upward: bool) -> Takeover:
+        """
+        Args:
+            shift: see Rows.
+        """
+        if upward:
+            return cls(spent, result, -aligned(spent.nbytes + shift - result.nbytes))
+        return cls(spent, result, aligned(shift))
 
-@dataclass(frozen=True)
+    @property
+    def saved(self) -> int:
+        """Bytes less than both would take."""
+        sizes = aligned(self.spent.nbytes), aligned(self.result.nbytes)
+        start, end = min(0, self.shift), max(self.shift + sizes[0], sizes[1])
+        return sum(sizes) - (end - start)
+
+
+@dataclass(frozen=True, eq=False)
 class Stream:
     """A group with its memory.
 
     Attributes:
         rings: rows that the ring of each tensor holds.
         turns: how often its stages are called.
+        band: rows that they make at once, at least.
     """
 
     group: Group
     rings: Mapping[Tensor, int]
     takeover: Takeover | None
     turns: int
+    band: int
 
     @property
     def ring_bytes(self) -> dict[Tensor, int]:

@@ -13,11 +13,18 @@ from cmcompiler.plan.streams.group import Group
 
 
 class Turn(NamedTuple):
-    """A stage makes its rows [start, end)."""
+    """A stage makes its rows [start, end), in the order of its group."""
 
     stage: int
     start: int
     end: int
+
+    def rows(self, group: Group) -> tuple[int, int]:
+        """As the stage's kernel is called."""
+        if not group.upward:
+            return self.start, self.end
+        both = group.stages[self.stage].start + group.stages[self.stage].end
+        return both - self.end, both - self.start
 
 
 def turns(group: Group) -> Iterator[Turn]:
@@ -36,7 +43,12 @@ def turns(group: Group) -> Iterator[Turn]:
         at = last
         while made[last] < ends[last]:
             start = made[at]
-            end = min(start + bands[at], ends[at])
+            end = start + bands[at]
+            if group.upward:
+                # Bands then begin where those of rings do, as downwards.
+                both = stages[at].start + ends[at]
+                end = both - (both - start - 1) // bands[at] * bands[at]
+            end = min(end, ends[at])
             for other, factor, offset, divisor, most in demands[at]:
                 if made[other] < most and made[other] < (end * factor + offset) // divisor:
                     callers[other] = at
@@ -50,7 +62,7 @@ def turns(group: Group) -> Iterator[Turn]:
 
 
 def calls_in_turn(group: Group) -> tuple[int, ...]:
-    """The stages in the order of their kernel calls, of which some take a row each."""
+    """The stages in the order of their kernel calls, of which some take a row each, and waits."""
     return tuple(
         turn.stage
         for turn in turns(group)
@@ -64,8 +76,10 @@ class Rows:
 
     Attributes:
         rings: per tensor that is a ring, how many rows that holds.
-        shift: how many bytes before the first input row the first output row may be placed at the
-            latest, if output rows take the place of spent input rows; None without such a pair.
+        shift: if output rows take the place of spent input rows, how many bytes before the first
+            input row the first output row has to begin, at least; in a group that runs upwards, how
+            many bytes after the end of the last input row the last output row has to end. None
+            without such a pair.
         turns: their number.
     """
 
@@ -88,7 +102,7 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
         tensor: [
             (index, reach.factor, reach.low, reach.divisor, stages[index].end)
             for index in group.readers.get(tensor, ())
-            for reach in (stages[index].call.reads[tensor],)
+            for reach in (stages[index].counted.reads[tensor],)
         ]
         for tensor in (*group.writers, *group.readers)
     }
@@ -97,27 +111,34 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
         """The first row that a reader still takes."""
         first = tensor.shape[1]
         for index, factor, low, divisor, end in readers[tensor]:
-            if made[index] < end:
-                first = min(first, (made[index] * factor + low) // divisor)
-        return max(first, 0)
+            at = made[index]
+            if at < end:
+                row = (at * factor + low) // divisor
+                first = min(first, row)
+        return first if first > 0 else 0
 
-    for turn in turns(group):
+    outputs = [(s.output, s.counted.first, s.counted.step, s.output in kept) for s in stages]
+    others = [
+        [
+            (index, stages[index].counted.first, stages[index].counted.step, stages[index].end)
+            for index in group.writers[stage.output]
+        ]
+        for stage in stages
+    ]
+    for at, _, stop in turns(group):
         count += 1
-        stage = stages[turn.stage]
-        tensor = stage.output
-        end = stage.call.output_row(turn.end - 1) + 1
-        if tensor in kept:
+        tensor, offset, step, is_ring = outputs[at]
+        end = offset + step * (stop - 1) + 1
+        if is_ring:
+            first = first_needed(tensor)
             # What another writer has yet to write may be rows that no reader takes.
-            unwritten = (
-                stages[index].call.output_row(made[index])
-                for index in group.writers[tensor]
-                if made[index] < stages[index].end
-            )
-            first = min(first_needed(tensor), *unwritten)
+            for index, begin, pace, final in others[at]:
+                if made[index] < final:
+                    first = min(first, begin + pace * made[index])
             kept[tensor] = max(kept[tensor], end - first)
         elif tensor is result and spent is not None:
             room = min(room, first_needed(spent) * row_bytes(spent) - end * row_bytes(tensor))
-        made[turn.stage] = turn.end
+        made[at] = stop
     rings = {t: _round(group, t, rows) for t, rows in kept.items()}
     return Rows(rings, None if spent is None else max(0, -room), count)
 

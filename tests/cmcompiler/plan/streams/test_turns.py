@@ -9,33 +9,15 @@ import numpy as np
 import pytest
 from harness.examples import Example
 from harness.image_graphs import image_graphs, two_pools
-from hypothesis import given, settings
+from harness.streamed import fed, streamed
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan import planner
 from cmcompiler.plan.plan import Fence, Plan, PlanStep
-from cmcompiler.plan.planner import make_plan
 from cmcompiler.plan.streams.stream import Stream
 from cmcompiler.plan.streams.turns import turns
-
-
-def planned(example: Example, isa: Isa) -> tuple[Plan, list[Stream]]:
-    """The plan with the least memory, at any cost, and its streams."""
-    found: list[Stream] = []
-    with pytest.MonkeyPatch.context() as patch:
-        make = planner.make_schedule
-
-        def watched(nodes, calls, streams=()):  # type: ignore[no-untyped-def]
-            found[:] = streams or found
-            return make(nodes, calls, streams)
-
-        patch.setattr(planner, "make_schedule", watched)
-        plan = make_plan(example.graph, isa, surcharge=float("inf"))
-    kept = [step.stages for step in plan.steps if step.stages]
-    # A plan without streams may turn out to be smaller.
-    return plan, found if kept else []
 
 
 def rows_touched(fence: Fence, start: int, end: int) -> Iterator[int]:
@@ -58,30 +40,44 @@ def replay(plan: Plan, stream: Stream, stages: tuple[PlanStep, ...]) -> int:
     count = 0
     for turn in turns(stream.group):
         stage, step = stream.group.stages[turn.stage], stages[turn.stage]
+        start, end = turn.rows(stream.group)
         *reads, writes = step.fences
         for tensor, fence in zip(stage.call.reads, reads, strict=True):
-            for place, row in rows_touched(fence, turn.start, turn.end):
+            for place, row in rows_touched(fence, start, end):
                 held = arena[place : place + fence.row_bytes]
                 assert (held == (names[tensor], row)).all(), (tensor, row, turn)
-        for place, row in rows_touched(writes, turn.start, turn.end):
+        for place, row in rows_touched(writes, start, end):
             arena[place : place + writes.row_bytes] = names[stage.output], row
         count += 1
     return count
 
 
 @settings(max_examples=60)
-@given(image_graphs(), st.sampled_from(list(Isa)))
-def test_rows_are_there_when_they_are_read(example: Example, isa: Isa) -> None:
-    plan, streams = planned(example, isa)
+@given(image_graphs(), st.sampled_from(list(Isa)), st.booleans())
+def test_rows_are_there_when_they_are_read(example: Example, isa: Isa, upward: bool) -> None:
+    plan, streams = streamed(example, isa, upward)
     heads = [index for index, step in enumerate(plan.steps) if step.stages]
     for head, stream in zip(heads, streams, strict=True):
         stages = plan.steps[head + 1 : head + 1 + plan.steps[head].stages]
         assert replay(plan, stream, stages) == stream.turns
 
 
+@settings(max_examples=40)
+@given(image_graphs(), st.sampled_from(list(Isa)))
+def test_rows_from_outside_are_there_when_they_are_read(example: Example, isa: Isa) -> None:
+    found = fed(example, isa)
+    assume(found is not None)
+    _, plan, streams = found
+    head = next(index for index, step in enumerate(plan.steps) if step.kernel == "feed") - 1
+    stages = plan.steps[head + 1 : head + 1 + plan.steps[head].stages]
+    stream = next(s for s in streams if len(s.group.stages) == len(stages))
+    assert replay(plan, stream, stages) == stream.turns
+    assert all(step.kernel != "feed" for step in plan.steps[head + 2 :])
+
+
 def test_a_ring_of_fewer_rows_would_lose_one() -> None:
     """The replay sees what it is there for."""
-    plan, (stream,) = planned(two_pools(), Isa.SCALAR)
+    plan, (stream,) = streamed(two_pools(), Isa.SCALAR)
     head, *stages = plan.steps
     assert replay(plan, stream, tuple(stages)) == stream.turns
     shrunk = [replace(s, fences=tuple(_shrink(f) for f in s.fences)) for s in stages]

@@ -1,0 +1,46 @@
+"""A reporter that tells a caller's function what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from cmbuild.pipeline.events import StepOutcome, WorkStep
+
+if TYPE_CHECKING:
+    from cmbuild.errors import CmbuildError
+
+Progress = Callable[[StepOutcome], None]
+"""Is called as each step ends, perhaps by another thread."""
+
+
+class Callback:
+    """Passes the end of each step on; everything else goes unnoticed."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+
+    def begin(self, steps: Sequence[WorkStep]) -> None:
+        pass
+
+    def started(self, step: WorkStep) -> None:
+        pass
+
+    def progress(self, step: WorkStep, text: str) -> None:
+        pass
+
+    def ended(self, outcome: StepOutcome) -> None:
+        if self._progress is not None:
+            self._progress(outcome)
+
+    def finished(self) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+    def command(self, line: str) -> None:
+        pass
+
+    def close(self, results: Sequence[object], failure: CmbuildError | None) -> None:
+        pass

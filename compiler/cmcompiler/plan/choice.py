@@ -1,0 +1,126 @@
+"""Which of a graph's ops run in streams: for the smallest arena, or the fewest instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from cmcompiler.ir.op import ALIGN, RowCall
+from cmcompiler.plan.draft import ARENA_LIMIT, Draft
+from cmcompiler.plan.streams.directions import directed
+from cmcompiler.plan.streams.search import BANDS, Computation, Search
+from cmcompiler.plan.streams.stream import Stream
+
+BELOW, ABOVE = 8, 6
+"""Sets of streams whose memory is laid out: for less than the search finds, and for more."""
+
+MOST_ROWS = 512
+"""Of all images for which more than a few bands are tried: to plan larger ones would take long."""
+
+WIDER = 1 / 48
+"""By how much more memory each of the latter is searched for."""
+
+WITHIN = 12
+"""Sets of streams that are laid out to be the fastest within a budget."""
+
+
+def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) -> Draft:
+    """The draft with the smallest arena.
+
+    Args:
+        draft: without streams.
+        row_calls: those that compute each node row by row, if that is possible.
+        most: of the instructions, roughly, that streams may add.
+
+    Raises:
+        Unsupported: an input is fed, but an operator needs all of it.
+    """
+    if not any(row_calls) and not draft.is_fed:
+        return draft
+    computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
+    best = None if draft.is_fed else draft
+    for bands in BANDS:
+        search = Search(computation, bands)
+        low, trial = search.least_peak, _Trial(draft, search)
+        allowed = most * search.effort + (search.fewest if draft.is_fed else draft.surcharge)
+        limit = search.least(allowed)
+        for bytes_ in _around(limit, low):
+            if best is not None and max(bytes_, low) >= best.size:
+                continue
+            if (found := trial.within(bytes_)) is not None:
+                best = found.within(allowed, best.size if best else ARENA_LIMIT) or best
+        if limit <= low or search.rows > MOST_ROWS:
+            break
+    assert best is not None
+    return best.bounded(low)
+
+
+def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> Draft:
+    """The draft with the fewest instructions that fits; the smallest one if none does.
+
+    Args:
+        draft, row_calls: as above.
+        most: bytes.
+
+    Raises:
+        Unsupported: as above.
+    """
+    best = None if draft.is_fed else _quickest(draft, None, most)
+    if best is not None and not best.surcharge:
+        return best
+    computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
+    search = Search(computation, BANDS[0])
+    if search.rows <= MOST_ROWS:
+        search = Search(computation, BANDS[-1])
+    low, trial = search.least_peak, _Trial(draft, search)
+    for step in range(WITHIN if low <= most else 0):
+        if (found := trial.within(most - (most - low) * step // WITHIN)) is not None:
+            best = _quickest(found, best, most)
+    return smallest(draft, row_calls, float("inf")) if best is None else best.bounded(low)
+
+
+def _quickest(draft: Draft, best: Draft | None, most: int) -> Draft | None:
+    """The faster of both, as small as it is not slower."""
+    if draft.size > most:
+        return best
+    surcharge = draft.enlarged(most).surcharge
+    if best is not None and surcharge >= best.surcharge:
+        return best
+    return draft.within(surcharge, most + ALIGN) or best
+
+
+def _around(limit: int, low: int) -> Iterator[int]:
+    """Bytes for which to look for streams.
+
+    Args:
+        limit: that streams with as many instructions as allowed need at least.
+        low: that any need.
+    """
+    # The layout may leave gaps, and scratch then grows less or more than the search assumes.
+    if limit > low:
+        yield from (low + (limit - low) * step // BELOW for step in range(BELOW))
+    yield from (limit + round(limit * step * WIDER) for step in range(ABOVE))
+    # Where a few nodes need most, the others leave less to lay out if they need less than those.
+    yield from (low * parts // 4 for parts in (3, 2))
+
+
+class _Trial:
+    """Sets of streams that are laid out, each once."""
+
+    def __init__(self, draft: Draft, search: Search) -> None:
+        self._draft, self._search = draft, search
+        self._seen: set[tuple[Stream, ...]] = set()
+
+    def within(self, limit: int) -> Draft | None:
+        """The streams with the fewest instructions for so many bytes; None if tried before.
+
+        The layout may need more.
+        """
+        chosen = self._search.cheapest(limit)
+        if chosen is None or chosen in self._seen:
+            return None
+        self._seen.add(chosen)
+        turned = (self._search.turned(stream, limit) for stream in chosen)
+        ways = [(down, up) if up else (down,) for down, up in zip(chosen, turned, strict=True)]
+        drafts = [replace(self._draft, streams=streams) for streams in (directed(ways), chosen)]
+        return min(drafts, key=lambda each: each.size)

@@ -1,0 +1,184 @@
+"""A graph with some of its ops in streams, its memory, and what computing it so costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.op import ALIGN, KernelCall
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.plan import arena
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, BlockUse
+from cmcompiler.plan.lifetimes import Liveness, analyse
+from cmcompiler.plan.schedule import Schedule, ScheduleEntry, StreamStart, make_schedule
+from cmcompiler.plan.scratch import GrownScratch, grow_scratch, least_scratch
+from cmcompiler.plan.storage import Storage
+from cmcompiler.plan.streams.cost import growth, surcharge
+from cmcompiler.plan.streams.encoding import PROGRESS_BYTES
+from cmcompiler.plan.streams.group import StreamStage
+from cmcompiler.plan.streams.stream import Stream
+
+ARENA_LIMIT = 256 << 20
+"""Bytes; more than any board has, and within the reference interpreter's memory."""
+
+SIZES = 512
+"""An arena is made larger in steps of one part in so many."""
+
+_KNOWN = ("schedule", "memory", "scratch", "blocks")
+"""What does not depend on the arena's size."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A graph with some streams, and its memory.
+
+    Attributes:
+        calls: those that compute each node as a whole.
+        least: bytes of arena at least, for scratch to grow into.
+        floor: bytes that no choice of streams comes below; None if there is none.
+    """
+
+    graph: Graph
+    isa: Isa
+    storage: dict[Tensor, Storage]
+    calls: Sequence[Sequence[KernelCall]]
+    streams: tuple[Stream, ...] = ()
+    least: int = 0
+    floor: int | None = None
+
+    @property
+    def is_fed(self) -> bool:
+        """Rows of inputs or outputs come from outside or go there, so it needs streams."""
+        return any(port.fed for port in (*self.graph.inputs, *self.graph.outputs))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        return make_schedule(self.graph.nodes, self.calls, self.streams)
+
+    @cached_property
+    def memory(self) -> Liveness:
+        return analyse(self.graph, self.storage, self.schedule.times, self.streams)
+
+    @cached_property
+    def scratch(self) -> list[list[int]]:
+        return [least_scratch(entry) for entry in self.schedule.entries]
+
+    @cached_property
+    def blocks(self) -> list[ArenaBlock]:
+        progress = _progress_blocks(self.schedule.entries)
+        return [*self.memory.blocks, *progress, *_scratch_blocks(self.scratch)]
+
+    @cached_property
+    def layout(self) -> ArenaLayout:
+        """
+        Raises:
+            Unsupported: the arena needs 256 MiB or more.
+        """
+        bound = arena.lower_bound(self.blocks)
+        if bound + SLACK >= ARENA_LIMIT:
+            raise Unsupported(f"activations need {bound:,} bytes at once, more than 256 MiB")
+        layout = arena.place(self.blocks)
+        return replace(layout, size=max(layout.size, self.least))
+
+    @property
+    def size(self) -> int:
+        """Bytes of arena."""
+        return self.layout.size
+
+    @cached_property
+    def grown(self) -> GrownScratch:
+        return grow_scratch(self.schedule.entries, self.blocks, self.layout)
+
+    @property
+    def lower_bound(self) -> int:
+        """Bytes that any streams need, and any layout of these at the most."""
+        bound = arena.lower_bound(self.blocks)
+        return bound if self.floor is None else min(bound, self.floor)
+
+    def bounded(self, floor: int) -> Draft:
+        """The same with a bound."""
+        return self._knowing(replace(self, floor=floor), "layout", "grown")
+
+    def _knowing(self, draft: Draft, *names: str) -> Draft:
+        """Another one, of which what this one knows by these names is true."""
+        draft.__dict__.update({name: getattr(self, name) for name in (*_KNOWN, *names)})
+        return draft
+
+    def enlarged(self, size: int) -> Draft:
+        """The same with more room for scratch."""
+        draft = self._knowing(replace(self, least=size))
+        draft.__dict__["layout"] = replace(self.layout, size=max(self.size, size))
+        return draft
+
+    @cached_property
+    def stages(self) -> dict[int, tuple[Stream, StreamStage]]:
+        """Those of all streams, by their steps."""
+        return {
+            step + 1 + index: (entry.action.stream, stage)
+            for step, entry in enumerate(self.schedule.entries)
+            if isinstance(entry.action, StreamStart)
+            for index, stage in enumerate(entry.action.stream.group.stages)
+        }
+
+    @cached_property
+    def surcharge(self) -> float:
+        """Instructions, roughly, more than those of whole tensors with all scratch of use."""
+        stages = self.stages
+        total = 0.0
+        for index, (entry, units) in enumerate(
+            zip(self.schedule.entries, self.grown.units, strict=True)
+        ):
+            node = self.graph.nodes[entry.node]
+            if index in stages:
+                stream, stage = stages[index]
+                read = max((stream.rings.get(tensor, 0) for tensor in stage.call.reads), default=0)
+                rings = (read, stream.rings.get(stage.output, 0))
+                cost = surcharge(node, stage.call, self.isa, rings)
+                total += cost.with_units(units)
+            elif isinstance(entry.action, KernelCall) and units:
+                grown = growth(node, entry.action, self.isa)
+                total += 0 if grown is None else grown.more_whole(units)
+        return total
+
+    def within(self, most: float, below: int) -> Draft | None:
+        """The smallest arena for these streams with which they cost no more; None without any.
+
+        Args:
+            most: instructions.
+            below: bytes that it has to be smaller than.
+        """
+        low, high = self.size, below - ALIGN
+        if low > high or self.surcharge <= most:
+            return self if low <= high else None
+        best = self.enlarged(high)
+        if best.surcharge > most:
+            return None
+        while high - low > max(high // SIZES, ALIGN):
+            middle = arena.aligned((low + high) // 2)
+            draft = self.enlarged(middle)
+            if draft.surcharge <= most:
+                best, high = draft, middle
+            else:
+                low = middle
+        return best
+
+
+def _scratch_blocks(scratch: Iterable[Sequence[int]]) -> list[ArenaBlock]:
+    """Arena blocks for the scratch sizes of each step."""
+    return [
+        ArenaBlock((BlockUse(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes
+    ]
+
+
+def _progress_blocks(entries: Sequence[ScheduleEntry]) -> list[ArenaBlock]:
+    """Arena blocks for the progress of the stages of each stream."""
+    return [
+        ArenaBlock((BlockUse(step, step + start.count, PROGRESS_BYTES * start.count),))
+        for step, entry in enumerate(entries)
+        if isinstance(start := entry.action, StreamStart)
+    ]

@@ -1,0 +1,178 @@
+"""From a graph to the draft of its plan: what runs in streams, and whose rows come from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+from math import inf
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.importer.drain import drain_rows
+from cmcompiler.importer.feed import feed_rows
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.op import KernelCall, RowCall
+from cmcompiler.ir.rows import image_rows
+from cmcompiler.isa import Isa
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.arena import aligned
+from cmcompiler.plan.choice import fastest, smallest
+from cmcompiler.plan.draft import ARENA_LIMIT, Draft
+from cmcompiler.plan.options import PlanOptions
+from cmcompiler.plan.storage import share
+from cmcompiler.plan.timeline import peak, timeline
+
+_NAMED = 2
+"""Tensors that an error names."""
+
+
+class OverBudget(Unsupported):
+    """No plan is within the budget."""
+
+
+def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
+    """The best one for cores with `isa`.
+
+    Raises:
+        Unsupported: the arena needs 256 MiB or more; no stream takes the rows of an input that is
+            to be fed; or no plan is within the budget.
+    """
+    if options.wide:
+        graph = _widened(graph)
+    best: Draft | None = None
+    failure: Unsupported | None = None
+    for fed in _ways(graph, options):
+        if best is not None and options.feed == "rows":
+            break
+        if best is not None and _is_hopeless(fed, best, options):
+            continue
+        try:
+            draft = _draft(fed, isa, options)
+        except Unsupported as error:
+            failure = error
+            continue
+        best = draft if best is None else _better(best, draft, options.budget)
+    if best is None:
+        assert failure is not None
+        raise failure
+    if options.budget is not None and best.size + SLACK > options.budget:
+        raise _over(best, options.budget, _advice(best, graph, options))
+    return best
+
+
+def _widened(graph: Graph) -> Graph:
+    return replace(graph, nodes=tuple(replace(node, op=node.op.widened) for node in graph.nodes))
+
+
+def _ways(graph: Graph, options: PlanOptions) -> Iterator[Graph]:
+    """The graph with its inputs and outputs by rows, or with whole ones, as requested: the first
+    that is possible for `rows`, else any."""
+    if options.feed != "whole" and options.streams:
+        drained = drain_rows(graph)
+        fed: Graph | None = None
+        try:
+            fed = feed_rows(graph)
+        except Unsupported:
+            if options.feed == "rows" and drained is graph:
+                raise
+        if drained is not graph:
+            yield drained if fed is None else feed_rows(drained)
+        if fed is not None:
+            yield fed
+    if options.feed != "rows":
+        yield graph
+
+
+def _is_hopeless(graph: Graph, best: Draft, options: PlanOptions) -> bool:
+    """Whether its whole inputs alone need more than a plan that there is."""
+    inputs = sum(aligned(port.tensor.nbytes) for port in graph.inputs if not port.fed)
+    return inputs >= best.size and inputs + SLACK > (options.budget or 0)
+
+
+def _draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
+    _check_sizes(graph)
+    sharing = share(graph)
+    calls = _calls(graph, isa, sharing.settled)
+    draft = Draft(graph, isa, sharing.storage, calls)
+    by_rows: list[Sequence[RowCall]] = [()] * len(calls)
+    if options.streams or draft.is_fed:
+        by_rows = _row_calls(graph, isa, calls)
+    if options.budget is None:
+        return smallest(draft, by_rows, options.surcharge)
+    return fastest(draft, by_rows, options.budget - SLACK)
+
+
+def _better(rows: Draft, whole: Draft, budget: int | None) -> Draft:
+    """Whole inputs, unless rows make the arena smaller, or what fits the budget faster."""
+    if budget is not None and max(rows.size, whole.size) + SLACK <= budget:
+        return rows if rows.surcharge < whole.surcharge else whole
+    return rows if rows.size < whole.size else whole
+
+
+def _over(draft: Draft, budget: int, advice: str | None) -> OverBudget:
+    size, bound = draft.size + SLACK, draft.lower_bound + SLACK
+    least = "no such plan needs less" if size == bound else f"any such plan needs {bound:,}"
+    return OverBudget(
+        f"the arena needs {size:,} bytes, {size - budget:,} over the budget of {budget:,}; {least}",
+        advice,
+    )
+
+
+def _advice(draft: Draft, graph: Graph, options: PlanOptions) -> str | None:
+    """What makes the arena smaller than this one, which is the smallest with such options."""
+    others = [(replace(options, streams=True), "without --no-streams")]
+    if options.feed is not None:
+        other = "rows" if options.feed == "whole" else "whole"
+        others.append((replace(options, streams=True, feed=other), f"--feed {other}"))
+    for changed, advice in others:
+        try:
+            least = make_draft(graph, draft.isa, replace(changed, budget=None, surcharge=inf))
+        except Unsupported:
+            continue
+        if least.size < draft.size:
+            return f"{advice}: {least.size + SLACK:,} bytes"
+    if any(port.tensor.dtype.itemsize > 1 for port in draft.graph.inputs):
+        return "--io int8 makes inputs and outputs smaller"
+    most = peak(draft, timeline(draft))
+    if most is None:
+        return None
+    node = draft.graph.nodes[draft.schedule.entries[most.step].node]
+    largest = sorted(most.tensors, key=lambda tensor: -tensor.nbytes)[:_NAMED]
+    names = ", ".join(f"{tensor.name} of {tensor.nbytes:,} bytes" for tensor in largest)
+    return f"smaller tensors at {node.source}, where most is in use: {names}"
+
+
+def _check_sizes(graph: Graph) -> None:
+    """Refuses what can never fit, before any op packs its tables."""
+    tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
+    for tensor in (*tensors, *(port.tensor for port in (*graph.inputs, *graph.outputs))):
+        if tensor.nbytes >= ARENA_LIMIT:
+            raise Unsupported(f"{tensor.name} needs {tensor.nbytes:,} bytes, more than 256 MiB")
+
+
+def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[KernelCall]]:
+    """The kernel calls that compute each node."""
+    return [
+        ()
+        if node.op.view_of is not None or index in settled or node.is_empty
+        else tuple(node.op.kernel_calls(node.inputs, node.outputs, isa))
+        for index, node in enumerate(graph.nodes)
+    ]
+
+
+def _row_calls(
+    graph: Graph, isa: Isa, calls: Sequence[Sequence[KernelCall]]
+) -> list[Sequence[RowCall]]:
+    """Those that compute each node row by row; none for what is computed as a whole."""
+    return [
+        tuple(_rows_of(node, isa)) if whole and not node.guards else ()
+        for node, whole in zip(graph.nodes, calls, strict=True)
+    ]
+
+
+def _rows_of(node: Node, isa: Isa) -> Sequence[RowCall]:
+    """The calls for one image of more than a row, made from images."""
+    rows = image_rows(node.outputs[0]) if len(node.outputs) == 1 else None
+    if rows is None or rows == 1:
+        return ()
+    calls = node.op.row_calls(node.inputs, node.outputs, isa)
+    return calls if all(map(image_rows, (t for call in calls for t in call.reads))) else ()

@@ -1,0 +1,32 @@
+"""What a plan may cost in memory and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST_SURCHARGE = 0.03
+"""Of a program's instructions, for what streams need more than whole tensors, by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """How a plan uses memory.
+
+    Attributes:
+        streams: whether ops may run in turns, a few rows each, where that saves memory; those that
+            take the rows of fed inputs always do.
+        feed: `whole` or `rows`, how inputs come and outputs go; None for the better of both.
+        budget: bytes of arena, for the fastest plan that fits; None for the smallest arena.
+        wide: convolutions and linear layers have weights of int16 on cores with the DSP extension.
+        surcharge: of the instructions, roughly, that the latter may add.
+    """
+
+    streams: bool = True
+    feed: str | None = "whole"
+    budget: int | None = None
+    wide: bool = False
+    surcharge: float = MOST_SURCHARGE
+
+
+SMALLEST = PlanOptions()
+"""Whole inputs, and the smallest arena."""

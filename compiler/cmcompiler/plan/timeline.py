@@ -1,0 +1,44 @@
+"""What lies in the arena during each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cmcompiler.plan import arena
+from cmcompiler.plan.arena import aligned
+from cmcompiler.plan.draft import Draft
+from cmcompiler.plan.plan import ArenaUse, Peak
+from cmcompiler.plan.schedule import StreamStart
+from cmcompiler.plan.streams.encoding import PROGRESS_BYTES
+
+
+def timeline(draft: Draft) -> tuple[ArenaUse, ...]:
+    """One entry a step: bytes in use, whatever the layout."""
+    used = arena.Steps(arena.in_use(draft.blocks))
+    rings = _rings(draft)
+    found = []
+    for step, sizes in enumerate(draft.scratch):
+        total, scratch = used.at(step), sum(map(aligned, sizes))
+        # Rings may lie where an input's rows are spent, and count once.
+        ring = min(rings[step], total - scratch)
+        found.append(ArenaUse(tensors=total - scratch - ring, rings=ring, scratch=scratch))
+    return tuple(found)
+
+
+def peak(draft: Draft, uses: Sequence[ArenaUse]) -> Peak | None:
+    """The first step with the most bytes in use; None without any step."""
+    if not uses:
+        return None
+    step = max(range(len(uses)), key=lambda index: uses[index].total)
+    return Peak(step, uses[step].total, draft.memory.alive(step), uses[step].scratch)
+
+
+def _rings(draft: Draft) -> list[int]:
+    """Bytes of rings and of their progress, for each step."""
+    found = [0] * len(draft.scratch)
+    for step, entry in enumerate(draft.schedule.entries):
+        if isinstance(start := entry.action, StreamStart):
+            size = sum(map(aligned, start.stream.ring_bytes.values()))
+            size += aligned(PROGRESS_BYTES * start.count)
+            found[step : step + start.count + 1] = [size] * (start.count + 1)
+    return found

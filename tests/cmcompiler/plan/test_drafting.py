@@ -1,0 +1,66 @@
+"""Plans within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from harness.commands import NETWORK
+
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.graph import Graph
+from cmcompiler.isa import Isa
+from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.drafting import OverBudget, make_draft
+from cmcompiler.plan.options import PlanOptions
+from cmcompiler.pte.reader import read_program
+
+WHOLE = PlanOptions()
+
+
+@pytest.fixture(scope="module")
+def network() -> Graph:
+    return build_graph(read_program(NETWORK.read_bytes()), "forward", "int8")
+
+
+def _needed(graph: Graph, isa: Isa, options: PlanOptions) -> int:
+    return make_draft(graph, isa, options).size + SLACK
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_more_memory_never_makes_it_slower(network: Graph, isa: Isa) -> None:
+    least = _needed(network, isa, replace(WHOLE, surcharge=inf))
+    most = _needed(network, isa, replace(WHOLE, streams=False))
+    slower = inf
+    for budget in (least, (least + most) // 2, most, 64 * most):
+        draft = make_draft(network, isa, replace(WHOLE, budget=budget))
+        assert draft.size + SLACK <= budget and draft.surcharge <= slower
+        slower = draft.surcharge
+    assert not draft.streams and not slower
+
+
+@pytest.mark.parametrize("feed", ["whole", "rows", None])
+def test_too_little_memory_is_refused_with_what_there_has_to_be(
+    network: Graph, feed: str | None
+) -> None:
+    options = PlanOptions(feed=feed, surcharge=inf)
+    least = _needed(network, Isa.SCALAR, options)
+    with pytest.raises(OverBudget) as error:
+        make_draft(network, Isa.SCALAR, replace(options, budget=least - 100))
+    assert f"needs {least:,} bytes, 100 over the budget" in error.value.message
+
+
+def test_the_hint_says_what_another_option_makes_of_it(network: Graph) -> None:
+    options = PlanOptions(streams=False, budget=100)
+    with pytest.raises(OverBudget) as error:
+        make_draft(network, Isa.SCALAR, options)
+    least = _needed(network, Isa.SCALAR, PlanOptions(surcharge=inf))
+    assert error.value.hint == f"without --no-streams: {least:,} bytes"
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_no_plan_is_below_the_bound(network: Graph, isa: Isa) -> None:
+    draft = make_draft(network, isa, replace(WHOLE, surcharge=inf))
+    assert draft.lower_bound <= draft.size
+    assert make_draft(network, isa, WHOLE).lower_bound <= draft.size
