@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """How much of people's models runs in integers, how exactly, and in how many instructions.
 
-    python benchmarks/coverage.py [--board BOARD]... [FILE.py[:CALLABLE]]...
+    python benchmarks/coverage.py [--board BOARD]... [--markdown FILE] [FILE.py[:CALLABLE]]...
 
 By default the models of tests/data/models. Prints one row a model: multiply-accumulates, their
 share in integer kernels, the signal-to-noise ratio of the int8 reference's outputs against the
-float module's on the calibration inputs, and instructions on the boards.
+float module's on the calibration inputs, the same of the float module with nothing but its inputs
+rounded to 8 bits, and instructions on the boards. --markdown also puts the table into a document,
+in place of the one there.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from harness.coverage import Coverage, cover
 
 from cmcompiler.errors import CompilerError
+
+_TABLE = re.compile(r"^\|.*\n(\|.*\n)+", re.MULTILINE)
 
 MODELS = Path(__file__).resolve().parents[1] / "tests" / "data" / "models"
 
@@ -58,7 +63,8 @@ def row(model: str, boards: Sequence[str]) -> str:
     counted = "".join(f" {instructions(model, board)} |" for board in boards)
     floats = ", ".join(f"{op} ×{count}" for op, count in found.float_ops.items()) or "–"
     return (
-        f"| {name} | {found.macs:,} | {found.share:.1%} | {found.snr:.1f} dB |{counted} {floats} |"
+        f"| {name} | {found.macs:,} | {found.share:.1%} | {found.snr:.1f} dB "
+        f"| {found.input_snr:.1f} dB |{counted} {floats} |"
     )
 
 
@@ -66,11 +72,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--board", action="append", default=[])
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    heads = ["model", "MACs", "in integers", "SNR", *options.board, "in float"]
-    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    heads = ["model", "MACs", "in integers", "SNR", "input alone", *options.board, "in float"]
+    table = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    print("\n".join(table))
     for model in models(options.models):
-        print(row(model, options.board), flush=True)
+        table.append(row(model, options.board))
+        print(table[-1], flush=True)
+    if options.markdown is not None:
+        text = options.markdown.read_text()
+        options.markdown.write_text(_TABLE.sub("\n".join(table) + "\n", text, count=1))
     return 0
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 
 
@@ -54,25 +52,3 @@ class MissingPackage(CompilerError):
     """A Python package that this step needs is not installed."""
 
     kind = ErrorKind.MISSING
-
-
-@contextmanager
-def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
-    """Turns any error a library raises about a model into a one-line Unsupported.
-
-    A CompilerError that the library wrapped in its own error is unwrapped.
-
-    Args:
-        what: names the library in the message.
-    """
-    try:
-        yield
-    except (CompilerError, ImportError):
-        raise
-    except Exception as error:
-        if isinstance(error.__cause__, CompilerError):
-            raise error.__cause__ from None
-        reason = str(error).strip().partition("\n")[0]
-        raise Unsupported(
-            f"{what} cannot take this model: {type(error).__name__}: {reason}", hint
-        ) from error

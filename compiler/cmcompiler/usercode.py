@@ -1,11 +1,14 @@
-"""Imports users' Python files; errors in them become one line."""
+"""Runs users' Python code; errors in it, and in libraries that run it, become one line."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import pkgutil
+import re
 import sys
+import sysconfig
 import threading
 import traceback
 from collections.abc import Iterator
@@ -14,9 +17,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cmcompiler.errors import CompilerError, InvalidRequest
+import cmcompiler
+from cmcompiler.errors import CompilerError, InvalidRequest, Unsupported
 
 _LOCK = threading.Lock()
+
+# As in tracebacks that libraries quote in their messages.
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+# As in the error of torch's PassManager.
+_PASS = re.compile(r"when running the '(?P<name>\w+)' pass")
+_OWN = Path(cmcompiler.__file__).resolve().parent
+_STANDARD = Path(sysconfig.get_path("stdlib")).resolve()
+_INSTALLED = {"site-packages", "dist-packages"}
 
 
 @contextmanager
@@ -53,6 +65,71 @@ def _place(error: BaseException, root: Path) -> str | None:
         if file == whole or whole in file.parents:
             return f"{root / file.relative_to(whole)}:{line}"
     return None
+
+
+@contextmanager
+def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
+    """Turns any error a library raises about a model into a one-line Unsupported, with file and
+    line of the user's code where the library knows them.
+
+    A CompilerError that the library wrapped in its own error is unwrapped; other wrapped errors
+    give the reason.
+
+    Args:
+        what: names the library in the message.
+    """
+    try:
+        yield
+    except (CompilerError, ImportError):
+        raise
+    except Exception as error:
+        chain = list(_causes(error))
+        ours = next((cause for cause in chain if isinstance(cause, CompilerError)), None)
+        if ours is not None:
+            raise ours from None
+        place = next(filter(None, map(_user_line, reversed(chain))), None)
+        root = chain[-1]
+        reason = str(root).strip().partition("\n")[0].rstrip(".") or "no reason given"
+        at = f"{place}: " if place else ""
+        failed = next(filter(None, (_PASS.search(str(cause)) for cause in chain)), None)
+        within = f" in {failed['name']}" if failed and root is not error else ""
+        raise Unsupported(
+            f"{at}{what} cannot take this model: {type(root).__name__}{within}: {reason}",
+            None if place else hint,
+        ) from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it was raised from."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
+
+
+def _user_line(error: BaseException) -> str | None:
+    """The innermost line outside of libraries, from the traceback or a quoted one: `net.py:12`."""
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    text = "\n".join((str(error), *getattr(error, "__notes__", ())))
+    frames += [(match["file"], int(match["line"])) for match in _FRAME.finditer(text)]
+    for name, line in reversed(frames):
+        if not is_library(name):
+            return f"{shown(name)}:{line}"
+    return None
+
+
+def is_library(file: str) -> bool:
+    """Whether a file of a traceback belongs to Python, to an installed package, or to no one."""
+    path = Path(file)
+    if not path.is_file() or not _INSTALLED.isdisjoint(path.parts):
+        return True
+    return any(path.resolve().is_relative_to(folder) for folder in (_OWN, _STANDARD))
+
+
+def shown(file: str) -> str:
+    """A file as people would write it: relative, if it is below the current folder."""
+    whole, here = Path(file).resolve(), Path.cwd()
+    return os.fspath(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
 def import_folder(folder: Path, registry: dict[Any, Any]) -> None:

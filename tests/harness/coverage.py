@@ -15,6 +15,7 @@ from torch.utils import _pytree
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.quiet import quiet
+from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.source import find_source
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph, Node
@@ -31,12 +32,15 @@ class Coverage:
         macs: multiply-accumulates of one inference.
         share: of the MACs, in integer kernels.
         snr: of the int8 reference's outputs against the float module's, in dB.
+        input_snr: of the float module's own outputs, if nothing but its inputs is rounded to int8:
+            how much of an error the network itself keeps, enlarges or averages away.
         float_ops: how many ops with float operands there are, by title, without the boundary's.
     """
 
     macs: int
     share: float
     snr: float
+    input_snr: float
     float_ops: Mapping[str, int]
 
 
@@ -54,6 +58,7 @@ def cover(model: str, target: str = "cortex-m55") -> Coverage:
         macs,
         integer / macs if macs else 1.0,
         _snr(loaded.module.eval(), graph, calibration),
+        input_snr(loaded.module, calibration),
         Counter(node.op.title for node in graph.nodes if is_float(node) and not _at_border(node)),
     )
 
@@ -66,13 +71,33 @@ def _at_border(node: Node) -> bool:
     return node.op.label in ("quantize", "dequantize") or node.op.view_of is not None
 
 
+def input_snr(module: torch.nn.Module, samples: Sequence[tuple[Tensor, ...]]) -> float:
+    """See Coverage; infinite if no input is a float."""
+    rounded = list(zip(*map(_rounded, zip(*samples, strict=True)), strict=True))
+    with torch.no_grad():
+        exact, found = (
+            [x for sample in given for x in _pytree.tree_leaves(module(*sample))]
+            for given in (samples, rounded)
+        )
+    return snr(exact, found)
+
+
+def _rounded(inputs: Sequence[Tensor]) -> list[Tensor]:
+    """An input of each sample, to 256 steps from the least to the largest of all elements."""
+    if not inputs[0].is_floating_point():
+        return list(inputs)
+    least = min(float(x.min()) for x in inputs)
+    step = (max(float(x.max()) for x in inputs) - least) / 255
+    return [torch.round((x - least) / step) * step + least for x in inputs]
+
+
 def _snr(module: torch.nn.Module, graph: Graph, samples: Sequence[tuple[Tensor, ...]]) -> float:
-    signal = noise = 0.0
     arrays: list[list[Any]] = [[x.numpy() for x in sample] for sample in samples]
-    for sample, found in zip(samples, evaluate_all(graph, arrays), strict=True):
-        with torch.no_grad():
-            exact = _pytree.tree_leaves(module(*sample))
-        for one, other in zip(exact, found.outputs, strict=True):
-            signal += float((one.double() ** 2).sum())
-            noise += float(((one.double().numpy() - other) ** 2).sum())
-    return float(10 * np.log10(signal / noise)) if noise else float("inf")
+    found = [
+        torch.from_numpy(np.array(output))
+        for evaluated in evaluate_all(graph, arrays)
+        for output in evaluated.outputs
+    ]
+    with torch.no_grad():
+        exact = [x for sample in samples for x in _pytree.tree_leaves(module(*sample))]
+    return snr(exact, found)

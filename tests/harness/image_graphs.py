@@ -17,13 +17,27 @@ from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.minimum import Minimum
+from cmcompiler.ops.quantized_upsample import QuantizedBilinear
 from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import Window
+from cmcompiler.ops.upsample import Blend
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
 
 INT8 = np.dtype(np.int8)
-LAYERS = ("conv", "conv", "conv", "depthwise", "max", "avg", "table", "pad", "crop", "double")
+LAYERS = (
+    "conv",
+    "conv",
+    "conv",
+    "depthwise",
+    "max",
+    "avg",
+    "table",
+    "pad",
+    "crop",
+    "double",
+    "bilinear",
+)
 
 
 @st.composite
@@ -54,6 +68,8 @@ class Drawing:
         kind = self._draw(st.sampled_from(LAYERS))
         if kind in ("pad", "crop", "double"):
             return self._moved(kind, x)
+        if kind == "bilinear":
+            return self._resized(x)
         if kind == "table":
             return self.add(Activation(self._data.int8(256).tobytes()), x, shape=x.shape)
         window = self._draw(windows())
@@ -78,6 +94,16 @@ class Drawing:
             return self.add(Conv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
         weights = self._data.int8(height, width, channels)
         return self.add(DepthwiseConv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
+
+    def _resized(self, x: Tensor) -> Tensor:
+        """Of another size, by interpolation."""
+        sizes = [self._draw(st.integers(max(1, n // 2), 2 * n + 1)) for n in x.shape[1:3]]
+        blends = []
+        for size, length in zip(sizes, x.shape[1:3], strict=True):
+            places = np.maximum((np.arange(size) + 0.5) * length / size - 0.5, 0)
+            blends.append(Blend.between(places.astype(np.float32), length))
+        shape = (1, *sizes, x.shape[3])
+        return self.add(QuantizedBilinear(blends[0], blends[1], shape), x, shape=shape)
 
     def _moved(self, kind: str, x: Tensor) -> Tensor:
         """A copy of x with a margin, without its first rows and columns, or twice as large."""
@@ -143,8 +169,12 @@ def image_graphs(draw: st.DrawFn) -> Example:
     return Example(graph, (data.int8(*drawing.input.shape),))
 
 
-def two_pools() -> Example:
-    """Two 3x3 pools of an image that is kept: one group, with a ring between them."""
+def two_pools(keep: bool = True) -> Example:
+    """Two 3x3 pools of an image: one group, with a ring between them.
+
+    Args:
+        keep: the image is an output too.
+    """
     images = Tensor("input_0", np.dtype(np.int8), (1, 16, 8, 4))
     nodes, last = [], images
     for index in range(2):
@@ -155,5 +185,5 @@ def two_pools() -> Example:
         nodes.append(Node(op, (last,), (pooled,), f"pool #{index}"))
         last = pooled
     ports = [Port(name, x, x.shape, (0, 1, 2, 3)) for name, x in (("x", images), ("y", last))]
-    graph = Graph("pools", tuple(nodes), (ports[0],), (ports[1], ports[0]))
+    graph = Graph("pools", tuple(nodes), (ports[0],), (ports[1], ports[0])[: 1 + keep])
     return Example(graph, (Numbers(1).int8(*images.shape),))

@@ -12,6 +12,17 @@ from cmcompiler.frontend import operators
 from cmcompiler.frontend.rewrites import rewrite
 
 
+class Function(nn.Module):
+    """A module that computes a function of one tensor."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
 def rewritten(
     module: nn.Module,
     *inputs: Tensor,

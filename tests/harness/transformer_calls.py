@@ -22,10 +22,25 @@ def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
         numbers[:6].reshape(1, 2, 3),
         numbers[:8].reshape(1, 2, 4),
     )
+    halves = (1 << 24) >> np.arange(256).clip(max=30)
+    logarithm = (In(halves.astype(np.int32), constant=True), 900, 70000, 10, 12)
     attention = (*map(In, matrices), In(np.array([[[True, False]]])), True, 3, -4, 1 << 24, 0)
     return {
         "cmbuild::quantized_layer_norm.out": (x, (1,), None, *three, 9, 8, -3, Out("int8", (2, 3))),
         "cmbuild::quantized_group_norm.out": (image, 2, *four, 9, 8, -3, Out("int8", (2, 4, 3))),
         "cmbuild::quantized_sum.out": (image, (1,), False, 3, -5, 1 << 30, -2, Out("int8", (2, 3))),
+        "cmbuild::quantized_log_softmax.out": (image, -1, *logarithm, Out("int8", (2, 4, 3))),
+        "cmbuild::quantized_logsumexp.out": (
+            image,
+            (1,),
+            False,
+            3,
+            *logarithm,
+            Out("int8", (2, 3)),
+        ),
+        "cmbuild::quantized_cumsum.out": (image, 1, 3, -5, 1 << 30, -1, Out("int8", (2, 4, 3))),
+        "cmbuild::quantized_deviation.out": (
+            *(image, (1,), False, None, True, 1 << 30, -2, -5, Out("int8", (2, 3))),
+        ),
         "cmbuild::quantized_attention.out": (*attention, 1 << 30, 0, 5, Out("int8", (2, 2, 4))),
     }

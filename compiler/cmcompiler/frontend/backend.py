@@ -31,6 +31,7 @@ from executorch.exir.pass_base import ExportPass
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassResult
 from torchao.quantization.pt2e import MinMaxObserver
 from torchao.quantization.pt2e.quantizer import (
     FixedQParamsQuantizationSpec,
@@ -39,6 +40,7 @@ from torchao.quantization.pt2e.quantizer import (
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
+from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.target import Target
 
@@ -52,6 +54,7 @@ _MIRRORS = [
 _MOVEMENTS = [
     *_MIRRORS,
     _aten.upsample_nearest2d.vec,
+    _aten.embedding.default,
 ]
 """Operators that only move elements, which the backend does not name."""
 
@@ -176,21 +179,40 @@ def to_cortex_m(
     target: Target,
     after_folding: Sequence[type[ExportPass]] = (),
     after_replacement: Sequence[type[ExportPass]] = (),
+    note: Note = ignore,
 ) -> ExportedProgram:
     """A quantised program in the edge dialect with its operators replaced by `cortex_m::` ones.
 
     Args:
         after_folding: passes to run once quantize and dequantize are folded into other nodes.
         after_replacement: passes to run once the backend has replaced its operators.
+        note: sees the program after each pass.
     """
     manager = CortexMPassManager
     passes = list(manager.legacy_pass_list)
     folded = passes.index(FoldAndAnnotateQParamsPass) + 1
     passes[folded:folded] = after_folding
     passes += after_replacement
+    if note is not ignore:
+        passes = [each for step in passes for each in (step, _watcher(step.__name__, note))]
     lowered: ExportedProgram = manager(program, passes, target_config(target)).transform()
     _drop_unused_constants(lowered)
     return lowered
+
+
+def _watcher(name: str, note: Note) -> type[ExportPass]:
+    """A pass that changes nothing, and shows the program after another one."""
+
+    class Watcher(ExportPass):  # type: ignore[misc]
+        def __init__(self, exported_program: ExportedProgram) -> None:
+            super().__init__()
+            self._program = exported_program
+
+        def call(self, graph_module: GraphModule) -> PassResult:
+            note(f"after-{name}", self._program)
+            return PassResult(graph_module, False)
+
+    return Watcher
 
 
 def _drop_unused_constants(program: ExportedProgram) -> None:

@@ -64,10 +64,16 @@ def instruction_nodes(program: ExportedProgram) -> dict[int, str]:
             name = marked(node)
             handle = node.meta.get("debug_handle")
             # Memory is planned by out variants only; other nodes have the handles of older graphs.
-            is_emitted = node.op == "call_function" and "out" in node.kwargs
-            if is_emitted and isinstance(handle, int) and name is not None:
+            if _is_emitted(node) and isinstance(handle, int) and name is not None:
                 found[handle] = name
     return found
+
+
+def _is_emitted(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(
+        argument.is_out and argument.name in node.kwargs for argument in schema.arguments
+    )
 
 
 def _call_site(node: Node, libraries: tuple[Path, ...]) -> CallSite:

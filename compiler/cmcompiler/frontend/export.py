@@ -19,6 +19,7 @@ from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.intermediates import Intermediates, Note, ignore
 from cmcompiler.frontend.job import ExportJob, ExportRecord
 from cmcompiler.frontend.model import Model
 from cmcompiler.frontend.outputs import ModelOutputs, run_on
@@ -42,6 +43,7 @@ class _Prepared:
     outputs: ModelOutputs
     calibration: records.CalibrationRecord
     seconds: dict[str, float]
+    intermediates: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -78,12 +80,19 @@ class Exporter:
                 torch.set_num_threads(1)
                 if job.torch_ops is not None:
                     import_folder(job.torch_ops, QUANTIZED)
+            texts = job.output.with_name(f"{job.output.name}.{records.INTERMEDIATES}")
             common = job.model_copy(update={"target": "", "output": Path()})
             prepared = self._prepared.get(common)
             if prepared is None:
-                prepared = self._prepared[common] = self._prepare(job, source.load)
+                stages = Intermediates(texts)
+                note = stages.note if job.intermediates else ignore
+                prepared = self._prepare(job, source.load, note)
+                self._prepared[common] = replace(prepared, intermediates=dict(stages.texts))
+            else:
+                stages = Intermediates(texts, prepared.intermediates)
+                note = stages.note if job.intermediates else ignore
             with self._timed("lower", seconds):
-                lowered = lower_with_nodes(prepared.quantized, target)
+                lowered = lower_with_nodes(prepared.quantized, target, note)
         if job.portable and lowered.lacking:
             names = ", ".join(lowered.lacking)
             raise Unsupported(f"ExecuTorch's runtime does not have {names}", "omit --portable")
@@ -94,9 +103,13 @@ class Exporter:
             prepared.model.samples.save(folder / records.SAMPLES)
             prepared.outputs.save(folder / records.OUTPUTS)
             (folder / records.RECORD).write_text(record.model_dump_json(indent=2) + "\n")
+            if texts.exists():
+                texts.rename(folder / records.INTERMEDIATES)
         return record
 
-    def _prepare(self, job: ExportJob, load: Callable[[int, Path | None], Model]) -> _Prepared:
+    def _prepare(
+        self, job: ExportJob, load: Callable[[int, Path | None], Model], note: Note
+    ) -> _Prepared:
         from cmcompiler.frontend.quantization import quantize
 
         seconds: dict[str, float] = {}
@@ -112,11 +125,15 @@ class Exporter:
                 calibration,
                 job.portable,
                 sensitivity=job.sensitivity,
+                refinement=job.refinement,
+                note=note,
             )
         with self._timed("evaluate", seconds):
             outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
-        seen = records.CalibrationRecord(samples=len(calibration), detail=detail)
+        seen = records.CalibrationRecord(
+            samples=len(calibration), detail=detail, refinements=quantized.refinements
+        )
         return _Prepared(model, quantized, outputs, seen, seconds)
 
     @contextmanager
@@ -128,10 +145,14 @@ class Exporter:
 
 
 def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
-    from cmcompiler.frontend.quantization import channels_last, in_eval_mode
+    from cmcompiler.frontend.preparation import channels_last, in_eval_mode
+    from cmcompiler.frontend.training import QuantizationAware
 
     # Buffers that a module changes would change in the user's, and in the other targets' programs.
-    real = run_on(in_eval_mode(deepcopy(model.module)), model.samples)
+    module = in_eval_mode(deepcopy(model.module))
+    if isinstance(module, QuantizationAware):
+        module.rounding = False
+    real = run_on(module, model.samples)
     graph = deepcopy(quantized.program).module(check_guards=False)
     return ModelOutputs(real, run_on(graph, model.samples, channels_last))
 
@@ -156,6 +177,8 @@ def _record(
         classes=model.classes,
         image=model.image,
         inputs=inputs,
+        outputs=quantized.output_names,
+        notes=model.notes,
         calibration=prepared.calibration,
         samples=records.SamplesRecord(
             count=len(model.samples), labels=model.samples.labels is not None

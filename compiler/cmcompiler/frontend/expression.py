@@ -102,4 +102,14 @@ def _value(node: ast.expr, names: Mapping[str, Any], operators: Any) -> Any:
         str(keyword.arg): _value(keyword.value, names, operators) for keyword in node.keywords
     }
     packet, _, overload = ast.unparse(node.func).partition(".")
-    return getattr(getattr(operators, packet), overload or "default")(*arguments, **keywords)
+    operator = getattr(getattr(operators, packet), overload or "default")
+    schema = getattr(operator, "_schema", None)
+    for position, declared in enumerate(schema.arguments[: len(arguments)] if schema else ()):
+        if isinstance(arguments[position], int | float) and "Tensor" in str(declared.type):
+            arguments[position] = _tensor(arguments[position], names[ARGUMENT])
+    return operator(*arguments, **keywords)
+
+
+def _tensor(value: float | int | bool, x: Any) -> Any:
+    """A number as operators without an overload for numbers take it."""
+    return (x.bool() if isinstance(value, bool) else x).new_full((), value)

@@ -17,7 +17,6 @@ _HINTS = {
     "masked_fill": "a product with a constant mask of 0 and 1",
     "sort": "leave it to the code around the model: return its input",
     "topk": "leave it to the code around the model: return its input",
-    "argmax": "leave it to the code around the model: return its input",
     "interpolate": "upsampling by whole factors",
     "upsample": "upsampling by whole factors",
     "grid_sampler": "a transposed convolution",

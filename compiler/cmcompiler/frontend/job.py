@@ -15,7 +15,7 @@ from cmcompiler.frontend.calibration import calibration_files
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
-from cmcompiler.frontend.quantized import FloatOperator, OperatorCost
+from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Refinement
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.weights import Origin, Weights
 from cmcompiler.target import Target
@@ -24,6 +24,8 @@ PROGRAM = "model.pte"
 RECORD = "export.json"
 SAMPLES = "samples.npz"
 OUTPUTS = "outputs.npz"
+INTERMEDIATES = "intermediates"
+"""A folder; while the export is at work, beside the output: `<output>.intermediates`."""
 MAX_SEED = (1 << 32) - 1
 
 # Modules of the package that the frontend imports; a test compares this with the imports.
@@ -33,7 +35,10 @@ _SHARED = (
     *("target.py", "usercode.py"),
 )
 
-_PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
+PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
+"""Distributions that exports may depend on."""
+NEEDED = {"torch", "executorch"}
+"""Of these, those without which there is no export."""
 
 
 class Strict(BaseModel):
@@ -53,7 +58,9 @@ class ExportJob(Strict):
         calibration: a file or folder that replaces the model's calibration inputs.
         portable: keep to operators that ExecuTorch's runtime has.
         sensitivity: measure what quantising each operator alone costs.
+        refinement: improve on the quantizer's own ranges and biases where that pays.
         torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
+        intermediates: write each stage as text, also of an export that fails.
         output: the folder to make; an existing one is replaced.
     """
 
@@ -64,15 +71,22 @@ class ExportJob(Strict):
     calibration: Path | None = None
     portable: bool = False
     sensitivity: bool = False
+    refinement: bool = True
     torch_ops: Path | None = None
+    intermediates: bool = False
     output: Path
 
 
 class CalibrationRecord(Strict):
-    """What activation ranges were observed on."""
+    """What activation ranges were observed on.
+
+    Attributes:
+        refinements: what improved on the quantizer's own ranges and biases, if anything did.
+    """
 
     samples: int
     detail: str
+    refinements: tuple[Refinement, ...] = ()
 
 
 class SamplesRecord(Strict):
@@ -96,6 +110,8 @@ class ExportRecord(Strict):
     Attributes:
         versions: of the packages that made the program.
         classes: names of a classifier's outputs, if any.
+        outputs: keys and fields of what the module returns, "" for outputs without a name.
+        notes: what people should know of how the model was read.
         float_operators: what the quantizer left in float.
         lacking: operators of the program that ExecuTorch's own runtime does not have.
         layers: the most sensitive first, if the job asks for that.
@@ -113,6 +129,8 @@ class ExportRecord(Strict):
     classes: tuple[str, ...]
     image: ImageInput | None
     inputs: tuple[InputRecord, ...]
+    outputs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     calibration: CalibrationRecord
     samples: SamplesRecord
     float_operators: tuple[FloatOperator, ...]
@@ -145,7 +163,7 @@ def read(kind: type[_Kind], path: Path) -> _Kind:
 def versions() -> Mapping[str, str]:
     """Versions of the installed packages that an export depends on."""
     found = {}
-    for package in _PACKAGES:
+    for package in PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

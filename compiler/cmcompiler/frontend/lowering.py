@@ -11,14 +11,16 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
-from cmcompiler.errors import unsupported
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.call_sites import instruction_nodes
+from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
+from cmcompiler.frontend.passes.places import FindPlacesInIntegers
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.target import Target
+from cmcompiler.usercode import unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +43,31 @@ def lower(quantized: Quantized, target: Target) -> bytes:
     return lower_with_nodes(quantized, target).program
 
 
-def lower_with_nodes(quantized: Quantized, target: Target) -> Lowered:
+def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) -> Lowered:
     """
+    Args:
+        note: sees each stage.
+
     Raises:
         Unsupported: a model that ExecuTorch or its Cortex-M passes cannot take.
     """
     config = backend.edge_compile_config()
     with unsupported("ExecuTorch"):
         edge = to_edge(quantized.program, compile_config=config).exported_program()
+    note("edge", edge)
     with unsupported("ExecuTorch's Cortex-M backend"):
         cortex_m = backend.to_cortex_m(
             edge,
             target,
             after_folding=(FuseClamps,),
-            after_replacement=(ReplaceQuantizedOps,),
+            after_replacement=(ReplaceQuantizedOps, FindPlacesInIntegers),
+            note=note,
         )
     with unsupported("ExecuTorch"):
         lowered = EdgeProgramManager(cortex_m, compile_config=config)
         emitted = lowered.to_executorch(_config(cortex_m))
         program = emitted.exported_program()
+        note("executorch", program)
         return Lowered(bytes(emitted.buffer), instruction_nodes(program), _lacking(program))
 
 

@@ -40,6 +40,7 @@ class Model:
         task: what its outputs mean.
         classes: names of a classifier's outputs, if any.
         image: how to make the input from a picture, if it is an image.
+        notes: what people should know of how it was read.
     """
 
     module: torch.nn.Module
@@ -51,6 +52,7 @@ class Model:
     task: Task = Task.UNKNOWN
     classes: tuple[str, ...] = ()
     image: ImageInput | None = None
+    notes: tuple[str, ...] = ()
 
 
 class ModelSource(Protocol):

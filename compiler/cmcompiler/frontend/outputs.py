@@ -16,6 +16,7 @@ from cmcompiler.errors import InvalidRequest
 
 if TYPE_CHECKING:
     import torch
+    from torch.export import ExportedProgram
 
     from cmcompiler.frontend.vectors import Samples
 
@@ -60,6 +61,28 @@ class ModelOutputs:
             for name in ("float", "quantized")
         )
         return cls(real, quantized)
+
+
+def names_of_outputs(exported: ExportedProgram) -> tuple[str, ...]:
+    """The keys and fields that lead to each output, as `boxes` or `heads_0`; "" for an output that
+    only its position tells from the others."""
+    from torch.utils._pytree import GetAttrKey, MappingKey, tree_flatten_with_path, tree_unflatten
+
+    spec = exported.call_spec.out_spec
+    if spec is None:
+        return ()
+    paths = [
+        path for path, _ in tree_flatten_with_path(tree_unflatten(range(spec.num_leaves), spec))[0]
+    ]
+    named = (MappingKey, GetAttrKey)
+    return tuple(
+        "_".join(
+            str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", "")))) for key in path
+        )
+        if any(isinstance(key, named) for key in path)
+        else ""
+        for path in paths
+    )
 
 
 def run_on(

@@ -41,17 +41,35 @@ class OperatorCost:
 
 
 @dataclass(frozen=True, slots=True)
+class Refinement:
+    """A step beyond the quantizer's own settings, taken as it raises the SNR.
+
+    Attributes:
+        snr_db: at the model's outputs, on calibration samples.
+        before_db: without this step.
+    """
+
+    name: str
+    before_db: float
+    snr_db: float
+
+
+@dataclass(frozen=True, slots=True)
 class Quantized:
     """A quantised program in the ATen dialect.
 
     Attributes:
         input_names: parameter names of the module's forward().
+        output_names: keys and fields of what forward() returns, "" for outputs without a name.
         layers: the most sensitive first; empty if not asked for.
         call_sites: of the nodes of the exported graph, by name.
+        refinements: in the order in which they were made.
     """
 
     program: ExportedProgram
     input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
     call_sites: Mapping[str, CallSite]
     float_operators: tuple[FloatOperator, ...]
     layers: tuple[OperatorCost, ...] = ()
+    refinements: tuple[Refinement, ...] = ()

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cmcompiler import zoo
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Model, ModelSource
 from cmcompiler.frontend.user_model import UserModel
 from cmcompiler.frontend.weights import Origin, Weights, assign
+from cmcompiler.suggest import likeness
 from cmcompiler.usercode import blaming
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
 
 _PYTHON_FILE = re.compile(r"(?P<path>.+\.py)(:(?P<name>\w+))?")
 
@@ -103,11 +108,15 @@ class PythonFile:
     def _make(self) -> Any:
         import torch
 
-        found = getattr(self._module(), self.name, None)
+        module = self._module()
+        found = getattr(module, self.name, None)
         if found is None:
+            own = [name for name, value in vars(module).items() if _is_own(value, module)]
+            defined = f"; it defines {', '.join(own)}" if own else ""
+            name = max(own, key=lambda other: likeness(self.name, other), default="callable")
             raise InvalidRequest(
-                f"{self.path} does not define {self.name}",
-                f"name the callable: {self.path}:callable",
+                f"{self.path} does not define {self.name}{defined}",
+                f"name the callable: {self.path}:{name}",
             )
         ready = isinstance(found, torch.nn.Module) or not callable(found)
         return found if ready else found()
@@ -174,7 +183,23 @@ class ExportedArchive:
             raise Unsupported(f"{self.path} takes arguments by name: {', '.join(named)}")
         module = program.module(check_guards=False)
         user = UserModel.of((module, tuple(positional)), str(self.path))
-        return user.model(_weigh(user, weights, f"those in {self.path.name}"), seed)
+        model = user.model(_weigh(user, weights, f"those in {self.path.name}"), seed)
+        return replace(model, notes=tuple(_fixed(program)))
+
+
+def _fixed(program: ExportedProgram) -> Iterator[str]:
+    """A note for each input with sizes that were dynamic, and are those of the example now."""
+    import torch
+
+    user_inputs = set(program.graph_signature.user_inputs)
+    nodes = [n for n in program.graph.nodes if n.op == "placeholder" and n.name in user_inputs]
+    examples = program.example_inputs[0] if program.example_inputs else ()
+    for node, example in zip(nodes, examples, strict=False):
+        sizes = getattr(node.meta.get("val"), "shape", ())
+        dynamic = [i for i, size in enumerate(sizes) if isinstance(size, torch.SymInt)]
+        if dynamic:
+            fixed = ", ".join(f"dimension {i} is {example.shape[i]}" for i in dynamic)
+            yield f"input {node.name} had dynamic sizes, now those of the example: {fixed}"
 
 
 def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:
@@ -182,6 +207,16 @@ def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:
         return Weights(Origin.GIVEN, detail)
     assign(user.module, file)
     return Weights(Origin.FILE, file.name)
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Whether a file defines a function that could make a model, or has one ready."""
+    import torch
+
+    if isinstance(value, torch.nn.Module):
+        return True
+    is_function = inspect.isfunction(value) and not inspect.signature(value).parameters
+    return is_function and value.__module__ == module.__name__
 
 
 def _name(target: ast.AST) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -11,6 +12,9 @@ from cmcompiler.errors import InvalidRequest
 
 if TYPE_CHECKING:
     import torch
+
+
+_SHOWN = 8  # names of each kind in an error
 
 
 class Origin(str, Enum):
@@ -83,15 +87,25 @@ def assign(module: torch.nn.Module, path: Path) -> None:
         *_listed("mismatched", shapes),
     )
     if problems:
-        raise InvalidRequest(f"{path} does not fit the model: {'; '.join(problems)}")
+        message = f"{path} does not fit the model: {'; '.join(problems)}"
+        raise InvalidRequest(message, _prefix_hint(given, wanted))
     module.load_state_dict(given)
 
 
 def _listed(what: str, items: list[str]) -> list[str]:
     if not items:
         return []
-    more = f" and {len(items) - 2} more" if len(items) > 2 else ""
-    return [f"{len(items)} {what} ({', '.join(items[:2])}{more})"]
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return [f"{len(items)} {what} ({', '.join(items[:_SHOWN])}{more})"]
+
+
+def _prefix_hint(given: Iterable[str], wanted: Iterable[str]) -> str | None:
+    """The usual reason, a module around the saved one, as that of DataParallel."""
+    names = set(given)
+    for prefix in {name.partition(".")[0] for name in names}:
+        if {f"{prefix}.{name}" for name in wanted} <= names:
+            return f"every key begins with {prefix}.: save the state dict of the module inside"
+    return None
 
 
 def randomize(module: torch.nn.Module, batch: torch.Tensor) -> None:

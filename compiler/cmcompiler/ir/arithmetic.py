@@ -22,7 +22,15 @@ class Arithmetic(str, Enum):
 def arithmetics(graph: Graph) -> Sequence[Arithmetic]:
     """One for each node, in order."""
     inside = {port.tensor for port in graph.inputs} | {state.tensor for state in graph.states}
+    fed = {port.tensor for port in graph.inputs if port.fed}
+    for node in graph.nodes:
+        if not fed.isdisjoint(node.inputs):
+            inside.update(node.outputs)
     outside = {port.tensor for port in graph.outputs} | {state.final for state in graph.states}
+    drained = {port.tensor for port in graph.outputs if port.fed}
+    for node in graph.nodes:
+        if not drained.isdisjoint(node.outputs):
+            outside.update(node.inputs)
     for node in graph.nodes:
         if node.op.view_of is not None and node.inputs[node.op.view_of] in inside:
             inside.update(node.outputs)
@@ -41,9 +49,10 @@ def _arithmetic(node: Node, inside: set[Tensor], outside: set[Tensor]) -> Arithm
     reads, writes = (any(map(_is_float, each)) for each in (node.inputs, node.outputs))
     if not reads and not writes:
         return Arithmetic.INTEGER
-    enters = reads and not writes and inside.issuperset(node.inputs)
+    enters = inside.issuperset(node.inputs) and (not writes or inside.issuperset(node.outputs))
     leaves = writes and not reads and outside.issuperset(node.outputs)
-    return Arithmetic.BOUNDARY if enters or leaves else Arithmetic.FLOAT
+    goes = outside.issuperset((*node.inputs, *node.outputs))
+    return Arithmetic.BOUNDARY if enters or leaves or goes else Arithmetic.FLOAT
 
 
 def _is_float(tensor: Tensor) -> bool:

@@ -25,6 +25,7 @@ class Port:
         dim_order: the logical dimension that each physical one holds, outermost first.
         quantization: of the tensor, or of the quantize/dequantize next to a float one.
         note: why it stayed float although quantised ports were requested; else empty.
+        fed: its rows come from outside one after the other, and memory never holds all of it.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Port:
     dim_order: tuple[int, ...]
     quantization: Quantization | None = None
     note: str = ""
+    fed: bool = False
 
     @property
     def layout(self) -> str:

@@ -124,6 +124,11 @@ Words: TypeAlias = list[tuple[str, Word]]
 """Fields of a kernel's argument struct, by name."""
 
 
+FEED, DRAIN = "feed", "drain"
+OUTSIDE = (FEED, DRAIN)
+"""Instead of a kernel's name: the interpreter of streams takes a row from outside."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelCall:
     """One call of a C function `void cm_<kernel>(context, call)`.
@@ -224,6 +229,11 @@ class Op(ABC):
     def view_offset(self) -> int:
         """Bytes from that input's first element to the output's: a multiple of ALIGN."""
         return 0
+
+    @property
+    def widened(self) -> Op:
+        """The same with weights of int16, where a kernel is faster with them; else itself."""
+        return self
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """The calls that compute its one output row by row; none if it needs whole tensors.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -24,11 +24,11 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.packing import GEMM, Filters
+from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
 
-PATCH_BYTES = 4096
+PATCH_BYTES = 16384
 """Of the patch buffer, if there is room: weights are read once per bufferful."""
 
 
@@ -44,6 +44,8 @@ class Conv2d(Convolution):
     groups: int = 1
     patch_bytes: int = 0
     """Of the patch buffer at least, if a row of outputs takes as many."""
+    wide: bool = False
+    """Its weights are of int16 on cores with the DSP extension."""
 
     @property
     def depth(self) -> int:
@@ -53,6 +55,10 @@ class Conv2d(Convolution):
     @property
     def macs(self) -> int:
         return int(np.prod(self.output_shape)) * self.depth
+
+    @property
+    def widened(self) -> Conv2d:
+        return replace(self, wide=True)
 
     def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
         """Sums before the bias; float64 holds them exactly, as they are far below 2^53."""
@@ -73,11 +79,12 @@ class Conv2d(Convolution):
         patches: Word = NO_PATCHES
         least = 0
         if not self._reads_pixels(inputs[0]):
-            # The matrix product takes two rows at once.
-            pairs = -(-self.output_shape[1] * self.output_shape[2] // 2)
-            least = min(-(-self.output_shape[2] // 2), max(1, self.patch_bytes // (2 * stride)))
-            most = min(pairs, max(1, PATCH_BYTES // (2 * stride)))
-            patches = GrowableScratch(2 * stride * least, max(1, most // least))
+            rows = packing.gemm_rows(isa)
+            height, width = self.output_shape[1:3]
+            least = min(-(-width // rows), max(1, self.patch_bytes // (rows * stride)))
+            most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))
+            patches = GrowableScratch(rows * stride * least, max(1, most // least))
+            least *= rows
         arguments: Words = [
             *rows_arguments(input=inputs[0], output=outputs[0]),
             ("output_pixel", self.output_shape[3]),
@@ -87,12 +94,13 @@ class Conv2d(Convolution):
             *self.window.arguments(),
             ("groups", self.groups),
             ("group_weights", len(weights[0])),
-            ("patch_count", ScratchCount(2 * least) if isinstance(patches, GrowableScratch) else 0),
+            ("patch_count", ScratchCount(least) if isinstance(patches, GrowableScratch) else 0),
             ("patch_stride", stride),
             ("input_zero_point", self.input_zero_point),
-            *filters.output_arguments(),
+            *filters.product_arguments(isa),
         ]
-        return [KernelCall("conv2d", arguments, (0, self.output_shape[1]), GEMM)]
+        suffix, microkernel = packing.gemm(isa, self.wide)
+        return [KernelCall(f"conv2d{suffix}", arguments, (0, self.output_shape[1]), microkernel)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
@@ -102,7 +110,7 @@ class Conv2d(Convolution):
         """The weights of each group."""
         size = len(self.weights) // self.groups
         parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
-        return [packing.gemm_weights(part, isa) for part in parts]
+        return [packing.gemm_weights(part, isa, self.wide) for part in parts]
 
     def _reads_pixels(self, images: Tensor) -> bool:
         """Whether each patch is one pixel inside of the input."""

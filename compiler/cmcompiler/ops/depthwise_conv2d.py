@@ -8,7 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import KernelCall, Packed, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.op import (
+    ALIGN,
+    GrowableScratch,
+    KernelCall,
+    Packed,
+    RowCall,
+    Scratch,
+    ScratchCount,
+    Tensors,
+    Word,
+    Words,
+)
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import Convolution
@@ -45,14 +56,20 @@ class DepthwiseConv2d(Convolution):
         if scheme is None:
             return self._in_groups().kernel_calls(inputs, outputs, isa)
         rows = (scheme.band - 1) * self.window.stride[0] + self.window.reach[0] + scheme.band
+        workspace: Word = Scratch(scheme.workspace)
+        chunk: Word = scheme.chunk
+        if scheme.portions > 1:
+            unit = -(-scheme.workspace // ALIGN) * ALIGN
+            workspace = GrowableScratch(unit, scheme.portions)
+            chunk = ScratchCount(scheme.chunk)
         arguments: Words = [
             *rows_arguments(input=inputs[0], output=outputs[0]),
             ("weights", Packed(scheme.weights)),
-            ("workspace", Scratch(scheme.workspace)),
+            ("workspace", workspace),
             ("row_table", Scratch(4 * rows)),
             *self.window.arguments(),
             ("band", scheme.band),
-            ("chunk", scheme.chunk),
+            ("chunk", chunk),
             ("input_zero_point", self.input_zero_point),
             *filters.output_arguments(),
         ]

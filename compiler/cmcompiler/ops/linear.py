@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -13,7 +13,7 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Te
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
-from cmcompiler.ops.support.packing import GEMM, GEMV, Filters
+from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import (
     FARTHEST_ZERO_POINT,
     Int8Array,
@@ -32,6 +32,7 @@ class Linear(Op):
         bias: int32 [outputs], to be added to the sum of weight * raw input: the input's zero point
             is folded in.
         rows: product of all dimensions of the input but the last.
+        wide: weights are of int16 on cores with the DSP extension.
     """
 
     label = "linear"
@@ -40,6 +41,11 @@ class Linear(Op):
     bias: Int32Array
     requantize: Requantize
     rows: int
+    wide: bool = False
+
+    @property
+    def widened(self) -> Linear:
+        return replace(self, wide=True)
 
     @property
     def macs(self) -> int:
@@ -54,20 +60,22 @@ class Linear(Op):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = Filters.of(self.weights, self.bias, self.requantize)
         columns, depth = self.weights.shape
-        kernel, microkernel, pack = "linear", GEMM, packing.gemm_weights
+        kernel, (suffix, microkernel) = "linear", packing.gemm(isa, self.wide)
+        pack, workspace = packing.gemm_weights, packing.gemm_workspace(depth, isa)
         if self.rows == 1:
-            kernel, microkernel, pack = "linear_vector", GEMV, packing.gemv_weights
+            kernel, (suffix, microkernel) = "linear_vector", packing.gemv(isa, self.wide)
+            pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
         arguments: Words = [
             ("input", Address(inputs[0])),
             ("output", Address(outputs[0])),
-            ("weights", Packed(pack(filters, isa))),
-            ("workspace", Scratch(packing.gemm_workspace(depth, isa))),
+            ("weights", Packed(pack(filters, isa, self.wide))),
+            ("workspace", Scratch(workspace)),
             ("rows", self.rows),
             ("depth", depth),
             ("columns", columns),
-            *filters.output_arguments(),
+            *filters.product_arguments(isa),
         ]
-        return [KernelCall(kernel, arguments, microkernel=microkernel)]
+        return [KernelCall(kernel + suffix, arguments, microkernel=microkernel)]
 
 
 @program_op(

@@ -144,7 +144,7 @@ class Lstm(Recurrence):
                 ("weights", Packed(packing.gemv_weights(filters, isa))),
                 ("units", Scratch(self.units)),
                 ("outputs", len(own.weights)),
-                *filters.output_arguments(),
+                *filters.product_arguments(isa),
             ]
         return [(f"projection.{name}", word) for name, word in words]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Op, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.op import Array, KernelCall, Op, Packed, RowCall, Scratch, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.window import rows_arguments
 from cmcompiler.ops.upsample import Blend, read_blends
@@ -58,6 +58,10 @@ class QuantizedBilinear(Op):
         ]
         rows_range = (0, self.output_shape[1])
         return [KernelCall("upsample_bilinear_s8", arguments, rows_range, BILINEAR_ROW)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return [RowCall(call, {inputs[0]: self.rows.reach(inputs[0].shape[1])})]
 
 
 def _weights(blend: Blend) -> npt.NDArray[np.int32]:

@@ -72,10 +72,16 @@ class TransposeConv2d(Convolution):
     Attributes:
         weights: int8 [C_out, kernel height, kernel width, C_in].
         input_shape: [N, H, W, C_in].
+        wide: see Conv2d.
     """
 
     label = "transpose_conv2d"
     input_shape: tuple[int, ...]
+    wide: bool = False
+
+    @property
+    def widened(self) -> TransposeConv2d:
+        return replace(self, wide=True)
 
     @property
     def macs(self) -> int:
@@ -151,6 +157,7 @@ class TransposeConv2d(Convolution):
             (batch, y.count, run[0].count, channels * len(run)),
             # Rows of a phase are apart, so patches cannot wait in the place of later outputs.
             patch_bytes=ROW_PATCH_BYTES,
+            wide=self.wide,
         )
         (call,) = convolution.kernel_calls(inputs, outputs, isa)
         changes: dict[str, Word] = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Reach, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.gather import Gather, Places
@@ -35,6 +36,14 @@ class Blend:
         weights = np.clip(places - low.astype(np.float32), 0, 1).astype(np.float32)
         high = np.minimum(low + 1, length - 1)
         return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(weights.tolist()))
+
+    def reach(self, length: int) -> Reach:
+        """Inputs, of which there are `length`, that each output takes."""
+        common = gcd(length, len(self.low))
+        factor, divisor = length // common, len(self.low) // common
+        low = min(place * divisor - i * factor for i, place in enumerate(self.low))
+        high = max(place * divisor - i * factor for i, place in enumerate(self.high))
+        return Reach(factor, low, high, divisor)
 
     def table(self, stride: int) -> Packed:
         """As `struct blend` of kernels/upsample.c, for inputs this many elements apart."""

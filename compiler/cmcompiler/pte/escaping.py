@@ -20,10 +20,3 @@ def shapes(call: KernelInstruction, values: Sequence[Value]) -> str:
     tensors = [value for i in indices if isinstance(value := values[i], TensorValue)]
     shown = [*map(str, tensors[:MOST_SHAPES]), *["…"] * (len(tensors) > MOST_SHAPES)]
     return ", ".join(shown) or "no tensors"
-
-
-def home(operator: str) -> str:
-    """The file that contains, or would contain, an operator's reader."""
-    name = operator.partition("::")[2].partition(".")[0].strip("_")
-    stem = name.removeprefix("quantized_").removesuffix("_nhwc").removesuffix("_copy")
-    return f"ops/{stem}.py"

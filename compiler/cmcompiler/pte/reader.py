@@ -16,9 +16,10 @@ from cmcompiler.pte.program import (
     MoveInstruction,
     Program,
     RefusedMethod,
+    Value,
 )
 from cmcompiler.pte.schema import ExecutionPlanTable, InstructionArguments
-from cmcompiler.pte.values import dynamic_tensors, read_values
+from cmcompiler.pte.values import UnsupportedTensor, dynamic_tensors, read_values
 
 LONGEST_NAME = 256
 
@@ -71,19 +72,37 @@ def _runnable(name: str, plan: TableReader, constants: Constants) -> Method:
     entries = list(plan.tables(ExecutionPlanTable.VALUES))
     inputs = _indices(plan.int32s(ExecutionPlanTable.INPUTS), len(entries), "input")
     outputs = _indices(plan.int32s(ExecutionPlanTable.OUTPUTS), len(entries), "output")
-    values = read_values(entries, buffer_sizes, constants)
+    refused: UnsupportedTensor | None = None
+    values: tuple[Value, ...] = ()
+    try:
+        values = read_values(entries, buffer_sizes, constants)
+    except UnsupportedTensor as error:  # told with the operator that has it
+        refused = error
     chains = list(plan.tables(ExecutionPlanTable.CHAINS))
     if len(chains) != 1:
         raise Unsupported(f"method {name} has {len(chains)} chains of instructions, not one")
     operators = [_operator(table) for table in plan.tables(ExecutionPlanTable.OPERATORS)]
     tables = list(chains[0].tables(schema.ChainTable.INSTRUCTIONS))
     instructions = tuple(
-        _instruction(number, len(tables), table, operators, len(values))
+        _instruction(number, len(tables), table, operators, len(entries))
         for number, table in enumerate(tables)
     )
+    if refused is not None:
+        role = _role(refused.number, inputs, instructions)
+        raise Unsupported(f"{refused.message}{role}", refused.hint)
     method = Method(name, values, inputs, outputs, instructions, buffer_sizes)
     _refuse_dynamic_shapes(method, dynamic_tensors(entries))
     return method
+
+
+def _role(number: int, inputs: Sequence[int], instructions: Sequence[Instruction]) -> str:
+    """What a tensor is for: an input, or an operand of the first operator that has it."""
+    if number in inputs:
+        return f"; it is input {inputs.index(number)}"
+    for position, call in enumerate(instructions):
+        if isinstance(call, KernelInstruction) and number in call.arguments:
+            return f", an operand of {call.operator} #{position}"
+    return ""
 
 
 def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
@@ -102,8 +121,7 @@ def _refuse_dynamic_shapes(method: Method, dynamic: Collection[int]) -> None:
         if isinstance(call, KernelInstruction) and not set(dynamic).isdisjoint(call.arguments):
             raise Unsupported(
                 f"data-dependent shapes are not supported: {call.operator} #{number} has one "
-                f"({escaping.shapes(call, method.values)}; "
-                f"would be {escaping.home(call.operator)})",
+                f"({escaping.shapes(call, method.values)})",
                 "nonzero, masked_select, torch.map and similar operators do not fit a static plan",
             )
     for number in dynamic:

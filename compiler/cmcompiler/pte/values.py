@@ -20,6 +20,17 @@ MOST_ELEMENTS = 1 << 25
 """Of a tensor: the reference takes up to 32 bytes for each, and 2 GiB at most."""
 
 
+class UnsupportedTensor(Unsupported):
+    """
+    Attributes:
+        number: of the tensor among the method's values.
+    """
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.number = number
+
+
 @dataclass(frozen=True, slots=True)
 class _IntegerList:
     """Integers, as indices of values, which may come later in the table."""
@@ -125,7 +136,8 @@ def _tensor(
     code = table.int8(schema.TensorTable.SCALAR_TYPE)
     if code not in DTYPES:
         known = {item.value: item.name for item in schema.ScalarType}
-        raise Unsupported(f"tensor {number} has scalar type {known.get(code, 'unknown')} ({code})")
+        name = known.get(code, "unknown")
+        raise UnsupportedTensor(number, f"tensor {number} has scalar type {name} ({code})")
     dtype = DTYPES[code]
     # NumPy ignores zeros when it checks a shape's size.
     if prod(max(size, 1) for size in sizes) > MOST_ELEMENTS:

@@ -65,3 +65,16 @@ def test_libraries_have_no_lines_of_the_users():
     module = nn.Sequential(nn.Linear(24, 8), nn.ReLU()).eval()
     sites = quantize(module, X, [X]).call_sites
     assert sites["linear"] == CallSite("linear", "0", None, None)
+
+
+class Best(nn.Module):
+    """An operator with two results."""
+
+    def forward(self, x):
+        return torch.topk(x, 3)
+
+
+def test_operators_with_several_results_remember_their_calls():
+    lowered = lower_with_nodes(quantize(Best(), X, [X]), Target.parse("cortex-m55"))
+    assert operators(lowered.program)["aten::topk"] == 1
+    assert "topk" in lowered.nodes.values()

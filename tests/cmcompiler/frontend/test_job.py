@@ -128,6 +128,7 @@ def record(source: str) -> ExportRecord:
         classes=(),
         image=None,
         inputs=(),
+        outputs=(),
         calibration=records.CalibrationRecord(samples=1, detail=""),
         samples=records.SamplesRecord(count=1, labels=False),
         float_operators=(),

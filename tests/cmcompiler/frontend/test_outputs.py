@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import torch
 
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.frontend.outputs import ModelOutputs, run_on
+from cmcompiler.frontend.outputs import ModelOutputs, names_of_outputs, run_on
 from cmcompiler.frontend.vectors import Samples
 
 SAMPLES = Samples((np.arange(6, dtype=np.float32).reshape(3, 1, 2),))
@@ -27,6 +29,40 @@ def test_buffers_carry_over_and_structures_are_flattened():
     total, above = run_on(Running(), SAMPLES)
     assert total.tolist() == [[[0, 1]], [[2, 4]], [[6, 9]]]
     assert above.tolist() == [[[False, False]], [[False, True]], [[True, True]]]
+
+
+class Boxes(NamedTuple):
+    corners: torch.Tensor
+    scores: torch.Tensor
+
+
+class Detector(torch.nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+
+    def forward(self, x):
+        y, z = x + 1, x + 2
+        return {
+            "one": lambda: y,
+            "pair": lambda: (y, z),
+            "keys": lambda: {"boxes": y, "heads": [x + 3, z]},
+            "fields": lambda: Boxes(y, z),
+        }[self.kind]()
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("one", ("",)),
+        ("pair", ("", "")),
+        ("keys", ("boxes", "heads_0", "heads_1")),
+        ("fields", ("corners", "scores")),
+    ],
+)
+def test_keys_and_fields_name_outputs(kind, names):
+    exported = torch.export.export(Detector(kind), (torch.ones(2),))
+    assert names_of_outputs(exported) == names
 
 
 def test_a_sample_that_the_module_fails_on_is_named():

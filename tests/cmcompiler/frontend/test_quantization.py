@@ -8,7 +8,8 @@ from torch import nn
 
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.lowering import lower
-from cmcompiler.frontend.quantization import channels_last, quantize
+from cmcompiler.frontend.preparation import channels_last
+from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.pte.reader import read_program
@@ -148,3 +149,14 @@ def test_hardswish_that_follows_no_convolution_keeps_its_scales():
         (found,) = evaluate(graph, [x.numpy()]).outputs
         exact = module(x).detach().numpy()
         assert np.abs(found - exact).max() < 0.04 * np.ptp(exact)
+
+
+def test_an_embedding_is_a_table_of_int8_rows():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Embedding(20, 16), nn.Linear(16, 4))
+    samples = [(torch.randint(0, 20, (1, 7)),) for _ in range(4)]
+    quantized = quantize(module, samples[0], samples)
+    assert quantized.float_operators == ()
+    graph = build_graph(read_program(lowered(quantized)))
+    (table,) = (node.inputs[0] for node in graph.nodes if node.op.label == "gather")
+    assert table.dtype == np.int8 and table.numel == 20 * 16

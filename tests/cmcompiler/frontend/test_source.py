@@ -160,7 +160,7 @@ def test_a_tensor_of_samples_is_calibration_too(write):
             "def model(): return network(), torch.rand(1, 4).bfloat16()",
             "an input is of bfloat16, which NumPy does not support",
         ),
-        ("def other(): pass", "net.py does not define model"),
+        ("def other(): pass", "net.py does not define model; it defines "),
         ("def model(): return missing", "net.py:8: NameError: name 'missing' is not defined"),
         ("import no_such_package", "net.py:8: ModuleNotFoundError: No module named"),
         ("def model(: pass", "net.py:8: SyntaxError"),
@@ -198,6 +198,9 @@ def test_dynamic_sizes_of_an_archive_become_static(tmp_path):
     program = torch.export.export(model.module, model.example_inputs)
     assert tuple(program.graph_signature.user_outputs)
     assert program.range_constraints == {}
+    size = model.example_inputs[0].shape[0]
+    (note,) = model.notes
+    assert note.endswith(f" had dynamic sizes, now those of the example: dimension 0 is {size}")
 
 
 class ByName(torch.nn.Module):

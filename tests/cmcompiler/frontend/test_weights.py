@@ -37,6 +37,16 @@ def test_what_does_not_fit_is_named(tmp_path):
     )
 
 
+def test_a_module_around_the_saved_one_is_recognised(tmp_path):
+    state = {f"module.{name}": value for name, value in network().state_dict().items()}
+    torch.save(state, tmp_path / "w.pth")
+    with pytest.raises(InvalidRequest, match=r"missing \(0\.weight, 0\.bias, ") as caught:
+        assign(network(), tmp_path / "w.pth")
+    assert caught.value.hint == (
+        "every key begins with module.: save the state dict of the module inside"
+    )
+
+
 class Executed:
     """Unpickling it as code would create a file."""
 

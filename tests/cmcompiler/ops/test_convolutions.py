@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support import depthwise_schemes
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
@@ -43,6 +44,7 @@ def convolutions(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
         draw(requantizes(outputs, height * width * per_group)),
         (geometry.batch, *geometry.output_size, outputs),
         groups,
+        wide=draw(st.booleans()),
     )
     return single(op, images(data, geometry, groups * per_group))
 
@@ -78,7 +80,7 @@ def depthwise_of_size(draw: st.DrawFn, size: int) -> Example:
     """Kernels with their own microkernel: any width, including more than its workspace holds."""
     stride = draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (1, 2)]))
     padding = draw(st.tuples(st.integers(0, 6), st.integers(0, 6)))
-    height, width = draw(st.integers(size, 12)), draw(st.integers(size, 20) | st.integers(50, 70))
+    height, width = draw(st.integers(size, 12)), draw(st.integers(size, 70))
     window = Window((size, size), stride, padding)
     return draw(depthwise(Geometry(window, draw(st.sampled_from([1, 2])), height, width)))
 
@@ -96,15 +98,25 @@ def test_pixelwise_convolutions(runtime: Runtime, examples: list[Example]) -> No
 
 
 @batches
+@given(st.lists(convolutions() | pixelwise(), min_size=1, max_size=12))
+def test_convolutions_on_a_cortex_m7(cortex_m7: Runtime, examples: list[Example]) -> None:
+    cortex_m7.check(*examples)
+
+
+@batches
 @given(st.lists(depthwise(), min_size=1, max_size=12))
 def test_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 
 
 @batches
-@given(st.lists(depthwise_of_size(3), min_size=1, max_size=12))
-def test_3x3_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
-    runtime.check(*examples)
+@given(st.lists(depthwise_of_size(3), min_size=1, max_size=12), st.sampled_from([20, 20, 9, 200]))
+def test_3x3_depthwise_convolutions(
+    runtime: Runtime, examples: list[Example], columns: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(depthwise_schemes, "LEAST_CHUNK", columns)
+        runtime.check(*examples)
 
 
 @batches

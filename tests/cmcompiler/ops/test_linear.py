@@ -19,7 +19,8 @@ def linears(draw: st.DrawFn) -> Example:
     columns = draw(st.integers(1, 20))
     data = draw(numbers)
     requantize = draw(requantizes(columns, depth))
-    op = Linear(data.int8(columns, depth), data.biases(columns), requantize, rows)
+    weights, biases = data.int8(columns, depth), data.biases(columns)
+    op = Linear(weights, biases, requantize, rows, draw(st.booleans()))
     return single(op, data.int8(rows, depth))
 
 
@@ -27,6 +28,12 @@ def linears(draw: st.DrawFn) -> Example:
 @given(st.lists(linears(), min_size=1, max_size=15))
 def test_linear_layers(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
+
+
+@settings(max_examples=15)
+@given(st.lists(linears(), min_size=1, max_size=15))
+def test_linear_layers_on_a_cortex_m7(cortex_m7: Runtime, examples: list[Example]) -> None:
+    cortex_m7.check(*examples)
 
 
 @given(linears())

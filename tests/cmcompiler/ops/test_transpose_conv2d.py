@@ -37,6 +37,7 @@ def transposed(draw: st.DrawFn) -> Example:
         draw(requantizes(outputs, window.area * channels)),
         (geometry.batch, height, width, outputs),
         (geometry.batch, geometry.height, geometry.width, channels),
+        draw(st.booleans()),
     )
     return single(op, images(data, geometry, channels))
 

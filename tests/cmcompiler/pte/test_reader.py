@@ -147,7 +147,7 @@ def _summary(value: Any) -> Any:
         ("external_constant", "external tensors are not supported: tensor 0 is stored outside "),
         ("free_call", "FreeCall is not supported: instruction #6 is one"),
         ("data_dependent_shape", "data-dependent shapes are not supported: aten::nonzero"),
-        ("unknown_scalar_type", "tensor 0 has scalar type BFLOAT16 (15)"),
+        ("unknown_scalar_type", "tensor 0 has scalar type BFLOAT16 (15); it is input 0"),
     ],
 )
 def test_refuses_and_names(name: str, message: str) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import (
     QuantizedCall,
     Replacement,
@@ -27,7 +28,7 @@ HEADROOM = 20
 
 def _define(name: str, schema: str, function: Callable[..., Tensor]) -> None:
     LIBRARY.define(f"{name}({schema}) -> Tensor", tags=(torch.Tag.pointwise,))
-    LIBRARY.impl(name, function, "CompositeExplicitAutograd")
+    float_form(LIBRARY, name)(function)
     # The backend's passes also run it on int8 tensors, of which a quotient would be float.
     torch.library.register_fake(f"cmbuild::{name}", lambda x, y, *_: x + y)
 

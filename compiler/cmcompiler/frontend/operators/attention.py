@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 from cmcompiler.ops.attention import INT16_MIN, STEPS
 
@@ -34,7 +35,7 @@ for _name in ("attention", "masked_attention", "quantized_attention"):
     torch.library.register_fake(f"cmbuild::{_name}", _shape)
 
 
-@torch.library.impl(LIBRARY, "attention", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "attention")
 def attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
 ) -> Tensor:
@@ -46,7 +47,7 @@ def attention(
     return _attention(query, key, value, mask, scale)
 
 
-@torch.library.impl(LIBRARY, "masked_attention", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "masked_attention")
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float
 ) -> Tensor:

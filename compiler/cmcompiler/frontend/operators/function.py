@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.expression import evaluate
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ir.quantization import Quantization
 
@@ -19,7 +20,7 @@ LIBRARY.define("function(Tensor x, str expression) -> Tensor", tags=(torch.Tag.p
 torch.library.register_fake("cmbuild::function", lambda x, _: torch.empty_like(x))
 
 
-@torch.library.impl(LIBRARY, "function", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "function")
 def function(x: Tensor, expression: str) -> Tensor:
     result: Tensor = evaluate(expression, x, torch.ops.aten)
     return result

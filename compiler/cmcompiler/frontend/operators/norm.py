@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.norm import EPSILON_BITS, LARGEST_BIAS, LARGEST_EPSILON, fraction_bits
 
@@ -38,7 +39,7 @@ for _name, _own in (
     _define(_name, f"({_schema}) -> Tensor", f".out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
 
 
-@torch.library.impl(LIBRARY, "layer_norm", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "layer_norm")
 def layer_norm(
     x: Tensor, dims: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
@@ -48,7 +49,7 @@ def layer_norm(
     return _over(x, dims, lambda x: torch.nn.functional.layer_norm(x, shape, weight, bias, eps))
 
 
-@torch.library.impl(LIBRARY, "rms_norm", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "rms_norm")
 def rms_norm(x: Tensor, dims: Sequence[int], weight: Tensor | None, eps: float) -> Tensor:
     """As layer_norm, without subtracting the mean."""
     shape = [x.shape[dim] for dim in dims]
@@ -56,7 +57,7 @@ def rms_norm(x: Tensor, dims: Sequence[int], weight: Tensor | None, eps: float) 
     return _over(x, dims, lambda x: torch.nn.functional.rms_norm(x, shape, weight, eps))
 
 
-@torch.library.impl(LIBRARY, "group_norm", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "group_norm")
 def group_norm(
     x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.prelu import FACTOR_BITS
 
@@ -18,7 +19,7 @@ _QUANTIZED = (
 LIBRARY.define("prelu(Tensor x, Tensor slopes) -> Tensor")
 LIBRARY.define(f"quantized_prelu({_QUANTIZED}) -> Tensor")
 LIBRARY.define(f"quantized_prelu.out({_QUANTIZED}, *, Tensor(a!) out) -> Tensor(a!)")
-LIBRARY.impl("prelu", torch.prelu, "CompositeExplicitAutograd")
+float_form(LIBRARY, "prelu")(torch.prelu)
 for _name in ("prelu", "quantized_prelu"):
     torch.library.register_fake(f"cmbuild::{_name}", lambda x, *_: torch.empty_like(x))
 

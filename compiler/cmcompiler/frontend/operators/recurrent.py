@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
@@ -195,15 +196,16 @@ def _cat_states(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return torch.cat(list(tensors), dim)
 
 
-for _name, _compute in {
+_FORMS: dict[str, Callable[..., Any]] = {
     "lstm": _first(_lstm_state),
     "lstm_state": _lstm_state,
     "gru": _first(_gru_state),
     "gru_state": _gru_state,
     "rnn": _rnn,
     "cat_states": _cat_states,
-}.items():
-    LIBRARY.impl(_name, _compute, "CompositeExplicitAutograd")
+}
+for _name, _compute in _FORMS.items():
+    float_form(LIBRARY, _name)(_compute)
 # The weights for the preceding outputs come after those of the input, which have bias and rescale
 # if they are int8.
 for _prefix, _weight in (("", 1), ("quantized_", 3)):

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
@@ -31,12 +32,12 @@ for _name in ("sum", "mean", "quantized_sum"):
     torch.library.register_fake(f"cmbuild::{_name}", _shape)
 
 
-@torch.library.impl(LIBRARY, "sum", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "sum")
 def sum_over(x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
     return x.sum(list(dims), keepdim).contiguous()
 
 
-@torch.library.impl(LIBRARY, "mean", "CompositeExplicitAutograd")
+@float_form(LIBRARY, "mean")
 def mean_over(x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
     return x.mean(list(dims), keepdim).contiguous()
 

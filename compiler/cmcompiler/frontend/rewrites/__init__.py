@@ -13,14 +13,17 @@ from torch.fx import GraphModule
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
+from cmcompiler.frontend.rewrites.batches import add_batches
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
+from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
 from cmcompiler.frontend.rewrites.einsum import multiply_einsum
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
+from cmcompiler.frontend.rewrites.log_softmax import rewrite_log_softmax
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
 from cmcompiler.frontend.rewrites.movement import spell_movements
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
@@ -31,16 +34,23 @@ from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.products import rewrite_products
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
+from cmcompiler.frontend.rewrites.spelling import spell_combinations
+from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
 from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
+from cmcompiler.frontend.rewrites.windows import pick_windows
 from cmcompiler.frontend.rewrites.written_norms import spell_norms
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
+    spell_combinations,
+    add_batches,
+    compute_volumes_on_images,
     compute_on_images,
     make_margins_explicit,
     spell_movements,
+    pick_windows,
     unify_pools,
     fold_constants,
     fold_batch_norms,
@@ -54,6 +64,8 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     rewrite_products,
     arrange_clamps,
     rewrite_reductions,
+    rewrite_deviations,
+    rewrite_log_softmax,
     join_functions,
     keep_prelus,
     choose_for_masks,

@@ -10,14 +10,16 @@ from torch.fx.node import map_arg
 
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant, replace
 
+_ATEN = torch.ops.aten
+REPETITIONS = {_ATEN.expand.default, _ATEN.repeat.default}
+
+SMALL = 1 << 16
+"""Bytes of floats that are rather stored than computed in each run."""
+
 
 def fold_constants(module: GraphModule) -> None:
     for node in module.graph.nodes:
-        if (
-            _is_function(node)
-            and node.all_input_nodes
-            and all(map(is_constant, node.all_input_nodes))
-        ):
+        if _is_function(node) and all(map(is_constant, node.all_input_nodes)):
             _fold(node)
 
 
@@ -36,8 +38,10 @@ def _fold(node: Node) -> None:
         value = node.target(
             *map_arg(node.args, constant_value), **map_arg(node.kwargs, constant_value)
         )
-    # A copy larger than what it is made from would cost memory.
+    # A much larger copy than what it is made from would cost memory.
     most = sum(source.nbytes for source in sources)
+    if node.target not in REPETITIONS:
+        most = max(most, SMALL)
     if isinstance(value, Tensor) and value.nbytes <= most:
         replace(node, constant(node, node.name, value.contiguous()))
     elif isinstance(value, (tuple, list)) and sum(part.nbytes for part in value) <= most:

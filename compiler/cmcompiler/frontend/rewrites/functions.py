@@ -155,8 +155,26 @@ def _can_clamp(node: Node) -> bool:
 
 def _has_rule(node: Node) -> bool:
     """Whether the backend has a rule for a function by itself."""
+    if node.target in CLAMPS:
+        return not _follows_bias(node)
     is_gelu = node.target is _ATEN.gelu.default
-    return (is_gelu and not node.kwargs) or node.target in CLAMPS | TABLES
+    return (is_gelu and not node.kwargs) or node.target in TABLES
+
+
+def _follows_bias(node: Node) -> bool:
+    """Whether a linear layer with a bias comes before a node.
+
+    The backend takes what follows for int32, and then does not quantise the bounds of a clamp.
+    """
+    pending, seen = [node], {node}
+    while pending:
+        for source in pending.pop().all_input_nodes:
+            if source.target is _ATEN.linear.default and any(source.args[2:]):
+                return True
+            if source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return False
 
 
 def _bounded(source: Node, steps: list[Node]) -> Node:

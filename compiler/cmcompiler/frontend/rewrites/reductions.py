@@ -1,4 +1,4 @@
-"""Puts the compiler's own sums and means in place of torch's, which have no rule."""
+"""Puts the compiler's own sums, running sums and means in place of torch's, which have no rule."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def rewrite_reductions(module: GraphModule) -> None:
         aten.mean.dim: cmbuild.mean.default,
     }
     for node in list(module.graph.nodes):
+        if _is_running_sum(node):
+            replace(node, insert(node, cmbuild.cumsum.default, *node.args))
         if node.target not in own or node.kwargs or not isinstance(node.args[0], Node):
             continue
         source, dims, keepdim = arguments(node, None, None, False)
@@ -31,3 +33,10 @@ def rewrite_reductions(module: GraphModule) -> None:
         is_pool = node.target is aten.mean.dim and value.ndim == 4 and chosen == IMAGE_DIMS
         if not is_pool:
             replace(node, insert(node, own[node.target], source, chosen, keepdim))
+
+
+def _is_running_sum(node: Node) -> bool:
+    if node.target is not aten.cumsum.default or node.kwargs:
+        return False
+    value = fake(node.all_input_nodes[0])
+    return bool(value.dtype == torch.float32 and value.ndim)

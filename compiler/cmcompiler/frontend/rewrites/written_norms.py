@@ -112,8 +112,8 @@ def _quotients(node: Node) -> Iterator[tuple[Node, Node]]:
 
 def _length(node: Node) -> _Length | None:
     added = 0.0
-    while node.target in (aten.expand_as.default, aten.add.Tensor, aten.clamp_min.default):
-        if node.target is not aten.expand_as.default:
+    while node.target in (aten.expand.default, aten.add.Tensor, aten.clamp_min.default):
+        if node.target is not aten.expand.default:
             amount = node.args[1]
             if node.kwargs or not isinstance(amount, float) or not 0 <= amount <= SMALL:
                 return None

@@ -22,6 +22,9 @@ FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
 OFFSETS = 1 << 16
 """MVE stores eight outputs at once, at offsets of 16 bits."""
 
+LEAST_CHUNK = 20
+"""Input columns at once, if there are so many: more of them cost memory, fewer instructions."""
+
 WORKSPACE = 4224
 """Bytes of interleaved columns at once, if there are so many."""
 
@@ -34,8 +37,9 @@ class Scheme:
         kernel: without the prefix cm_.
         weights: packed for the microkernel.
         band: output rows at once.
-        chunk: output columns at once.
-        workspace: bytes.
+        chunk: output columns at once, at least.
+        workspace: bytes, for so many columns.
+        portions: how many times as many there may be of both.
     """
 
     kernel: str
@@ -44,6 +48,7 @@ class Scheme:
     band: int
     chunk: int
     workspace: int
+    portions: int = 1
 
 
 def choose(
@@ -107,11 +112,11 @@ def _for_3x3(
     if stride[1] not in (1, 2):
         return None
     band = 2 if stride == (1, 1) and output_shape[1] > 1 else 1
-    if version is Isa.DSP and filters.suits_dsp:
-        chunk = min(128 // stride[1], output_shape[2])
+    if version is Isa.DSP and filters.suits_factors and output_shape[2] > 1:
+        portions, chunk = _portions(output_shape[2], 2, stride[1])
         workspace = 32 * ((chunk - 1) * stride[1] + 3)
         weights = _3x3_dsp(filters)
-        return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace)
+        return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
     if version is Isa.MVE:
         return _for_3x3_mve(filters, stride, output_shape, band)
     return None
@@ -127,10 +132,22 @@ def _for_3x3_mve(
         return None
     if (width + outputs) * channels >= OFFSETS:
         band = 1
-    chunk = min((WORKSPACE // 64 - 2) // columns * outputs, width)
+    portions, chunk = _portions(width, outputs, stride[1])
     workspace = 64 * (-(-chunk // outputs) * columns + 2)
     weights = _3x3_mve(filters)
-    return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace)
+    return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
+
+
+def _portions(width: int, outputs: int, stride: int) -> tuple[int, int]:
+    """How many portions a row of outputs has at most, and how many columns each of them has.
+
+    Args:
+        outputs: columns that a microkernel computes at once.
+    """
+    rounds = -(-width // outputs)
+    count = -(-rounds // max(1, LEAST_CHUNK // stride // outputs))
+    chunk = -(-rounds // count) * outputs
+    return -(-width // chunk), min(width, chunk)
 
 
 def _3x3_dsp(filters: Filters) -> bytes:
@@ -138,7 +155,7 @@ def _3x3_dsp(filters: Filters) -> bytes:
     columns = filters.weights.reshape(-1, 3, 3).transpose(0, 2, 1).astype("<i2")
     pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
     bias = filters.bias.astype("<i4")[:, np.newaxis]
-    parts = (pairs, bias, filters.rescale_dsp.astype("<i4"))
+    parts = (pairs, bias, filters.factors.astype("<i4"))
     return np.hstack([_bytes(part) for part in parts]).tobytes()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,10 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize, Rounding, wrap32
 
 GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
-GEMV = Microkernel("gemv_s8", mve=True)
+WIDE_GEMM = Microkernel("gemm_s8_w16", dsp=True)
+WIDE_GEMV = Microkernel("gemv_s8_w16", dsp=True)
+GEMMS = (GEMM, WIDE_GEMM)
+GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
 
@@ -43,7 +47,7 @@ class Filters:
         shifts = np.array(requantize.shifts, np.int32)
         used = multipliers != 0
         weights, bias = weights * used[:, np.newaxis], bias * used
-        multipliers, shifts = np.where(used, multipliers, 1 << 30), np.where(used, shifts, -1)
+        multipliers, shifts = np.where(used, multipliers, 1 << 30), np.where(used, shifts, -2)
         largest = 128 * np.abs(weights.astype(np.int64)).sum(axis=1) + np.abs(bias.astype(np.int64))
         rounding = requantize.rounding(multipliers, shifts, largest)
         return cls(
@@ -76,11 +80,21 @@ class Filters:
         """The fields of a kernel's argument struct that fill a `struct cm_output`."""
         return self.requantize.arguments(self.rounding)
 
+    def product_arguments(self, isa: Isa) -> list[tuple[str, int]]:
+        """The same for cm_isa_gemm_s8 and cm_isa_gemv_s8."""
+        general = isa is Isa.DSP and not self.suits_factors
+        return self.requantize.arguments(Rounding.GENERAL if general else self.rounding)
+
     def blocks(self, size: int) -> Iterator[Filters]:
         """Whole blocks of channels; the last channel is repeated to fill the last one."""
         channels = len(self.bias)
         for first in range(0, channels, size):
             yield self.select(np.minimum(np.arange(first, first + size), channels - 1))
+
+    def filled(self, size: int) -> Filters:
+        """With the last channel repeated to fill a block of this size."""
+        channels = len(self.bias)
+        return self.select(np.minimum(np.arange(-(-channels // size) * size), channels - 1))
 
     @property
     def rescale_dsp(self) -> Int32Array:
@@ -98,6 +112,28 @@ class Filters:
         return np.stack([wrap32(doubled), wrap32(bits), wrap32(offsets)], axis=1)
 
     @property
+    def factors(self) -> Int32Array:
+        """Multiplier and factor of each channel for matrix products with the DSP extension.
+
+        Where these suit, zero point + ((scaled * factor) >> 32), rounded, is the output, but for
+        rounding away from zero and saturation, of scaled = sum + ((sum * multiplier) >> 32). Else
+        they are the channel's multiplier and shift.
+        """
+        if not self.suits_factors:
+            return np.stack([self.multipliers, self.shifts], axis=1)
+        doubled = 2 * self.multipliers.astype(np.int64)
+        factors = np.int64(1) << (32 + self.shifts.astype(np.int64))
+        return np.stack([wrap32(doubled), wrap32(factors)], axis=1)
+
+    @property
+    def suits_factors(self) -> bool:
+        """Whether 2^32 over what each shift of the layer divides by is a positive int32."""
+        scales = zip(self.requantize.multipliers, self.requantize.shifts, strict=True)
+        return self.suits_dsp and all(
+            shift <= -2 or multiplier == 0 for multiplier, shift in scales
+        )
+
+    @property
     def suits_dsp(self) -> bool:
         """Whether rounding and saturation by instructions of the DSP extension give the output."""
         return self.rounding is not Rounding.GENERAL and self.requantize.range.is_int8
@@ -108,15 +144,37 @@ class Filters:
         return np.stack([self.bias, self.multipliers, self.shifts]).astype("<i4")
 
 
-def gemm_weights(filters: Filters, isa: Isa) -> bytes:
-    """For cm_isa_gemm_s8: filters are the columns of the product."""
+def is_wide(isa: Isa, wide: bool) -> bool:
+    """Whether weights are of int16: if requested, for cores with no more than the DSP extension."""
+    return wide and isa is Isa.DSP
+
+
+def gemm(isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
+    """What follows the name of a kernel that multiplies so, and its microkernel."""
+    return ("_w16", WIDE_GEMM) if is_wide(isa, wide) else ("", GEMM)
+
+
+def gemv(isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
+    """The same for one row."""
+    return ("_w16", WIDE_GEMV) if is_wide(isa, wide) else ("", GEMV)
+
+
+def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
+    """For cm_isa_gemm_s8, or cm_isa_gemm_s8_w16: filters are the columns of the product."""
+    if is_wide(isa, wide):
+        return _gemm_dsp_wide(filters)
     return _GEMM_LAYOUTS[GEMM.provider(isa)](filters)
 
 
-def gemv_weights(filters: Filters, isa: Isa) -> bytes:
-    """For cm_isa_gemv_s8: filters are the columns of the matrix."""
-    if GEMV.provider(isa) is not Isa.MVE:
+def gemv_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
+    """For cm_isa_gemv_s8, or cm_isa_gemv_s8_w16: filters are the columns of the matrix."""
+    if is_wide(isa, wide):
+        return _columns_dsp_wide(filters)
+    provider = GEMV.provider(isa)
+    if provider is Isa.SCALAR:
         return gemm_weights(filters, isa)
+    if provider is Isa.DSP:
+        return _columns_dsp(filters, filters.factors)
     blocks = []
     for block in filters.blocks(8):
         even_before_odd = block.head.reshape(3, 4, 2).transpose(0, 2, 1)
@@ -127,17 +185,27 @@ def gemv_weights(filters: Filters, isa: Isa) -> bytes:
 def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
     """For cm_isa_gemv_s16: filters are the gates, whose range and zero point are not used."""
     if GEMV16.provider(isa) is Isa.DSP:
-        return _blocks_dsp(filters, 4)
+        return _columns_dsp(filters, filters.rescale_dsp)
     return gemv_weights(filters, isa)
+
+
+def gemm_rows(isa: Isa) -> int:
+    """Rows that cm_isa_gemm_s8 takes at once."""
+    return 4 if isa is Isa.DSP else 2
 
 
 def gemm_workspace(depth: int, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemm_s8 needs."""
     return {
         Isa.SCALAR: -(-depth // 8) * 8,
-        Isa.DSP: -(-depth // 4) * 16,
+        Isa.DSP: -(-depth // 4) * 32,
         Isa.MVE: 0,
     }[GEMM.provider(isa)]
+
+
+def gemv_workspace(depth: int, isa: Isa) -> int:
+    """Bytes of workspace that cm_isa_gemv_s8 and cm_isa_gemv_s16 need."""
+    return -(-depth // 4) * 8 if isa is Isa.DSP else gemm_workspace(depth, isa)
 
 
 def patch_stride(depth: int, isa: Isa) -> int:
@@ -151,34 +219,81 @@ def _gemm_scalar(filters: Filters) -> bytes:
 
     The biases are less 128 times the sum of weights, and zeros fill up to a multiple of 8 depths.
     """
-    blocks = []
-    for block in filters.blocks(4):
-        shifted = (block.weights.view(np.uint8) ^ 0x80).T
-        head = block.head
-        head[0] -= wrap32(128 * block.weights.astype(np.int64).sum(axis=1))
-        blocks += [head.tobytes(), shifted.tobytes(), bytes(4 * (-len(shifted) % 8))]
-    return b"".join(blocks)
+    full = filters.filled(4)
+    head = full.head
+    head[0] -= wrap32(128 * full.weights.astype(np.int64).sum(axis=1))
+    count, depth = full.weights.shape
+    blocks = (full.weights.view(np.uint8) ^ 0x80).reshape(count // 4, 4, depth)
+    shifted = np.zeros((count // 4, -(-depth // 8) * 8, 4), np.uint8)
+    shifted[:, :depth] = blocks.swapaxes(1, 2)
+    return _joined(_head_blocks(head), shifted)
 
 
 def _gemm_dsp(filters: Filters) -> bytes:
-    return _blocks_dsp(filters, 2)
+    """Blocks of two channels: biases, weights, then each one's factors.
+
+    Weights of four depths: 0 of both channels, 2 of both, 1 of both, 3 of both.
+    """
+    full = filters.filled(2)
+    blocks = _chunk_blocks(full.weights, 2, 4)
+    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2)
+    biases = full.bias.astype("<i4").reshape(-1, 2)
+    return _joined(biases, weights, full.factors.astype("<i4").reshape(-1, 4))
 
 
-def _blocks_dsp(filters: Filters, size: int) -> bytes:
-    """Blocks of channels: biases, 4 depths of each in turn, then each one's rescaling."""
-    blocks = []
-    for block in filters.blocks(size):
-        blocks += [block.bias.astype("<i4").tobytes(), _by_chunks(block.weights, 4)]
-        blocks.append(block.rescale_dsp.astype("<i4").tobytes())
-    return b"".join(blocks)
+def _gemm_dsp_wide(filters: Filters) -> bytes:
+    """As _gemm_dsp, with weights of int16: depths 0 and 2 of each channel, then 1 and 3."""
+    return _wide_blocks(filters, 2)
+
+
+def _columns_dsp_wide(filters: Filters) -> bytes:
+    """As _columns_dsp; weights as those of _gemm_dsp_wide."""
+    return _wide_blocks(filters, 4)
+
+
+def _wide_blocks(filters: Filters, size: int) -> bytes:
+    full = filters.filled(size)
+    blocks = _chunk_blocks(full.weights, size, 4)
+    # Even and odd depths apart, before the channels.
+    weights = blocks.reshape(*blocks.shape[:3], 2, 2).transpose(0, 1, 4, 2, 3)
+    biases = full.bias.astype("<i4").reshape(-1, size)
+    factors = full.factors.astype("<i4").reshape(-1, 2 * size)
+    return _joined(biases, weights.astype("<i2"), factors)
+
+
+def _columns_dsp(filters: Filters, rescale: Int32Array) -> bytes:
+    """Blocks of four channels: biases, 4 depths of each in turn, then each one's rescaling."""
+    full = filters.filled(4)
+    channels = np.minimum(np.arange(len(full.bias)), len(rescale) - 1)
+    parts = rescale[channels].astype("<i4").reshape(len(full.bias) // 4, -1)
+    biases = full.bias.astype("<i4").reshape(-1, 4)
+    return _joined(biases, _chunk_blocks(full.weights, 4, 4), parts)
 
 
 def _gemm_mve(filters: Filters) -> bytes:
     """Blocks of four channels: biases, multipliers, shifts, then 16 depths of each in turn."""
-    blocks = []
-    for block in filters.blocks(4):
-        blocks += [block.head.tobytes(), _by_chunks(block.weights, 16)]
-    return b"".join(blocks)
+    full = filters.filled(4)
+    return _joined(_head_blocks(full.head), _chunk_blocks(full.weights, 4, 16))
+
+
+def _head_blocks(head: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """The head of each block of four channels."""
+    return np.ascontiguousarray(head.reshape(3, -1, 4).swapaxes(0, 1))
+
+
+def _chunk_blocks(weights: Int8Array, channels: int, size: int) -> Int8Array:
+    """As _by_chunks, for each block of channels."""
+    depth = weights.shape[1]
+    chunks = max(1, -(-depth // size))
+    padded = np.zeros((len(weights), chunks * size), np.int8)
+    padded[:, :depth] = weights
+    return padded.reshape(-1, channels, chunks, size).swapaxes(1, 2)
+
+
+def _joined(*parts: npt.NDArray[Any]) -> bytes:
+    """The bytes of each block's parts in turn."""
+    rows = [np.ascontiguousarray(part).reshape(len(part), -1).view(np.uint8) for part in parts]
+    return np.hstack(rows).tobytes()
 
 
 _GEMM_LAYOUTS = {Isa.SCALAR: _gemm_scalar, Isa.DSP: _gemm_dsp, Isa.MVE: _gemm_mve}

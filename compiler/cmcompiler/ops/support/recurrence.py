@@ -120,7 +120,7 @@ class Recurrence(Op):
             ("input", first),
             ("output", result),
             ("gates", Scratch(2 * self.gates_per_unit * self.units)),
-            ("workspace", Scratch(packing.gemm_workspace(depth, isa))),
+            ("workspace", Scratch(packing.gemv_workspace(depth, isa))),
             ("blank", NONE if self.walk.has_initial else Scratch(outputs)),
             *self.input_product.arguments("input_product", isa),
             *self.hidden_product.arguments("hidden_product", isa),

@@ -20,12 +20,12 @@ def test_what_would_grow_stays():
     class Grow(nn.Module):
         def __init__(self):
             super().__init__()
-            self.a = nn.Parameter(torch.randn(1, 8))
+            self.a = nn.Parameter(torch.randn(1, 256))
 
         def forward(self, x):
             return x + self.a.t() @ self.a
 
-    names = targets(rewritten(Grow(), torch.randn(8, 8), by=fold_constants))
+    names = targets(rewritten(Grow(), torch.randn(256, 256), by=fold_constants))
     assert names == ["aten.matmul.default", "aten.add.Tensor"]
 
 
@@ -41,3 +41,24 @@ def test_parts_of_weights_are_constants():
 
     names = targets(rewritten(Packed(), torch.randn(3, 8), by=fold_constants))
     assert names == ["aten.linear.default"] * 2
+
+
+def test_small_positions_are_computed_ahead():
+    class Positions(nn.Module):
+        def forward(self, x):
+            return x + torch.sin(torch.arange(40.0).reshape(5, 8) / 10)
+
+    assert targets(rewritten(Positions(), torch.randn(5, 8))) == ["aten.add.Tensor"]
+
+
+def test_repetitions_stay():
+    class Repeated(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.randn(1, 8))
+
+        def forward(self, x):
+            return torch.cat([self.a.expand(4, 8), x])
+
+    names = targets(rewritten(Repeated(), torch.randn(4, 8), by=fold_constants))
+    assert names == ["aten.expand.default", "aten.cat.default"]

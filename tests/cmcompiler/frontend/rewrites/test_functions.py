@@ -116,6 +116,17 @@ def test_functions_with_a_rule_stay_with_the_backend():
         ]
 
 
+def test_clamps_anywhere_after_a_bias_are_functions():
+    """The backend would leave their bounds unquantised, in steps from zero."""
+    for first, expected in ((nn.Linear(6, 4), ["relu(x)"]), (nn.Linear(6, 4, bias=False), [])):
+        assert expressions(after(first, lambda y: F.relu(y.flip(3)))) == expected
+
+
+def test_numbers_that_operators_take_as_tensors():
+    graph = after(nn.MaxPool2d(2), lambda y: torch.clamp(y, min=HALF).maximum(-HALF))
+    assert expressions(graph) == ["maximum(clamp.Tensor(x, 0.5), -0.5)"]
+
+
 def test_a_value_used_outside_is_the_source_of_what_follows():
     graph = after(nn.MaxPool2d(2), lambda y: torch.conv2d(y.exp(), W) + (y.exp() + 1).sin().sum())
     assert expressions(graph) == ["exp(x)", "sin(add.Tensor(exp(x), 1))"]

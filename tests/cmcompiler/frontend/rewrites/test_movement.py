@@ -5,21 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from harness.rewriting import rewritten, targets
-from torch import nn
+from harness.rewriting import Function, rewritten, targets
 
 from cmcompiler.frontend.rewrites.movement import spell_movements
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
-
-
-class Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, x):
-        return self.function(x)
-
 
 MOVEMENTS = {
     "aten.cat.default": lambda x: torch.roll(x, (2, -1), (2, 3)),

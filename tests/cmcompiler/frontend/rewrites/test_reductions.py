@@ -37,6 +37,13 @@ def test_sums_and_means(compute: Callable[[Tensor], Tensor]) -> None:
     assert found[-1] in ("cmbuild.sum.default", "cmbuild.mean.default")
 
 
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_running_sums(dim: int) -> None:
+    for x in (X, X.to(memory_format=torch.channels_last)):
+        found = targets(rewritten(Reducing(lambda x: x.cumsum(dim)), x))
+        assert found == ["cmbuild.cumsum.default"]
+
+
 @pytest.mark.parametrize(
     "compute", [lambda x: x.mean((-1, -2)), lambda x: (x > 0).sum(1)], ids=["pool", "count"]
 )

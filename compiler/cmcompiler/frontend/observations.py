@@ -1,0 +1,83 @@
+"""Ranges of activations, as candidates for their quantisation. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+from torchao.quantization.pt2e import (
+    DerivedObserverOrFakeQuantize,
+    HistogramObserver,
+    MinMaxObserver,
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Observation:
+    """What an activation was on the calibration inputs.
+
+    Attributes:
+        range: holds the range that the activation is quantised with, at first the searched one.
+        histogram: elements in each of equally wide bins between least and largest.
+        searched: the range with the least squared error of those that the observer tried.
+    """
+
+    range: MinMaxObserver
+    histogram: Tensor
+    least: Tensor
+    largest: Tensor
+    searched: tuple[Tensor, Tensor]
+
+    @classmethod
+    def of(cls, observer: HistogramObserver) -> Observation:
+        searched = observer._non_linear_param_search()
+        held = MinMaxObserver(
+            dtype=observer.dtype,
+            qscheme=observer.qscheme,
+            quant_min=observer.quant_min,
+            quant_max=observer.quant_max,
+            eps=float(observer.eps),
+        )
+        found = cls(held, observer.histogram, observer.min_val, observer.max_val, searched)
+        found.choose(searched)
+        return found
+
+    def without_tails(self, share: float) -> tuple[Tensor, Tensor]:
+        """The range without this share of the elements at either end; at 0, all of it."""
+        below = self.histogram.double().cumsum(0) / self.histogram.double().sum()
+        width = (self.largest - self.least) / len(self.histogram)
+        first = int((below <= share).sum())
+        last = len(self.histogram) - int((below >= 1 - share).sum())
+        if share == 0 or first > last:
+            return self.least, self.largest
+        return self.least + width * first, self.least + width * (last + 1)
+
+    def choose(self, limits: tuple[Tensor, Tensor]) -> None:
+        """Quantises the activation with this range from now on."""
+        self.range.min_val, self.range.max_val = limits
+
+
+def hold_ranges(prepared: GraphModule) -> tuple[Observation, ...]:
+    """Replaces the observers of activations by ranges that can be chosen.
+
+    Searching a range takes long, and converting a graph would search it once for each use.
+    """
+    found = {
+        id(module): Observation.of(module)
+        for module in prepared.modules()
+        if isinstance(module, HistogramObserver) and torch.isfinite(module.min_val)
+    }
+    for name, module in list(prepared.named_modules(remove_duplicate=False)):
+        if id(module) in found:
+            prepared.set_submodule(name, found[id(module)].range)
+        elif isinstance(module, DerivedObserverOrFakeQuantize):
+            module.obs_or_fqs = list(_held(module.obs_or_fqs, found))
+    return tuple(found.values())
+
+
+def _held(observers: Iterable[object], found: dict[int, Observation]) -> Iterator[object]:
+    for observer in observers:
+        yield found[id(observer)].range if id(observer) in found else observer

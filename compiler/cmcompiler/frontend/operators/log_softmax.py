@@ -1,0 +1,85 @@
+"""cmbuild::log_softmax and cmbuild::logsumexp for torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
+from cmcompiler.ops.log_softmax import (
+    EXPONENTIAL_BITS,
+    LARGEST_LOG_MULTIPLIER,
+    LARGEST_MULTIPLIER,
+    MOST_FRACTION_BITS,
+)
+
+LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
+
+_PARAMETERS = "Tensor exponentials, int multiplier, int log_multiplier, int shift, int zero_point"
+_ROWS, _DIMS = "Tensor input, int dim", "Tensor input, int[] dims, bool keepdim"
+for _name, _schema in (
+    ("quantized_log_softmax", f"{_ROWS}, {_PARAMETERS}"),
+    ("quantized_logsumexp", f"{_DIMS}, int centre, {_PARAMETERS}"),
+):
+    LIBRARY.define(f"{_name}({_schema}) -> Tensor")
+    LIBRARY.define(f"{_name}.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+LIBRARY.define("log_softmax(Tensor x, int dim) -> Tensor")
+LIBRARY.define("logsumexp(Tensor x, int[] dims, bool keepdim) -> Tensor")
+
+
+def _reduced(x: Tensor, dims: Sequence[int], keepdim: bool, *_: object) -> Tensor:
+    return x.new_empty(x.to(torch.float32).sum(list(dims), keepdim).shape)
+
+
+for _name in ("log_softmax", "quantized_log_softmax"):
+    torch.library.register_fake(
+        f"cmbuild::{_name}",
+        lambda x, *_: torch.empty_like(x, memory_format=torch.contiguous_format),
+    )
+for _name in ("logsumexp", "quantized_logsumexp"):
+    torch.library.register_fake(f"cmbuild::{_name}", _reduced)
+
+
+@float_form(LIBRARY, "log_softmax")
+def log_softmax(x: Tensor, dim: int) -> Tensor:
+    return torch.log_softmax(x, dim).contiguous()
+
+
+@float_form(LIBRARY, "logsumexp")
+def logsumexp(x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
+    return torch.logsumexp(x, list(dims), keepdim).contiguous()
+
+
+@quantized_op(torch.ops.cmbuild.log_softmax.default)
+def to_quantized_log_softmax(call: QuantizedCall) -> Replacement:
+    arguments = (*call.arguments, *_parameters(call))
+    return torch.ops.cmbuild.quantized_log_softmax.default, arguments
+
+
+@quantized_op(torch.ops.cmbuild.logsumexp.default)
+def to_quantized_logsumexp(call: QuantizedCall) -> Replacement:
+    arguments = (*call.arguments, call.inputs[0].zero_point, *_parameters(call))
+    return torch.ops.cmbuild.quantized_logsumexp.default, arguments
+
+
+def _parameters(call: QuantizedCall) -> tuple[Tensor, int, int, int, int]:
+    """Exponentials, multipliers of differences and of logarithms to base 2, shift, zero point."""
+    source, output = call.inputs[0].scale, call.output
+    distances = torch.arange(256, dtype=torch.float64) * source
+    exponentials = (torch.exp(-distances) * 2.0**EXPONENTIAL_BITS).round().to(torch.int32)
+    factors = source / output.scale, math.log(2) / output.scale
+    room = min(
+        math.frexp(most / factor)[1] - 1
+        for factor, most in zip(factors, (LARGEST_MULTIPLIER, LARGEST_LOG_MULTIPLIER), strict=True)
+    )
+    shift = max(0, min(room, MOST_FRACTION_BITS))
+    multiplier, log_multiplier = (
+        min(round(math.ldexp(factor, shift)), most)
+        for factor, most in zip(factors, (LARGEST_MULTIPLIER, LARGEST_LOG_MULTIPLIER), strict=True)
+    )
+    return exponentials, multiplier, log_multiplier, shift, output.zero_point

@@ -1,0 +1,193 @@
+"""Prepares modules for post-training quantisation. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
+
+from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.frontend import backend, operators
+from cmcompiler.frontend.annotations import annotated
+from cmcompiler.frontend.bias_correction import add_biases
+from cmcompiler.frontend.buffers import WithStates, mutable_buffers
+from cmcompiler.frontend.call_sites import CallSite, mark
+from cmcompiler.frontend.intermediates import Note, ignore
+from cmcompiler.frontend.observations import hold_ranges
+from cmcompiler.frontend.outputs import names_of_outputs
+from cmcompiler.frontend.passes.functionalization import without_writes
+from cmcompiler.frontend.quantized import FloatOperator, Refinement
+from cmcompiler.frontend.refinement import Refiner
+from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.usercode import unsupported
+
+Inputs = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A graph in float that holds a range for each tensor to be quantised.
+
+    Attributes:
+        graph: takes inputs and states, returns outputs and, if there are states, their new values.
+        inputs: examples, channels-last.
+        input_names: parameter names of the module's forward().
+        output_names: keys and fields of what forward() returns: see names_of_outputs.
+        states: initial values of the buffers that the module changes.
+        call_sites: of the nodes of the graph, by name.
+        zero_biases: names of layers that had no bias.
+        refinements: in the order in which they were made.
+    """
+
+    graph: GraphModule
+    inputs: Inputs
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    states: Inputs
+    call_sites: dict[str, CallSite]
+    float_operators: tuple[FloatOperator, ...]
+    zero_biases: frozenset[str]
+    refinements: tuple[Refinement, ...]
+
+
+def prepare(
+    module: torch.nn.Module,
+    example_inputs: Inputs,
+    calibration: Iterable[Inputs],
+    is_portable: bool = False,
+    *,
+    refinement: bool = True,
+    note: Note = ignore,
+) -> Prepared:
+    """Exports a module, rewrites its graph and observes its activations.
+
+    Arguments and errors are those of `cmcompiler.frontend.quantization.quantize`.
+    """
+    inputs = tuple(map(channels_last, example_inputs))
+    module = in_eval_mode(module)
+    exported = export(module, inputs)
+    names = tuple(exported.graph_signature.user_inputs)
+    output_names = names_of_outputs(exported)
+    buffers = mutable_buffers(module, inputs)
+    states = tuple(map(channels_last, buffers.values()))
+    if buffers:
+        exported = export(WithStates(module, tuple(buffers)), (*inputs, *states))
+    note("exported", exported)
+    operators.define()
+    quantizer = backend.Quantizer(is_portable)
+    with torch.no_grad():
+        with unsupported("the Cortex-M quantizer"):
+            graph = rewrite(without_writes(exported, len(states)), is_portable)
+            zero_biases = add_biases(graph)
+            note("rewritten", graph)
+            call_sites = mark(graph.graph)
+        _refuse_dynamic_sizes(graph, call_sites)
+        with unsupported("the Cortex-M quantizer"):
+            prepared = prepare_pt2e(graph, quantizer)
+            note("annotated", annotated(prepared))
+        observed = _observe(prepared, inputs, list(calibration), states)
+        observations = hold_ranges(prepared)
+        refinements: tuple[Refinement, ...] = ()
+        if refinement:
+            refinements = Refiner(prepared, observed, len(states)).refine(observations)
+    left = tuple(_float_operators(prepared, quantizer.rejections()))
+    return Prepared(
+        prepared, inputs, names, output_names, states, call_sites, left, zero_biases, refinements
+    )
+
+
+def channels_last(tensor: Tensor) -> Tensor:
+    """A copy of an input in the memory layout that the program expects."""
+    layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
+    # With one channel, contiguous() would keep the strides, but the exported dim order depends on
+    # them.
+    return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
+
+
+def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
+    """The module, or a copy if its mode is another."""
+    # An exported graph has its mode traced in and refuses eval().
+    if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
+        return module
+    return deepcopy(module).eval()
+
+
+def export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:
+    """
+    Raises:
+        Unsupported: torch.export cannot take the module.
+    """
+    with unsupported("torch.export", "try torch.export.export(module, example_inputs) on its own"):
+        return torch.export.export(module, inputs)
+
+
+def _refuse_dynamic_sizes(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
+    for node in graph.graph.nodes:
+        value = node.meta.get("val")
+        sizes = value.shape if isinstance(value, Tensor) else ()
+        if any(isinstance(size, torch.SymInt) for size in sizes):
+            site = call_sites.get(node.name)
+            place = f"{site.file}:{site.line}: " if site is not None and site.file else ""
+            name = node.target._schema.name.partition("::")[2]
+            raise Unsupported(
+                f"{place}the size of the result of {name} depends on values",
+                "keep the size and multiply by the mask, or choose with torch.where",
+            )
+
+
+def _observe(
+    prepared: GraphModule,
+    example: Inputs,
+    calibration: Sequence[Inputs],
+    states: Inputs,
+) -> list[Inputs]:
+    """Shows the calibration inputs to the observers; returns them, with the states before each."""
+    expected = describe(example)
+    observed: list[Inputs] = []
+    if not calibration:
+        raise InvalidRequest("no calibration samples")
+    for count, sample in enumerate(calibration, start=1):
+        if describe(sample) != expected:
+            raise InvalidRequest(
+                f"calibration sample {count} has {describe(sample)}, the model takes {expected}"
+            )
+        observed.append((*map(channels_last, sample), *states))
+        try:
+            results = prepared(*observed[-1])
+        except Exception as error:  # observers and the module's own operators raise anything
+            reason = str(error).strip().partition("\n")[0]
+            raise InvalidRequest(
+                f"calibration sample {count}: {type(error).__name__}: {reason}",
+                "the module must compute finite numbers from it",
+            ) from error
+        if states:
+            _, states = results
+    return observed
+
+
+def describe(inputs: Sequence[Tensor]) -> str:
+    """Types and shapes, `float32 1×3×8×8`."""
+    return ", ".join(
+        f"{str(x.dtype).removeprefix('torch.')} {'×'.join(map(str, x.shape))}" for x in inputs
+    )
+
+
+def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable[FloatOperator]:
+    for node in prepared.graph.nodes:
+        annotation = node.meta.get(Q_ANNOTATION_KEY)
+        quantized = annotation is not None and annotation._annotated
+        if node.op == "call_function" and not quantized and _computes_float(node):
+            reason = reasons.get(node.name, "the quantizer does not support it")
+            yield FloatOperator(node.name, str(node.target), reason)
+
+
+def _computes_float(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, Tensor) and value.is_floating_point()

@@ -1,0 +1,80 @@
+"""Running sums of int8 elements along a dimension: cmbuild::quantized_cumsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+
+MOST_ADDENDS = 1 << 22
+"""Of a sum that fits 32 bits with its zero point."""
+
+
+@dataclass(frozen=True)
+class QuantizedCumsum(Op):
+    """clamp(rq(sum of x - zero point up to each) + output's zero point).
+
+    Attributes:
+        source, output: windows on all of the tensors, the dimension of the sums last.
+        rescale: of the sums, as CMSIS-NN rounds.
+        shape: of the output, physical.
+    """
+
+    label = "cumsum"
+    element = np.dtype(np.int8)
+
+    source: Strided
+    output: Strided
+    zero_point: int
+    rescale: Rescale
+    shape: tuple[int, ...]
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        x = self.source.read(inputs[0]).astype(np.int32) - np.int32(self.zero_point)
+        sums = np.add.accumulate(x, axis=-1, dtype=np.int32)
+        scaled = self.rescale.scale(sums).astype(np.int64) + self.rescale.zero_point
+        return (self.output.write(INT8.clamp(scaled), self.shape),)
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        last = len(self.source.shape) - 1
+        rows = Loops.over(self.source.select(last, 0), self.output.select(last, 0))
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            *rows.levels((1, 1), len(rows.counts)),
+            ("count", self.source.shape[-1]),
+            ("input_step", self.source.strides[-1]),
+            ("output_step", self.output.strides[-1]),
+            ("input_zero_point", self.zero_point),
+            *self.rescale.arguments(),
+        ]
+        return [KernelCall("quantized_cumsum", arguments)]
+
+
+@program_op(
+    "cmbuild::quantized_cumsum.out(Tensor input, int dim, int zero_point, int output_zero_point, "
+    "int output_multiplier, int output_shift, *, Tensor(a!) out)"
+)
+def read(call: Call) -> None:
+    source, output = call.tensor("input", dtype=np.int8), call.output("out")
+    if source.shape != output.shape or not source.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    dim = call.dimension("dim", source.rank)
+    if source.shape[dim] > MOST_ADDENDS:
+        call.unsupported(f"sums of {source.shape[dim]:,} elements, more than {MOST_ADDENDS:,}")
+    order = [*(axis for axis in range(source.rank) if axis != dim), dim]
+    op = QuantizedCumsum(
+        Strided.of(source).permute(order),
+        Strided.of(output).permute(order),
+        read_zero_point(call, "zero_point"),
+        read_rescale(call, "output"),
+        output.tensor.shape,
+    )
+    call.emit(op, [source.tensor], [output.tensor])

@@ -1,0 +1,119 @@
+"""Combined operators become others, with the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from harness.rewriting import rewritten, targets
+from torch import Tensor, nn
+from torch.nn import functional
+
+from cmcompiler.frontend.rewrites.spelling import spell_combinations
+
+IMAGE = torch.randn(2, 8, 3, 4, generator=torch.Generator().manual_seed(1))
+
+
+class Computing(nn.Module):
+    def __init__(self, compute: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.compute = compute
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.compute(x)
+
+
+SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
+    "softmax": (lambda x: torch.softmax(x, 1), "permute softmax permute"),
+    "log_softmax": (lambda x: torch.log_softmax(x, -3), "permute log_softmax permute"),
+    "largest": (lambda x: x.max(), "amax"),
+    "least": (lambda x: x.min(), "amin"),
+    "larger": (lambda x: torch.max(x, x.flip(0)), "flip maximum"),
+    "smaller": (lambda x: torch.fmin(x, x.flip(0)), "flip minimum"),
+    "gate": (lambda x: functional.glu(x, 1), "slice slice sigmoid mul"),
+    "difference": (lambda x: x.diff(dim=2), "slice slice sub"),
+    "differences": (lambda x: x.diff(n=2), "slice slice sub slice slice sub"),
+    "cosine": (
+        lambda x: functional.cosine_similarity(x, x.flip(0), dim=-1),
+        "flip linalg_vector_norm clamp_min div linalg_vector_norm clamp_min div mul sum",
+    ),
+    "distance": (
+        lambda x: functional.pairwise_distance(x[:, 0], x[:, 1]),
+        "select select sub linalg_vector_norm",
+    ),
+    "taxicab": (lambda x: x.norm(p=1, dim=(1, 2), keepdim=True), "abs sum"),
+    "chessboard": (lambda x: torch.linalg.vector_norm(x, torch.inf), "abs amax"),
+    "variance": (lambda x: torch.var_mean(x, (2, 3))[0], "var"),
+    "moments": (lambda x: torch.cat(torch.std_mean(x, 1, unbiased=False)), "std mean cat"),
+    "product": (lambda x: torch.addcmul(x, x, x, value=2), "mul mul add"),
+    "quotient": (lambda x: torch.addcdiv(x, x, x.exp()), "exp div add"),
+    "blend": (lambda x: torch.lerp(x, x.flip(1), 0.25), "flip sub mul add"),
+    "turn": (lambda x: torch.rot90(x, 1, (2, 3)), "flip transpose"),
+    "half turn": (lambda x: torch.rot90(x, -2, (2, 3)), "flip"),
+    "turn back": (lambda x: torch.rot90(x, 3, (2, 3)), "flip transpose"),
+    "hypotenuse": (lambda x: torch.hypot(x, x.flip(1)), "flip square square add sqrt"),
+    "soft maximum": (
+        lambda x: torch.logaddexp(x, x.flip(1)),
+        "flip sub abs neg softplus maximum add",
+    ),
+    "places": (
+        lambda x: torch.take_along_dim(x, torch.tensor([[[[3, 0]]]]), -1),
+        "lift_fresh_copy detach_ expand gather",
+    ),
+    "deep padding": (
+        lambda x: functional.pad(x[:, None], (0, 0, 0, 0, 1, 2), value=0.5),
+        "unsqueeze reshape constant_pad_nd reshape",
+    ),
+    "expansion": (lambda x: x[:, :1].expand_as(x), "slice expand"),
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_spelled(name: str) -> None:
+    compute, expected = SPELLED[name]
+    found = targets(rewritten(Computing(compute), IMAGE, by=spell_combinations))
+    assert [each.split(".")[1] for each in found] == expected.split()
+
+
+def test_an_instance_norm_with_running_statistics_is_a_batch_norm() -> None:
+    layer = nn.InstanceNorm2d(8, affine=True, track_running_stats=True)
+    torch.nn.init.normal_(layer.running_mean)
+    assert targets(rewritten(layer, IMAGE, by=spell_combinations)) == ["aten.batch_norm.default"]
+
+
+KEPT: dict[str, Callable[[Tensor], Tensor]] = {
+    "softmax": lambda x: torch.softmax(x, -1),
+    "log_softmax": lambda x: torch.log_softmax(x, 1, dtype=torch.float64),
+    "linalg_vector_norm": lambda x: torch.linalg.vector_norm(x, 3),
+    "diff": lambda x: x.diff(prepend=x[..., :1]),
+    "rot90": lambda x: torch.rot90(x, 4, (2, 3)),
+    "max": lambda x: torch.max(torch.argmax(x, 1)),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_kept(name: str) -> None:
+    found = targets(rewritten(Computing(KEPT[name]), IMAGE, by=spell_combinations))
+    assert name in [each.split(".")[1] for each in found]
+
+
+@pytest.mark.parametrize(("mode", "operator"), [("sum", "sum"), ("mean", "mean"), ("max", "amax")])
+def test_bags_of_one_size_are_reductions_of_rows(mode: str, operator: str) -> None:
+    bag, indices = nn.EmbeddingBag(20, 6, mode=mode), torch.arange(14).reshape(2, 7)
+    found = targets(rewritten(bag, indices))
+    assert "aten.embedding.default" in found and not any("embedding_bag" in x for x in found)
+    assert any(operator in each for each in found)
+
+
+def test_bags_of_several_sizes_stay() -> None:
+    class Bags(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows = nn.EmbeddingBag(20, 6)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.rows(x, torch.tensor([0, 2, 3]))
+
+    found = targets(rewritten(Bags(), torch.arange(14), by=spell_combinations))
+    assert any("embedding_bag" in each for each in found)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.preparation import prepare
+
+
+class Chosen(nn.Module):
+    def forward(self, x):
+        return x[x > 0]
+
+
+LINE = Chosen.forward.__code__.co_firstlineno + 1
+
+
+def test_sizes_that_depend_on_values_are_refused_with_the_line():
+    x = (torch.randn(2, 3),)
+    expected = f"{re.escape(__file__)}:{LINE}: the size of the result of index depends on values"
+    with pytest.raises(Unsupported, match=expected) as refused:
+        prepare(Chosen(), x, [x])
+    assert "torch.where" in str(refused.value.hint)

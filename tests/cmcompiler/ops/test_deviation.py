@@ -1,0 +1,97 @@
+"""Deviations of int8 rows: every runtime against the reference, the reference against numpy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from harness.calls import In, Out, calling
+from harness.examples import Example, single
+from harness.runtime import Runtime
+from harness.strategies import int8_array, seeds, zero_points
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.errors import CompilerError
+from cmcompiler.ops.deviation import Deviation
+from cmcompiler.ops.norm import LONGEST
+
+centres = st.none() | zero_points
+
+
+@st.composite
+def deviations(draw: st.DrawFn) -> Example:
+    rows, length = draw(st.integers(1, 5)), draw(st.integers(1, 400))
+    op = Deviation(
+        length,
+        draw(centres),
+        draw(st.booleans()),
+        draw(st.sampled_from([0, (1 << 31) - 1]) | st.integers(1 << 30, (1 << 31) - 1)),
+        draw(st.integers(-30, 2) | st.sampled_from([-100, 100])),
+        draw(zero_points),
+        (rows,),
+    )
+    x = int8_array((rows, length), draw(seeds))
+    return single(op, x // np.int8(draw(st.sampled_from([1, 40, 127]))))
+
+
+@settings(max_examples=10)
+@given(st.lists(deviations(), min_size=1, max_size=20))
+def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+def test_the_longest_rows_on_every_runtime(runtime: Runtime) -> None:
+    x = np.full((1, LONGEST), -128, np.int8)
+    x[:, ::2] = 127
+    for centre in (None, 127, -128):
+        op = Deviation(LONGEST, centre, True, 1 << 30, -10, -128, (1,))
+        runtime.check(single(op, x))
+
+
+@given(st.integers(1, 300), centres, st.booleans(), st.floats(1e-2, 1), seeds)
+def test_within_a_step_of_the_real_function(
+    length: int, centre: int | None, is_root: bool, factor: float, seed: int
+) -> None:
+    x = int8_array((3, length), seed).astype(np.float64)
+    distance = x - (x.mean(axis=1, keepdims=True) if centre is None else centre)
+    real = (distance**2).mean(axis=1)
+    real = np.sqrt(real) if is_root else real
+    count = length**2 if centre is None else length
+    mantissa, shift = math.frexp(factor / (math.sqrt(count) if is_root else count))
+    multiplier = min(round(mantissa * 2**31), (1 << 31) - 1)
+    op = Deviation(length, centre, is_root, multiplier, shift, -128, (3,))
+    (found,) = op.reference(x.astype(np.int8))
+    assert np.abs(found - np.clip(real * factor - 128, -128, 127)).max() < 0.51
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1)])
+@pytest.mark.parametrize("dims", [(1,), (-1,), (0, 2), (2, 1)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_any_dimensions(order: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> None:
+    x = int8_array((2, 3, 5), 1)
+    deviation = x.astype(float).std(axis=dims, keepdims=keepdim)
+    count = math.prod(x.shape[dim] for dim in dims)
+    mantissa, shift = math.frexp(1 / count)
+    numbers = (None, True, round(mantissa * 2**31) - 1, shift, -3)
+    out = Out("int8", deviation.shape)
+    given = (In(x, order), dims, keepdim, *numbers, out)
+    found = calling("cmbuild::quantized_deviation.out", *given).reference.outputs[0]
+    assert np.abs(found - (deviation - 3)).max() < 0.51
+
+
+@pytest.mark.parametrize(
+    ("dims", "shift", "out", "reason"),
+    [
+        ((1,), 101, (3,), "shift = 101 is outside -100..100"),
+        ((1,), 0, (3, 1), "[3, 5] to [3, 1] over [1]"),
+    ],
+)
+def test_refusals(dims: tuple[int, ...], shift: int, out: tuple[int, ...], reason: str) -> None:
+    with pytest.raises(CompilerError, match="quantized_deviation") as error:
+        calling(
+            "cmbuild::quantized_deviation.out",
+            *(In(int8_array((3, 5), 1)), dims, False, None, True, 9, shift, 0, Out("int8", out)),
+        )
+    assert reason in str(error.value)

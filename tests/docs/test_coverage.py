@@ -1,0 +1,43 @@
+"""docs/coverage.md: each of people's models runs in integers and stays close to float."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "tests" / "data" / "models"
+
+TARGETS = {"gestures.py": 30, "images.py": 30, "published.py": 30, "sequences.py": 25}
+"""SNR in dB, of convolutional networks and of recurrent ones and attention."""
+
+
+def rows() -> list[dict[str, str]]:
+    text = (ROOT / "docs" / "coverage.md").read_text()
+    header, _, *lines = re.findall(r"^\| (.+) \|$", text, re.MULTILINE)
+    return [dict(zip(header.split(" | "), line.split(" | "), strict=True)) for line in lines]
+
+
+def decibels(text: str) -> float:
+    return float(text.removesuffix(" dB"))
+
+
+def test_every_model_has_a_row() -> None:
+    wanted = [
+        f"{file.name}:{node.name}"
+        for file in sorted(MODELS.glob("*.py"))
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and not node.args.args
+    ]
+    assert [row["model"] for row in rows()] == wanted
+
+
+def test_models_run_in_integers_and_close_to_float() -> None:
+    """As close as 8 bits at the input allow."""
+    for row in rows():
+        assert float(row["in integers"].removesuffix("%")) >= 99, row
+        if decibels(row["input alone"]) >= 30:
+            assert decibels(row["SNR"]) >= TARGETS[row["model"].partition(":")[0]], row
