@@ -21,12 +21,17 @@ struct cm_conv2d {
     int32_t zero_point, minimum, maximum, rounding;
 };
 
-enum { ALIGN = 16 }; /* of patches, for vector loads */
+enum {
+    ALIGN = 16, /* of patches, for vector loads */
+    ROWS = 4    /* that the matrix product takes at once, at most */
+};
 
 /* A run of the kernel's columns whose input bytes are contiguous. */
 struct segment {
-    int32_t columns, bytes;
+    int32_t columns, column_bytes, bytes;
 };
+
+typedef void product_function(const struct cm_gemm *gemm);
 
 /* a / b, rounded up; at least 0. */
 static int32_t divide_up(int32_t a, int32_t b)
@@ -34,41 +39,55 @@ static int32_t divide_up(int32_t a, int32_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-/* One segment of `count` patches, the first of which begins at input column `left`, column by column: for
-   patches that cross a side of the image. */
+static int8_t *fill(int8_t *out, int32_t value, int32_t bytes)
+{
+    if (bytes > 0)
+        memset(out, value, (size_t)bytes);
+    return out + bytes;
+}
+
+/* One segment of `count` patches that cross a side of the image, the first of which begins at input column
+   `left`: what lies before the image, inside and behind it. */
 static void copy_clipped(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t left,
                          struct segment segment, int32_t count)
 {
-    int32_t column_bytes = segment.bytes / segment.columns;
-    for (int32_t i = 0; i < count; ++i, left += op->stride_width, patch += op->patch_stride)
-        for (int32_t k = 0; k < segment.columns; ++k) {
-            int32_t column = left + k;
-            int8_t *out = patch + k * column_bytes;
-            if (row != NULL && column >= 0 && column < op->input.width)
-                memcpy(out, row + column * op->input.channels, (size_t)column_bytes);
-            else
-                memset(out, op->input_zero_point, (size_t)column_bytes);
-        }
+    for (int32_t i = 0; i < count; ++i, left += op->stride_width, patch += op->patch_stride) {
+        int32_t first = row == NULL ? segment.columns : cm_clamp(-left, 0, segment.columns);
+        int32_t inside = row == NULL ? 0 : cm_clamp(op->input.width - left, first, segment.columns) - first;
+        int8_t *out = fill(patch, op->input_zero_point, first * segment.column_bytes);
+        if (inside > 0)
+            memcpy(out, row + (left + first) * op->input.channels, (size_t)(inside * segment.column_bytes));
+        out += inside * segment.column_bytes;
+        fill(out, op->input_zero_point, (segment.columns - first - inside) * segment.column_bytes);
+    }
 }
 
-/* One segment of the patches of `count` output pixels from x0 on; `row` is NULL outside the image. Patches
-[before, end) lie inside it. */
-static void copy_segment(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t x0,
-                         int32_t offset, struct segment segment, int32_t count)
+/* A segment of the patches of some output pixels of a row: the input column where the first begins, and the
+   patches [before, end), which lie inside the image. */
+struct span {
+    int32_t left, before, end;
+};
+
+static struct span find_span(const struct cm_conv2d *op, int32_t x0, int32_t kx, int32_t columns,
+                             int32_t count)
 {
-    int32_t left = x0 * op->stride_width - op->pad_left + offset;
-    int32_t before = divide_up(-left, op->stride_width);
-    int32_t room = op->input.width - segment.columns - left;
-    int32_t end = row == NULL || room < 0 ? 0 : room / op->stride_width + 1;
-    end = end > count ? count : end;
-    before = before > end ? end : before;
-    copy_clipped(op, patch, row, left, segment, before);
-    if (end > before)
-        cm_isa_copy_blocks_s8(patch + before * op->patch_stride, op->patch_stride,
-                              row + (left + before * op->stride_width) * op->input.channels,
-                              op->stride_width * op->input.channels, segment.bytes, end - before);
-    copy_clipped(op, patch + end * op->patch_stride, row, left + end * op->stride_width, segment,
-                 count - end);
+    int32_t left = x0 * op->stride_width - op->pad_left + kx * op->dilation_width;
+    int32_t room = op->input.width - columns - left;
+    int32_t end = room < 0 ? 0 : cm_clamp(room / op->stride_width + 1, 0, count);
+    return (struct span){left, cm_clamp(divide_up(-left, op->stride_width), 0, end), end};
+}
+
+static void copy_segment(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, struct segment segment,
+                         struct span span, int32_t count)
+{
+    int32_t pixel = op->input.channels, step = op->stride_width;
+    copy_clipped(op, patch, row, span.left, segment, span.before);
+    if (span.end > span.before)
+        cm_isa_copy_blocks_s8(patch + span.before * op->patch_stride, op->patch_stride,
+                              row + (span.left + span.before * step) * pixel, step * pixel, segment.bytes,
+                              span.end - span.before);
+    copy_clipped(op, patch + span.end * op->patch_stride, row, span.left + span.end * step, segment,
+                 count - span.end);
 }
 
 /* Patches of output pixels [x0, x0 + count) of row y. */
@@ -77,15 +96,18 @@ static void gather_row(const struct cm_context *context, const struct cm_conv2d 
 {
     int32_t channels = op->input.channels / op->groups;
     int32_t whole = op->groups == 1 && op->dilation_width == 1;
-    struct segment segment = {whole ? op->kernel_width : 1, whole ? op->kernel_width * channels : channels};
-    for (int32_t ky = 0; ky < op->kernel_height; ++ky) {
-        int32_t iy = y * op->stride_height - op->pad_top + ky * op->dilation_height;
-        const int8_t *row = NULL;
-        if (iy >= 0 && iy < op->input.height)
-            row = cm_read_row(context, &op->input, n, iy) + group * channels;
-        for (int32_t kx = 0; kx < op->kernel_width; kx += segment.columns) {
-            copy_segment(op, patch, row, x0, kx * op->dilation_width, segment, count);
-            patch += segment.bytes;
+    int32_t columns = whole ? op->kernel_width : 1;
+    struct segment segment = {columns, channels, columns * channels};
+    for (int32_t kx = 0; kx < op->kernel_width; kx += columns, patch += segment.bytes) {
+        struct span span = find_span(op, x0, kx, columns, count);
+        int8_t *out = patch;
+        for (int32_t ky = 0; ky < op->kernel_height; ++ky, out += op->kernel_width * channels) {
+            int32_t iy = y * op->stride_height - op->pad_top + ky * op->dilation_height;
+            if (iy >= 0 && iy < op->input.height)
+                copy_segment(op, out, cm_read_row(context, &op->input, n, iy) + group * channels, segment,
+                             span, count);
+            else
+                copy_clipped(op, out, NULL, 0, segment, count);
         }
     }
 }
@@ -108,12 +130,13 @@ static int32_t spare_patches(const struct cm_conv2d *op, int32_t left)
     if (op->output_pixel != op->output.channels)
         return 0;
     int32_t spare = (left * op->output_pixel - (ALIGN - 1)) / (op->patch_stride + op->output_pixel);
-    return spare - spare % 2;
+    return spare - spare % ROWS;
 }
 
 /* Output rows [y, y + rows), contiguous in memory. */
 static void convolve_patches(const struct cm_context *context, const struct cm_conv2d *op,
-                             struct cm_gemm *gemm, int32_t n, int32_t y, int32_t rows)
+                             product_function *multiply, struct cm_gemm *gemm, int32_t n, int32_t y,
+                             int32_t rows)
 {
     int8_t *out = cm_write_row(context, &op->output, n, y);
     int32_t x = 0;
@@ -132,7 +155,7 @@ static void convolve_patches(const struct cm_context *context, const struct cm_c
             gather_patches(context, op, n, y, x, gemm->rows, group, patches);
             gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
             gemm->out = out + group * gemm->columns;
-            cm_isa_gemm_s8(gemm);
+            multiply(gemm);
         }
         out += gemm->rows * op->output_pixel;
         for (x += gemm->rows; x >= op->output.width; x -= op->output.width)
@@ -142,7 +165,8 @@ static void convolve_patches(const struct cm_context *context, const struct cm_c
 
 /* Output rows [y, y + rows), contiguous in memory, as are their input rows. */
 static void convolve_pixels(const struct cm_context *context, const struct cm_conv2d *op,
-                            struct cm_gemm *gemm, int32_t n, int32_t y, int32_t rows)
+                            product_function *multiply, struct cm_gemm *gemm, int32_t n, int32_t y,
+                            int32_t rows)
 {
     const int8_t *in = cm_read_row(context, &op->input, n, y * op->stride_height);
     int8_t *out = cm_write_row(context, &op->output, n, y);
@@ -152,7 +176,7 @@ static void convolve_pixels(const struct cm_context *context, const struct cm_co
         gemm->lhs = in + group * gemm->depth;
         gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
         gemm->out = out + group * gemm->columns;
-        cm_isa_gemm_s8(gemm);
+        multiply(gemm);
     }
 }
 
@@ -165,7 +189,7 @@ static int32_t contiguous_rows(const struct cm_rows *rows, int32_t pixel, int32_
     return limit < to_end ? limit : to_end;
 }
 
-void cm_conv2d(const struct cm_context *context, const struct cm_call *call)
+static void convolve(const struct cm_context *context, const struct cm_call *call, product_function *multiply)
 {
     const struct cm_conv2d *op = call->arguments;
     const int32_t y1 = call->y1;
@@ -182,10 +206,21 @@ void cm_conv2d(const struct cm_context *context, const struct cm_call *call)
         for (int32_t y = call->y0, rows; y < y1; y += rows) {
             rows = contiguous_rows(&op->output, op->output_pixel, y, y1 - y);
             if (op->patches != CM_REF_NONE) {
-                convolve_patches(context, op, &gemm, n, y, rows);
+                convolve_patches(context, op, multiply, &gemm, n, y, rows);
                 continue;
             }
             rows = same_pixels ? contiguous_rows(&op->input, op->input.channels, y, rows) : 1;
-            convolve_pixels(context, op, &gemm, n, y, rows);
+            convolve_pixels(context, op, multiply, &gemm, n, y, rows);
         }
+}
+
+void cm_conv2d(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8);
+}
+
+/* With weights of int16. */
+void cm_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w16);
 }

@@ -30,9 +30,22 @@ void cm_linear(const struct cm_context *context, const struct cm_call *call)
     cm_isa_gemm_s8(&gemm);
 }
 
+/* With weights of int16. */
+void cm_linear_w16(const struct cm_context *context, const struct cm_call *call)
+{
+    struct cm_gemm gemm = product(context, call->arguments);
+    cm_isa_gemm_s8_w16(&gemm);
+}
+
 /* For a single row. */
 void cm_linear_vector(const struct cm_context *context, const struct cm_call *call)
 {
     struct cm_gemm gemm = product(context, call->arguments);
     cm_isa_gemv_s8(&gemm);
+}
+
+void cm_linear_vector_w16(const struct cm_context *context, const struct cm_call *call)
+{
+    struct cm_gemm gemm = product(context, call->arguments);
+    cm_isa_gemv_s8_w16(&gemm);
 }

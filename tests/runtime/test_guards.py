@@ -11,7 +11,7 @@ from harness.toy_image import INTERFACE, expected, write_toy_model
 
 from cmbuild.boards.memory import Memory, Region
 from cmbuild.catalog import find_board
-from cmbuild.image.elf import section_address
+from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Request, execute
 from cmbuild.launchers.fault import Fault
@@ -130,7 +130,7 @@ def test_what_is_at_address_0_may_be_read(tmp_path):
     model = write_toy_model(tmp_path / "model", BODY, helpers=HELPERS)
     library = build_small_library(builder, tmp_path / "library")
     image = builder.runner(board, library, model, tmp_path / "build")
-    assert section_address(image, ".weights") == 0
+    assert ImageRecord.of(image).sections[".weights"] == 0
     launcher = Qemu("mps3-an547", 32_000_000, boots="entry")
     execution = Place(launcher, image).run(NOTHING, tmp_path)
     assert execution.outputs == (expected(bytes(100)),)

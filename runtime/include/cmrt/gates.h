@@ -11,7 +11,7 @@ struct cm_gate_weights {
 };
 
 /* gates[g] += bias[g] + sum over k < depth of row[k] * weights[g][k], rescaled and saturated. `workspace` is
-   of the size that packing.py says in gemm_workspace. */
+   of the size that packing.py says in gemv_workspace. */
 void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
                      void *workspace);
 

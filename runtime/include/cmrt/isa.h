@@ -26,7 +26,13 @@ struct cm_output {
 static inline int8_t cm_output_s8(const struct cm_output *output, int32_t sum, int32_t multiplier,
                                   int32_t shift)
 {
-    int32_t scaled = cm_requantize(sum, multiplier, shift);
+    int32_t scaled;
+    if (output->rounding != CM_ROUND_GENERAL) {
+        scaled = cm_doubling_high_multiply(sum, multiplier);
+        scaled = (scaled + (scaled >> 31) + (1 << (-shift - 1))) >> -shift;
+    } else {
+        scaled = cm_requantize(sum, multiplier, shift);
+    }
     int32_t low = output->minimum - output->zero_point, high = output->maximum - output->zero_point;
     return (int8_t)(cm_clamp(scaled, low, high) + output->zero_point);
 }
@@ -46,8 +52,12 @@ struct cm_gemm {
 };
 void cm_isa_gemm_s8(const struct cm_gemm *gemm);
 
+/* The same with weights of int16 for the DSP extension, made with `wide` by packing.py: gemm_weights. */
+void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);
+
 /* The same for one row; weights by packing.py: gemv_weights. */
 void cm_isa_gemv_s8(const struct cm_gemm *gemm);
+void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);
 
 /* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
    before the output; all matrices without gaps. */

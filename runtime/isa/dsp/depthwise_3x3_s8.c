@@ -1,8 +1,10 @@
 /* 3x3 depthwise convolution with the DSP extension: one channel at a time.
 
    Four channels of up to four input rows are first interleaved in the workspace: there two rows of a column
-of one channel are a word of two 16-bit numbers. SMLAD multiplies two rows of a column at once, and two
-rows of outputs share the loads. */
+   of one channel are a word of two 16-bit numbers. SMLAD multiplies two rows of a column at once. Two columns
+   of outputs, and with stride 1 two rows of them, share the loads; assembly, because the weights of a
+   channel, the sums and a column need all fourteen registers. */
+#include "cmrt/assembly.h"
 #include "cmrt/taps.h"
 #include "simd.h"
 
@@ -14,7 +16,7 @@ enum { CHANNELS = 4 };
 /* Weights of rows 0 and 1, and 1 and 2, of the three columns; for the rescaling see gemm_s8.c. */
 struct filter {
     int32_t upper[3], lower[3];
-    int32_t bias, multiplier, shift, offset;
+    int32_t bias, multiplier, factor;
 };
 
 /* A column of four channels: rows 0 and 1, and 2 and 3. */
@@ -53,54 +55,147 @@ static void spread(struct column *columns, const int8_t *row, int32_t step, int3
     }
 }
 
-static inline int8_t rescale(int32_t sum, int32_t multiplier, int32_t shift, int32_t offset)
-{
-    sum = add_high_product(sum, multiplier, sum);
-    sum += sum >> 31;
-    return saturate_s8((sum + offset) >> shift);
-}
+/* Operands of the assembly: some channels of an even number of output columns. */
+struct run {
+    const struct filter *filters, *filters_end;
+    const uint32_t *columns, *columns_end;
+    int8_t *out;
+    int32_t next_row, step; /* from the first row of outputs to the second, and from a column to the next */
+    int32_t zero_point;
+};
 
-/* Two rows of outputs of one channel, with stride 1. */
-static void convolve_two_rows(const struct filter *filter, const uint32_t *columns, int8_t *out,
-                              int32_t next_row, int32_t step, int32_t count)
-{
-    int32_t upper0 = filter->upper[0], upper1 = filter->upper[1], upper2 = filter->upper[2];
-    int32_t lower0 = filter->lower[0], lower1 = filter->lower[1], lower2 = filter->lower[2];
-    for (; count > 0; --count, columns += 2 * CHANNELS, out += step) {
-        int32_t sum0 = filter->bias, sum1 = sum0;
-        int32_t top = (int32_t)columns[0], bottom = (int32_t)columns[1];
-        sum0 = __smlabt(bottom, lower0, __smlad(top, upper0, sum0));
-        sum1 = __smlatb(top, upper0, __smlad(bottom, lower0, sum1));
-        top = (int32_t)columns[2 * CHANNELS], bottom = (int32_t)columns[2 * CHANNELS + 1];
-        sum0 = __smlabt(bottom, lower1, __smlad(top, upper1, sum0));
-        sum1 = __smlatb(top, upper1, __smlad(bottom, lower1, sum1));
-        top = (int32_t)columns[4 * CHANNELS], bottom = (int32_t)columns[4 * CHANNELS + 1];
-        sum0 = __smlabt(bottom, lower2, __smlad(top, upper2, sum0));
-        sum1 = __smlatb(top, upper2, __smlad(bottom, lower2, sum1));
-        int32_t multiplier = filter->multiplier, shift = filter->shift, offset = filter->offset;
-        int8_t first = rescale(sum0, multiplier, shift, offset);
-        int8_t second = rescale(sum1, multiplier, shift, offset);
-        out[0] = first;
-        out[next_row] = second;
-    }
-}
+/* clang-format off */
+#define LOAD_COLUMN(top, bottom) \
+    "ldr r12, [r6, #" bottom "]\n" \
+    "ldr r7, [r6, #" top "]\n"
 
-/* One row of outputs of one channel. */
-static void convolve_row(const struct filter *filter, const uint32_t *columns, int32_t stride, int8_t *out,
-                         int32_t step, int32_t count)
-{
-    int32_t upper0 = filter->upper[0], upper1 = filter->upper[1], upper2 = filter->upper[2];
-    int32_t lower0 = filter->lower[0], lower1 = filter->lower[1], lower2 = filter->lower[2];
-    for (; count > 0; --count, columns += stride * 2 * CHANNELS, out += step) {
-        int32_t sum = __smlad((int32_t)columns[0], upper0, filter->bias);
-        sum = __smlabt((int32_t)columns[1], lower0, sum);
-        sum = __smlad((int32_t)columns[2 * CHANNELS], upper1, sum);
-        sum = __smlabt((int32_t)columns[2 * CHANNELS + 1], lower1, sum);
-        sum = __smlad((int32_t)columns[4 * CHANNELS], upper2, sum);
-        sum = __smlabt((int32_t)columns[4 * CHANNELS + 1], lower2, sum);
-        *out = rescale(sum, filter->multiplier, filter->shift, filter->offset);
-    }
-}
+/* A column's products in the sums of two rows of outputs. */
+#define START_ROWS(sum0, sum1, upper, lower) \
+    "smlad " sum1 ", r12, " lower ", lr\n" \
+    "smlad " sum0 ", r7, " upper ", lr\n" \
+    "smlatb " sum1 ", r7, " upper ", " sum1 "\n" \
+    "smlabt " sum0 ", r12, " lower ", " sum0 "\n"
+
+#define ADD_ROWS(sum0, sum1, upper, lower) \
+    "smlad " sum1 ", r12, " lower ", " sum1 "\n" \
+    "smlad " sum0 ", r7, " upper ", " sum0 "\n" \
+    "smlatb " sum1 ", r7, " upper ", " sum1 "\n" \
+    "smlabt " sum0 ", r12, " lower ", " sum0 "\n"
+
+/* The same for one row. */
+#define START_ROW(sum, upper, lower) \
+    "smlabt " sum ", r12, " lower ", lr\n" \
+    "smlad " sum ", r7, " upper ", " sum "\n"
+
+#define ADD_ROW(sum, upper, lower) \
+    "smlabt " sum ", r12, " lower ", " sum "\n" \
+    "smlad " sum ", r7, " upper ", " sum "\n"
+
+#define SCALE(sum) "smmlar " sum ", " sum ", lr, " sum "\n"
+#define AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
+#define SHIFT(sum) "smmlar " sum ", " sum ", r7, r12\n"
+#define SATURATE(sum) "ssat " sum ", #8, " sum "\n"
+#define LOAD_BIAS "ldr lr, [sp, #32]\n"
+#define LOAD_MULTIPLIER "ldr lr, [sp, #36]\n"
+#define LOAD_FACTOR "ldr r7, [sp, #40]\n" "ldr r12, [sp, #28]\n"
+#define LOAD_OUT "ldr r7, [sp, #16]\n" "ldr lr, [sp, #24]\n"
+
+/* Two columns of two rows, with stride 1. The second row is stored first: without one, next_row is 0. */
+#define TWO_BY_TWO \
+    LOAD_BIAS LOAD_COLUMN("0", "4") \
+    START_ROWS("r8", "r9", "r0", "r3") \
+    LOAD_COLUMN("32", "36") \
+    START_ROWS("r10", "r11", "r0", "r3") ADD_ROWS("r8", "r9", "r1", "r4") \
+    LOAD_COLUMN("64", "68") \
+    ADD_ROWS("r10", "r11", "r1", "r4") ADD_ROWS("r8", "r9", "r2", "r5") \
+    LOAD_MULTIPLIER LOAD_COLUMN("96", "100") \
+    ADD_ROWS("r10", "r11", "r2", "r5") \
+    LOAD_FACTOR \
+    SCALE("r8") SCALE("r9") AWAY_FROM_ZERO("r8") SCALE("r10") AWAY_FROM_ZERO("r9") SCALE("r11") \
+    AWAY_FROM_ZERO("r10") SHIFT("r8") AWAY_FROM_ZERO("r11") SHIFT("r9") SHIFT("r10") SATURATE("r8") \
+    SHIFT("r11") SATURATE("r9") SATURATE("r10") \
+    LOAD_OUT \
+    "ldr r12, [sp, #20]\n" \
+    SATURATE("r11") \
+    "strb r9, [r7, r12]\n" \
+    "strb r8, [r7]\n" \
+    "add r7, lr\n" \
+    "strb r11, [r7, r12]\n" \
+    "strb r10, [r7]\n" \
+    "add r7, lr\n" \
+    "add r6, #64\n"
+
+/* Two columns of one row, with stride 2. */
+#define TWO_APART \
+    LOAD_BIAS LOAD_COLUMN("0", "4") \
+    START_ROW("r8", "r0", "r3") \
+    LOAD_COLUMN("32", "36") \
+    ADD_ROW("r8", "r1", "r4") \
+    LOAD_COLUMN("64", "68") \
+    START_ROW("r10", "r0", "r3") ADD_ROW("r8", "r2", "r5") \
+    LOAD_COLUMN("96", "100") \
+    ADD_ROW("r10", "r1", "r4") \
+    LOAD_MULTIPLIER LOAD_COLUMN("128", "132") \
+    ADD_ROW("r10", "r2", "r5") \
+    LOAD_FACTOR \
+    SCALE("r8") SCALE("r10") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r10") SHIFT("r8") SHIFT("r10") \
+    LOAD_OUT \
+    SATURATE("r8") SATURATE("r10") \
+    "strb r8, [r7]\n" \
+    "add r7, lr\n" \
+    "strb r10, [r7]\n" \
+    "add r7, lr\n" \
+    "add r6, #128\n"
+
+/* The stack frame is a struct run, whose outputs are those that come next, then bias, multiplier, factor and
+   the channel's first output. */
+#define RUN_FUNCTION(name, CONVOLVE) \
+    void name(const struct run *run); \
+    __asm(CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
+          "sub sp, #48\n" \
+          "ldm r0, {r0-r7}\n" \
+          "stm sp, {r0-r7}\n" \
+          "str r4, [sp, #44]\n" \
+          \
+          "1:\n" \
+          "ldr lr, [sp]\n" \
+          "ldr r6, [sp, #8]\n" \
+          "ldm lr!, {r0-r5}\n" \
+          "ldm lr!, {r7, r11, r12}\n" \
+          "str lr, [sp]\n" \
+          "str r7, [sp, #32]\n" \
+          "str r11, [sp, #36]\n" \
+          "str r12, [sp, #40]\n" \
+          \
+          ".p2align 2\n" \
+          "2:\n" \
+          CONVOLVE \
+          "ldr r12, [sp, #12]\n" \
+          "str r7, [sp, #16]\n" \
+          "cmp r6, r12\n" \
+          "bne.w 2b\n" \
+          \
+          "ldrd r0, r1, [sp, #8]\n" \
+          "ldr r2, [sp, #44]\n" \
+          "add r0, #8\n" \
+          "add r1, #8\n" \
+          "add r2, #1\n" \
+          "strd r0, r1, [sp, #8]\n" \
+          "str r2, [sp, #44]\n" \
+          "str r2, [sp, #16]\n" \
+          "ldrd r0, r1, [sp]\n" \
+          "cmp r0, r1\n" \
+          "bne.w 1b\n" \
+          "add sp, #48\n" \
+          "pop {r4-r11, pc}\n" \
+          CM_ASM_END)
+
+RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO);
+RUN_FUNCTION(cm_dsp_convolve_row, TWO_APART);
+/* clang-format on */
+
+typedef void run_function(const struct run *run);
 
 static void fill(struct column *columns, int32_t zero_point, int32_t count)
 {
@@ -110,15 +205,28 @@ static void fill(struct column *columns, int32_t zero_point, int32_t count)
                 join_lower((uint32_t)zero_point, (uint32_t)zero_point);
 }
 
-static void convolve_channels(const struct cm_depthwise *d, const struct filter *filter,
+/* Of an odd number of columns, the last but one is computed twice. */
+static void convolve_channels(const struct cm_depthwise *d, const struct filter *filters,
                               const struct column *columns, int8_t *out, int32_t count, int32_t width)
 {
-    for (int32_t c = 0; c < count; ++c, ++filter, ++out)
-        if (d->band == 2)
-            convolve_two_rows(filter, columns->rows[c], out, d->out_rows[1] - d->out_rows[0], d->channels,
-                              width);
-        else
-            convolve_row(filter, columns->rows[c], d->stride_width, out, d->channels, width);
+    run_function *convolve = d->stride_width == 1 ? cm_dsp_convolve_rows : cm_dsp_convolve_row;
+    struct run run = {
+        .filters = filters,
+        .filters_end = filters + count,
+        .columns = columns->rows[0],
+        .columns_end = columns[(width & -2) * d->stride_width].rows[0],
+        .out = out,
+        .next_row = d->band == 2 ? d->out_rows[1] - d->out_rows[0] : 0,
+        .step = d->channels,
+        .zero_point = d->output.zero_point,
+    };
+    convolve(&run);
+    if (width % 2 != 0) {
+        run.columns = columns[(width - 2) * d->stride_width].rows[0];
+        run.columns_end = columns[width * d->stride_width].rows[0];
+        run.out = out + (width - 2) * d->channels;
+        convolve(&run);
+    }
 }
 
 /* Output columns [x0, x0 + width) of all channels. */
@@ -149,8 +257,10 @@ static void convolve_columns(const struct cm_depthwise *d, int32_t x0, int32_t w
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    for (int32_t x = 0; x < d->out_width; x += d->chunk) {
+    for (int32_t x = 0, width; x < d->out_width; x += width) {
         int32_t left = d->out_width - x;
-        convolve_columns(d, x, left < d->chunk ? left : d->chunk);
+        /* At least two columns are computed at once, so the last chunk has them. */
+        width = left <= d->chunk ? left : d->chunk - (left == d->chunk + 1);
+        convolve_columns(d, x, width);
     }
 }

@@ -41,12 +41,16 @@ static inline void widen_single(uint32_t *out, const int8_t *row, int32_t depth)
 /* The lower, or the upper, halves of two words as one word. */
 static inline uint32_t join_lower(uint32_t low, uint32_t high)
 {
-    return (low & 0xffff) | high << 16;
+    uint32_t joined;
+    __asm("pkhbt %0, %1, %2, lsl #16" : "=r"(joined) : "r"(low), "r"(high));
+    return joined;
 }
 
 static inline uint32_t join_upper(uint32_t low, uint32_t high)
 {
-    return low >> 16 | (high & 0xffff0000);
+    uint32_t joined;
+    __asm("pkhtb %0, %2, %1, asr #16" : "=r"(joined) : "r"(low), "r"(high));
+    return joined;
 }
 
 /* sum + ((a * b) >> 32), rounded half up. */

@@ -5,6 +5,7 @@
    With stride 1 a patch gives two by two outputs, with weights shifted by a column and by a row; with stride
    2 one.
  */
+#include "cmrt/assembly.h"
 #include "interleave.h"
 
 #include <stddef.h>
@@ -44,90 +45,93 @@ _Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patche
     "vldrb.8 q6, [r2, #4]\n" \
     "vldrb.8 q7, [r2]\n"
 
-/* Two by two outputs of a patch. */
-#define PATCH(sums) \
-    "vldrw.u32 " sums ", [q3, #128]!\n" \
-    "vmladav.s8 r0, " sums ", q4\n" \
-    "vmladav.s8 r2, " sums ", q5\n" \
-    "vmladav.s8 r4, " sums ", q6\n" \
-    "vmladav.s8 r6, " sums ", q7\n" \
-    "vmov " sums "[2], " sums "[0], r0, r4\n" \
-    "vmov " sums "[3], " sums "[1], r2, r6\n"
-
-#define SUMS_STRIDE_1 PATCH("q0") PATCH("q1")
-
 #define LOAD_STRIDE_2 "vldrw.32 q4, [r7, #4]\n"
 
-/* Four outputs of as many patches. */
-#define FOUR_PATCHES(sums) \
-    "vldrw.u32 " sums ", [q3, #128]!\n" \
-    "vmladav.s8 r0, " sums ", q4\n" \
-    "vldrw.u32 " sums ", [q3, #128]!\n" \
-    "vmladav.s8 r2, " sums ", q4\n" \
-    "vldrw.u32 " sums ", [q3, #128]!\n" \
-    "vmladav.s8 r4, " sums ", q4\n" \
-    "vldrw.u32 " sums ", [q3, #128]!\n" \
-    "vmladav.s8 r6, " sums ", q4\n" \
-    "vmov " sums "[2], " sums "[0], r0, r4\n" \
-    "vmov " sums "[3], " sums "[1], r2, r6\n"
+#define GATHER(patch) "vldrw.u32 " patch ", [q3, #128]!\n"
+#define MULTIPLY(sum, patch, weights) "vmladav.s8 " sum ", " patch ", " weights "\n"
 
-#define SUMS_STRIDE_2 FOUR_PATCHES("q0") FOUR_PATCHES("q1")
+/* The first and third, then the second and fourth of four sums. */
+#define JOIN_EVEN(sums) "vmov " sums "[2], " sums "[0], r0, r4\n"
+#define JOIN_ODD(sums) "vmov " sums "[3], " sums "[1], r2, r6\n"
 
-#define PREPARE_RIGHT ""
-#define RESCALE_RIGHT \
-    "vqrdmulh.s32 q0, q0, r3\n" \
-    "vqrdmulh.s32 q1, q1, r3\n" \
-    "vqdmlah.s32 q0, q0, r8\n" \
-    "vqdmlah.s32 q1, q1, r8\n" \
-    "vrshl.s32 q0, r5\n" \
-    "vrshl.s32 q1, r5\n"
-#define CLAMP_RIGHT ""
+#define ADD_BIAS(sums) "vadd.i32 " sums ", " sums ", r1\n"
+#define SCALE(sums) "vqrdmulh.s32 " sums ", " sums ", r3\n"
+#define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r8\n" /* see gemm_s8.c */
+#define AS_IT_IS(sums) ""
+#define SHIFT(sums) "vrshl.s32 " sums ", r5\n"
 
-#define PREPARE_HALF_UP ""
-#define RESCALE_HALF_UP \
-    "vqrdmulh.s32 q0, q0, r3\n" \
-    "vqrdmulh.s32 q1, q1, r3\n" \
-    "vrshl.s32 q0, r5\n" \
-    "vrshl.s32 q1, r5\n"
-#define CLAMP_HALF_UP ""
+#define ADD_ZERO_POINT "vqadd.s16 q0, q0, r9\n"
+#define NARROW "vqmovnb.s16 q0, q0\n"
+#define STORE \
+    "vstrb.16 q0, [r10, q2]\n" \
+    "add r10, r11\n"
+
+/* A round's first four sums are made by the round before, while that one's outputs are narrowed and stored:
+   what else is to be done there depends on the instruction before it. */
+#define START_STRIDE_1(ADD_ZERO_POINT, NARROW, STORE) \
+    GATHER("q1") \
+    MULTIPLY("r4", "q1", "q6") \
+    ADD_ZERO_POINT \
+    MULTIPLY("r0", "q1", "q4") \
+    NARROW \
+    MULTIPLY("r6", "q1", "q7") \
+    STORE \
+    MULTIPLY("r2", "q1", "q5")
+
+/* Two patches of two by two outputs. */
+#define ROUND_STRIDE_1(SHIFT_LEFT, ROUND) \
+    JOIN_EVEN("q0") GATHER("q1") JOIN_ODD("q0") \
+    MULTIPLY("r6", "q1", "q7") MULTIPLY("r0", "q1", "q4") MULTIPLY("r4", "q1", "q6") MULTIPLY("r2", "q1", "q5") \
+    ADD_BIAS("q0") JOIN_EVEN("q1") JOIN_ODD("q1") ADD_BIAS("q1") \
+    RESCALE(SHIFT_LEFT, ROUND)
+
+#define START_STRIDE_2(ADD_ZERO_POINT, NARROW, STORE) \
+    GATHER("q5") GATHER("q6") MULTIPLY("r0", "q5", "q4") GATHER("q5") \
+    ADD_ZERO_POINT \
+    MULTIPLY("r2", "q6", "q4") GATHER("q6") \
+    NARROW \
+    MULTIPLY("r4", "q5", "q4") \
+    STORE \
+    MULTIPLY("r6", "q6", "q4")
+
+/* Eight patches of one output. */
+#define ROUND_STRIDE_2(SHIFT_LEFT, ROUND) \
+    JOIN_EVEN("q0") GATHER("q5") JOIN_ODD("q0") GATHER("q6") \
+    MULTIPLY("r0", "q5", "q4") GATHER("q5") MULTIPLY("r2", "q6", "q4") ADD_BIAS("q0") \
+    MULTIPLY("r4", "q5", "q4") GATHER("q6") MULTIPLY("r6", "q6", "q4") \
+    JOIN_EVEN("q1") JOIN_ODD("q1") ADD_BIAS("q1") \
+    RESCALE(SHIFT_LEFT, ROUND)
+
+/* Of q0 and q1; the result is in q0, in 16 bits. */
+#define RESCALE(SHIFT_LEFT, ROUND) \
+    SHIFT_LEFT \
+    SCALE("q0") ROUND("q0") SHIFT("q0") SCALE("q1") \
+    "vqmovnb.s32 q0, q0\n" \
+    ROUND("q1") SHIFT("q1") \
+    "vqmovnt.s32 q0, q1\n"
 
 #define PREPARE_GENERAL \
     "ubfx r0, r5, #8, #8\n" \
     "ubfx r8, r5, #16, #8\n" \
     "str r0, [r12, #40]\n"
-#define RESCALE_GENERAL \
+#define SHIFT_LEFT_GENERAL \
     "ldr r0, [r12, #40]\n" \
     "vshl.s32 q0, r0\n" \
-    "vshl.s32 q1, r0\n" \
-    RESCALE_RIGHT
+    "vshl.s32 q1, r0\n"
 #define CLAMP_GENERAL \
     "vldrh.16 q1, [r12, #80]\n" \
     "vmax.s16 q0, q0, q1\n" \
     "vldrh.16 q1, [r12, #96]\n" \
     "vmin.s16 q0, q0, q1\n"
 
-/* Eight outputs, in q0; for the rounding see gemm_s8.c. */
-#define ROUND(SUMS, RESCALE, CLAMP) \
-    SUMS \
-    "vadd.i32 q0, q0, r1\n" \
-    "vadd.i32 q1, q1, r1\n" \
-    RESCALE \
-    "vqmovnb.s32 q0, q0\n" \
-    "vqmovnt.s32 q0, q1\n" \
-    "vqadd.s16 q0, q0, r9\n" \
-    CLAMP \
-    "vqmovnb.s16 q0, q0\n"
+/* The clamp needs a register that the next round's sums need, too. */
+#define NEXT_GENERAL(START) ADD_ZERO_POINT CLAMP_GENERAL NARROW STORE START("", "", "")
+#define NEXT(START) START(ADD_ZERO_POINT, NARROW, STORE)
 
 /* All channels of a block. */
-#define PATCHES_FUNCTION(name, LOAD, SUMS, PREPARE, RESCALE, CLAMP) \
+#define PATCHES_FUNCTION(name, LOAD, START, PREPARE, ROUND, NEXT, CLAMP) \
     void name(struct patches *patches); \
-    __asm(".section .text." #name ",\"ax\",%progbits\n" \
-          ".syntax unified\n" \
-          ".thumb\n" \
-          ".thumb_func\n" \
-          ".p2align 2\n" \
-          ".type " #name ",%function\n" \
-          #name ":\n" \
+    __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
           "mov r12, r0\n" \
@@ -152,15 +156,18 @@ _Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patche
           "ldr r5, [r7, #28]\n" \
           "adds r7, #32\n" \
           PREPARE \
-          "ldr r0, [r12, #16]\n" \
-          "wls lr, r0, 3f\n" \
+          START("", "", "") \
+          "ldr lr, [r12, #16]\n" \
+          "wls lr, lr, 3f\n" \
           "2:\n" \
-          ROUND(SUMS, RESCALE, CLAMP) \
-          "vstrb.16 q0, [r10, q2]\n" \
-          "add r10, r11\n" \
+          ROUND \
+          NEXT(START) \
           "le lr, 2b\n" \
           "3:\n" \
-          ROUND(SUMS, RESCALE, CLAMP) \
+          ROUND \
+          ADD_ZERO_POINT \
+          CLAMP \
+          NARROW \
           "vpst\n" \
           "vstrbt.16 q0, [r10, q2]\n" \
           "ldrd r0, r2, [r12, #28]\n" \
@@ -171,14 +178,20 @@ _Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patche
           "bne.w 1b\n" \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
-          ".text\n")
+          CM_ASM_END)
 
-PATCHES_FUNCTION(cm_mve_stride_1_half_up, LOAD_STRIDE_1, SUMS_STRIDE_1, PREPARE_HALF_UP, RESCALE_HALF_UP, CLAMP_HALF_UP);
-PATCHES_FUNCTION(cm_mve_stride_1_right, LOAD_STRIDE_1, SUMS_STRIDE_1, PREPARE_RIGHT, RESCALE_RIGHT, CLAMP_RIGHT);
-PATCHES_FUNCTION(cm_mve_stride_1_general, LOAD_STRIDE_1, SUMS_STRIDE_1, PREPARE_GENERAL, RESCALE_GENERAL, CLAMP_GENERAL);
-PATCHES_FUNCTION(cm_mve_stride_2_half_up, LOAD_STRIDE_2, SUMS_STRIDE_2, PREPARE_HALF_UP, RESCALE_HALF_UP, CLAMP_HALF_UP);
-PATCHES_FUNCTION(cm_mve_stride_2_right, LOAD_STRIDE_2, SUMS_STRIDE_2, PREPARE_RIGHT, RESCALE_RIGHT, CLAMP_RIGHT);
-PATCHES_FUNCTION(cm_mve_stride_2_general, LOAD_STRIDE_2, SUMS_STRIDE_2, PREPARE_GENERAL, RESCALE_GENERAL, CLAMP_GENERAL);
+PATCHES_FUNCTION(cm_mve_stride_1_half_up, LOAD_STRIDE_1, START_STRIDE_1, "",
+                 ROUND_STRIDE_1("", AS_IT_IS), NEXT, "");
+PATCHES_FUNCTION(cm_mve_stride_1_right, LOAD_STRIDE_1, START_STRIDE_1, "",
+                 ROUND_STRIDE_1("", AWAY_FROM_ZERO), NEXT, "");
+PATCHES_FUNCTION(cm_mve_stride_1_general, LOAD_STRIDE_1, START_STRIDE_1, PREPARE_GENERAL,
+                 ROUND_STRIDE_1(SHIFT_LEFT_GENERAL, AWAY_FROM_ZERO), NEXT_GENERAL, CLAMP_GENERAL);
+PATCHES_FUNCTION(cm_mve_stride_2_half_up, LOAD_STRIDE_2, START_STRIDE_2, "",
+                 ROUND_STRIDE_2("", AS_IT_IS), NEXT, "");
+PATCHES_FUNCTION(cm_mve_stride_2_right, LOAD_STRIDE_2, START_STRIDE_2, "",
+                 ROUND_STRIDE_2("", AWAY_FROM_ZERO), NEXT, "");
+PATCHES_FUNCTION(cm_mve_stride_2_general, LOAD_STRIDE_2, START_STRIDE_2, PREPARE_GENERAL,
+                 ROUND_STRIDE_2(SHIFT_LEFT_GENERAL, AWAY_FROM_ZERO), NEXT_GENERAL, CLAMP_GENERAL);
 /* clang-format on */
 
 static void run(struct patches *patches, int32_t stride, const struct cm_output *output)

@@ -4,6 +4,7 @@
    column and channel. The words of four columns are one vector, both words of the fifth column another one.
    They give four rows of outputs with stride 1 and two with stride 2: the weights of the kernel, shifted by
    as many bytes as the row of outputs lies lower, meet the pixels of that row. */
+#include "cmrt/assembly.h"
 #include "interleave.h"
 
 #include <stddef.h>
@@ -145,13 +146,7 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
 /* For the rounding see gemm_s8.c. */
 #define PATCHES_FUNCTION(name, SUMS, PREPARE, SHIFT_LEFT, CLAMP) \
     void name(struct patches *patches); \
-    __asm(".section .text." #name ",\"ax\",%progbits\n" \
-          ".syntax unified\n" \
-          ".thumb\n" \
-          ".thumb_func\n" \
-          ".p2align 2\n" \
-          ".type " #name ",%function\n" \
-          #name ":\n" \
+    __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
           "mov r9, r0\n" \
@@ -222,7 +217,7 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
           "bne.w 1b\n" \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
-          ".text\n")
+          CM_ASM_END)
 
 PATCHES_FUNCTION(cm_mve_5x5_stride_1_right, SUMS_STRIDE_1, PREPARE_RIGHT, SHIFT_LEFT_RIGHT, CLAMP_RIGHT);
 PATCHES_FUNCTION(cm_mve_5x5_stride_1_general, SUMS_STRIDE_1, PREPARE_GENERAL, SHIFT_LEFT_GENERAL, CLAMP_GENERAL);

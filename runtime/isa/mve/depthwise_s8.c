@@ -1,5 +1,6 @@
 /* Depthwise convolution with MVE for any kernel: 16 channels in the lanes, two taps at a time. Assembly,
    because gcc spills the sums of 16 channels, which take half of the vector registers. */
+#include "cmrt/assembly.h"
 #include "cmrt/taps.h"
 
 #include <stddef.h>
@@ -45,13 +46,7 @@ struct pixel {
 /* A function of a pixel; for the rounding see gemm_s8.c. */
 #define PIXEL_FUNCTION(name, RESCALE) \
     void name(const struct pixel *pixel); \
-    __asm(".section .text." #name ",\"ax\",%progbits\n" \
-          ".syntax unified\n" \
-          ".thumb\n" \
-          ".thumb_func\n" \
-          ".p2align 2\n" \
-          ".type " #name ",%function\n" \
-          #name ":\n" \
+    __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
           "ldm r0, {r1, r4, r6, r7, r8, r9, r11, r12}\n" \
@@ -113,7 +108,7 @@ struct pixel {
           "bgt.w 1b\n" \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
-          ".text\n")
+          CM_ASM_END)
 
 PIXEL_FUNCTION(cm_mve_depthwise_right, RESCALE_RIGHT);
 PIXEL_FUNCTION(cm_mve_depthwise_general, RESCALE_GENERAL);

@@ -2,14 +2,11 @@
 
    VMLADAVA multiplies 16 pairs and adds them to an even general register, so there are eight accumulators at
    most, which gcc spills. The inner loops are therefore assembly. */
+#include "cmrt/assembly.h"
 #include "cmrt/isa.h"
+#include "shallow_product.h"
 
 #include <stddef.h>
-
-/* Four columns: their weights follow, 16 depths of each in turn; the last block repeats the last column. */
-struct block {
-    int32_t bias[4], multiplier[4], shift[4];
-};
 
 /* Operands of the assembly, which copies the first 80 bytes to its stack frame. */
 struct tile {
@@ -53,15 +50,9 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
 
 /* A function of a tile. The first chunk sets the sums; the loop of four, entered so that its last iteration is
    complete, and the copies after it, up to three, add the others. */
-#define TILE_FUNCTION(name, PREPARE, RESCALE, CLAMP) \
+#define TILE_FUNCTION(name, PREPARE, RESCALE) \
     void name(const struct tile *tile); \
-    __asm(".section .text." #name ",\"ax\",%progbits\n" \
-          ".syntax unified\n" \
-          ".thumb\n" \
-          ".thumb_func\n" \
-          ".p2align 2\n" \
-          ".type " #name ",%function\n" \
-          #name ":\n" \
+    __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
           "sub sp, #96\n" \
@@ -107,24 +98,7 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
           MULTIPLY("vmladava.s8") \
           MULTIPLY("vmladava.s8") \
           \
-          "vmov q0[2], q0[0], r0, r4\n" \
-          "vmov q0[3], q0[1], r2, r6\n" \
-          "vmov q1[2], q1[0], r8, r12\n" \
-          "vmov q1[3], q1[1], r10, lr\n" \
-          "ldm sp, {r0, r1, r2, r4, r9}\n" \
-          "vadd.i32 q0, q0, q4\n" \
-          "vadd.i32 q1, q1, q4\n" \
           RESCALE \
-          "vqmovnb.s32 q0, q0\n" \
-          "vqmovnt.s32 q0, q1\n" \
-          "vqadd.s16 q0, q0, r11\n" \
-          CLAMP \
-          "vqmovnb.s16 q0, q0\n" \
-          "vstrb.16 q0, [r7, q7]\n" \
-          "add r3, r0\n" \
-          "add r5, r0\n" \
-          "add r7, r2\n" \
-          "subs r11, #0x10000\n" \
           "bcs.w 1b\n" \
           \
           "3:\n" \
@@ -140,23 +114,18 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
           "add sp, #96\n" \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
-          ".text\n")
+          CM_ASM_END)
 
-#define RESCALE_HALF_UP \
-    "vqrdmulh.s32 q0, q0, q5\n" \
-    "vqrdmulh.s32 q1, q1, q5\n" \
-    "vrshl.s32 q0, q0, q6\n" \
-    "vrshl.s32 q1, q1, q6\n"
+/* The sums of a row as outputs in 32 bits. */
+#define ADD_BIAS(sums) "vadd.i32 " sums ", " sums ", q4\n"
+#define SCALE(sums) "vqrdmulh.s32 " sums ", " sums ", q5\n"
+#define SHIFT(sums) "vrshl.s32 " sums ", " sums ", q6\n"
 
 /* x + (x >> 31) before the rounding shift takes halves away from zero: VQDMLAH by one adds the high half of
    2x, which is x >> 31. */
-#define RESCALE_RIGHT \
-    "vqrdmulh.s32 q0, q0, q5\n" \
-    "vqrdmulh.s32 q1, q1, q5\n" \
-    "vqdmlah.s32 q0, q0, r4\n" \
-    "vqdmlah.s32 q1, q1, r4\n" \
-    "vrshl.s32 q0, q0, q6\n" \
-    "vrshl.s32 q1, q1, q6\n"
+#define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r4\n"
+
+#define AS_IT_IS(sums) ""
 
 /* Left shifts are at [sp, #80]; zeros among the right shifts in q6 must not affect the rounding. */
 #define PREPARE_GENERAL \
@@ -164,32 +133,56 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
     "vmax.s32 q1, q6, q0\n" \
     "vmin.s32 q6, q6, q0\n" \
     "vstrw.32 q1, [sp, #80]\n"
-#define RESCALE_GENERAL \
+#define SHIFT_LEFT_GENERAL(sums) \
     "vldrw.32 q2, [sp, #80]\n" \
-    "vshl.s32 q0, q0, q2\n" \
-    "vshl.s32 q1, q1, q2\n" \
-    "vqrdmulh.s32 q0, q0, q5\n" \
-    "vqrdmulh.s32 q1, q1, q5\n" \
-    "vand q2, q0, q6\n" \
-    "vand q3, q1, q6\n" \
-    "vqdmlah.s32 q0, q2, r4\n" \
-    "vqdmlah.s32 q1, q3, r4\n" \
-    "vrshl.s32 q0, q0, q6\n" \
-    "vrshl.s32 q1, q1, q6\n"
+    "vshl.s32 " sums ", " sums ", q2\n"
+#define ROUND_GENERAL(sums) \
+    "vand q2, " sums ", q6\n" \
+    "vqdmlah.s32 " sums ", q2, r4\n"
 #define CLAMP_GENERAL \
     "vldrh.16 q2, [sp, #48]\n" \
     "vldrh.16 q3, [sp, #64]\n" \
     "vmax.s16 q0, q0, q2\n" \
     "vmin.s16 q0, q0, q3\n"
 
-TILE_FUNCTION(cm_mve_multiply_half_up, "", RESCALE_HALF_UP, "");
-TILE_FUNCTION(cm_mve_multiply_right, "", RESCALE_RIGHT, "");
-TILE_FUNCTION(cm_mve_multiply_general, PREPARE_GENERAL, RESCALE_GENERAL, CLAMP_GENERAL);
+/* Of a tile: two vectors of four sums, each at its own stage, and between them the next tile's pointers, so
+   that little waits for the instruction before it. */
+#define RESCALE(SHIFT_LEFT, ROUND, CLAMP) \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "ldm sp, {r0, r1, r2, r4, r9}\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    ADD_BIAS("q0") SHIFT_LEFT("q0") SCALE("q0") ROUND("q0") \
+    "add r3, r0\n" \
+    SHIFT("q0") \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    ADD_BIAS("q1") SHIFT_LEFT("q1") SCALE("q1") \
+    "vqmovnb.s32 q0, q0\n" \
+    ROUND("q1") SHIFT("q1") \
+    "add r5, r0\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, r11\n" \
+    CLAMP \
+    "vqmovnb.s16 q0, q0\n" \
+    "subs r11, #0x10000\n" \
+    "vstrb.16 q0, [r7, q7]\n" \
+    "add r7, r2\n"
+
+/* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+TILE_FUNCTION(cm_mve_multiply_half_up, "", RESCALE(AS_IT_IS, AS_IT_IS, ""));
+TILE_FUNCTION(cm_mve_multiply_right, "", RESCALE(AS_IT_IS, AWAY_FROM_ZERO, ""));
+TILE_FUNCTION(cm_mve_multiply_general, PREPARE_GENERAL, RESCALE(SHIFT_LEFT_GENERAL, ROUND_GENERAL, CLAMP_GENERAL));
 /* clang-format on */
+
+static int is_general(const struct cm_output *output)
+{
+    return output->minimum != INT8_MIN || output->maximum != INT8_MAX || output->rounding == CM_ROUND_GENERAL;
+}
 
 static void multiply(const struct tile *tile, const struct cm_output *output)
 {
-    if (output->minimum != INT8_MIN || output->maximum != INT8_MAX || output->rounding == CM_ROUND_GENERAL)
+    if (is_general(output))
         cm_mve_multiply_general(tile);
     else if (output->rounding == CM_ROUND_RIGHT)
         cm_mve_multiply_right(tile);
@@ -197,13 +190,14 @@ static void multiply(const struct tile *tile, const struct cm_output *output)
         cm_mve_multiply_half_up(tile);
 }
 
-/* Offsets of a pair's outputs if the block has `columns` columns: the surplus ones overwrite the last one. */
-static void set_offsets(struct tile *tile, int32_t columns, int32_t stride)
+/* Offsets of a pair's outputs if `columns` columns are left: the surplus ones of the last block overwrite its
+   last one. */
+static void set_offsets(uint16_t offsets[8], int32_t columns, int32_t stride)
 {
     for (int32_t i = 0; i < 4; ++i) {
         int32_t column = i < columns ? i : columns - 1;
-        tile->offsets[2 * i] = tile->odd_offsets[2 * i] = tile->odd_offsets[2 * i + 1] = (uint16_t)column;
-        tile->offsets[2 * i + 1] = (uint16_t)(column + stride);
+        offsets[2 * i] = (uint16_t)column;
+        offsets[2 * i + 1] = (uint16_t)(column + stride);
     }
 }
 
@@ -221,41 +215,82 @@ static void set_depth(struct tile *tile, int32_t chunks)
 }
 
 /* At most MOST_PAIRS pairs of rows, for all columns. */
-static void multiply_rows(const struct cm_gemm *gemm, int32_t first, int32_t rows, struct tile *tile)
-{
-    int32_t chunks = gemm->depth > 0 ? (gemm->depth + CHUNK - 1) / CHUNK : 1;
-    int32_t block_bytes = (int32_t)sizeof(struct block) + chunks * 4 * CHUNK;
-    tile->one = 1;
-    tile->odd = rows & 1;
-    tile->counter = (uint32_t)(rows / 2) << 16 | (uint16_t)gemm->output.zero_point;
-    tile->rewind = 2 * gemm->lhs_stride - chunks * CHUNK;
-    tile->out_step = 2 * gemm->out_stride;
-    tile->lhs[0] = gemm->lhs + first * gemm->lhs_stride;
-    tile->lhs[1] = tile->lhs[0] + gemm->lhs_stride;
-    tile->out = gemm->out + first * gemm->out_stride;
-    tile->weights = (const int8_t *)gemm->weights + sizeof(struct block);
-    set_depth(tile, chunks);
-    set_offsets(tile, 4, gemm->out_stride);
-    for (int32_t columns = gemm->columns; columns > 0; columns -= 4) {
-        if (columns < 4)
-            set_offsets(tile, columns, gemm->out_stride);
-        multiply(tile, &gemm->output);
-        tile->weights += block_bytes;
-        tile->out += 4;
-    }
-}
-
-void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+static void multiply_deep(const struct cm_gemm *gemm, int32_t first, int32_t rows)
 {
     struct tile tile;
-    /* The distance between a pair's outputs has 16 bits. */
-    int32_t most = gemm->out_stride <= MOST_STRIDE ? 2 * MOST_PAIRS : 1;
+    int32_t chunks = gemm->depth > 0 ? (gemm->depth + CHUNK - 1) / CHUNK : 1;
+    int32_t block_bytes = (int32_t)sizeof(struct block) + chunks * 4 * CHUNK;
     for (int32_t i = 0; i < 8; ++i) {
         tile.minimum[i] = (int16_t)gemm->output.minimum;
         tile.maximum[i] = (int16_t)gemm->output.maximum;
     }
+    tile.one = 1;
+    tile.odd = rows & 1;
+    tile.counter = (uint32_t)(rows / 2) << 16 | (uint16_t)gemm->output.zero_point;
+    tile.rewind = 2 * gemm->lhs_stride - chunks * CHUNK;
+    tile.out_step = 2 * gemm->out_stride;
+    tile.lhs[0] = gemm->lhs + first * gemm->lhs_stride;
+    tile.lhs[1] = tile.lhs[0] + gemm->lhs_stride;
+    tile.out = gemm->out + first * gemm->out_stride;
+    tile.weights = (const int8_t *)gemm->weights + sizeof(struct block);
+    set_depth(&tile, chunks);
+    for (int32_t columns = gemm->columns; columns > 0; columns -= 4) {
+        if (columns == gemm->columns || columns < 4) {
+            set_offsets(tile.offsets, columns, gemm->out_stride);
+            set_offsets(tile.odd_offsets, columns, 0);
+        }
+        multiply(&tile, &gemm->output);
+        tile.weights += block_bytes;
+        tile.out += 4;
+    }
+}
+
+/* Pairs of rows, of which the second row begins `lhs_step` and `out_step` after the first. */
+static void multiply_pairs(const struct cm_gemm *gemm, int32_t first, int32_t pairs, int32_t lhs_step,
+                           int32_t out_step)
+{
+    struct shallow shallow;
+    const struct block *block = gemm->weights;
+    shallow.one = 1;
+    shallow.counter = (uint32_t)pairs << 16 | (uint16_t)gemm->output.zero_point;
+    shallow.lhs_step = 2 * lhs_step;
+    shallow.out_step = 2 * out_step;
+    shallow.lhs[0] = gemm->lhs + first * gemm->lhs_stride;
+    shallow.lhs[1] = shallow.lhs[0] + lhs_step;
+    shallow.out = gemm->out + first * gemm->out_stride;
+    for (int32_t columns = gemm->columns; columns > 0; columns -= 4) {
+        if (columns == gemm->columns || columns < 4)
+            set_offsets(shallow.offsets, columns, out_step);
+        shallow.block = *block;
+        shallow.weights = (const int8_t *)(block + 1);
+        if (gemm->output.rounding == CM_ROUND_RIGHT)
+            cm_mve_multiply_shallow_right(&shallow);
+        else
+            cm_mve_multiply_shallow_half_up(&shallow);
+        block = (const struct block *)(const void *)(shallow.weights + 4 * CHUNK);
+        shallow.out += 4;
+    }
+}
+
+static void multiply_shallow(const struct cm_gemm *gemm, int32_t first, int32_t rows)
+{
+    if (rows >= 2)
+        multiply_pairs(gemm, first, rows / 2, gemm->lhs_stride, gemm->out_stride);
+    if (rows & 1)
+        multiply_pairs(gemm, first + rows - 1, 1, 0, 0);
+}
+
+void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+{
+    /* The distance between a pair's outputs has 16 bits. */
+    int32_t most = gemm->out_stride <= MOST_STRIDE ? 2 * MOST_PAIRS : 1;
+    int shallow = gemm->depth <= CHUNK && !is_general(&gemm->output);
     for (int32_t first = 0; first < gemm->rows; first += most) {
         int32_t left = gemm->rows - first;
-        multiply_rows(gemm, first, left < most ? left : most, &tile);
+        int32_t rows = left < most ? left : most;
+        if (shallow)
+            multiply_shallow(gemm, first, rows);
+        else
+            multiply_deep(gemm, first, rows);
     }
 }

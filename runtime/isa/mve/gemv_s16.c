@@ -1,4 +1,5 @@
 /* int16 gates of one int8 row with MVE: eight gates at a time. */
+#include "cmrt/assembly.h"
 #include "cmrt/gates.h"
 #include "row_product.h"
 
@@ -16,13 +17,7 @@ _Static_assert(offsetof(struct vector, loop) == 16, "used in assembly");
 
 void cm_mve_add_to_gates(const struct vector *vector);
 /* clang-format off */
-__asm(".section .text.cm_mve_add_to_gates,\"ax\",%progbits\n"
-      ".syntax unified\n"
-      ".thumb\n"
-      ".thumb_func\n"
-      ".p2align 2\n"
-      ".type cm_mve_add_to_gates,%function\n"
-      "cm_mve_add_to_gates:\n"
+__asm(CM_ASM_FUNCTION(cm_mve_add_to_gates)
       "push {r4-r11, lr}\n"
       "vpush {d8-d9}\n"
       "sub sp, #12\n"
@@ -76,7 +71,7 @@ __asm(".section .text.cm_mve_add_to_gates,\"ax\",%progbits\n"
       "add sp, #12\n"
       "vpop {d8-d9}\n"
       "pop {r4-r11, pc}\n"
-      ".text\n");
+      CM_ASM_END);
 /* clang-format on */
 
 void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,

@@ -1,4 +1,5 @@
 /* One int8 row times a matrix with MVE: eight columns at a time. */
+#include "cmrt/assembly.h"
 #include "cmrt/isa.h"
 #include "row_product.h"
 
@@ -20,13 +21,7 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
 
 /* clang-format off */
 void cm_mve_multiply_vector(const struct vector *vector);
-__asm(".section .text.cm_mve_multiply_vector,\"ax\",%progbits\n"
-      ".syntax unified\n"
-      ".thumb\n"
-      ".thumb_func\n"
-      ".p2align 2\n"
-      ".type cm_mve_multiply_vector,%function\n"
-      "cm_mve_multiply_vector:\n"
+__asm(CM_ASM_FUNCTION(cm_mve_multiply_vector)
       "push {r4-r11, lr}\n"
       "vpush {d8-d13}\n"
       "sub sp, #16\n"
@@ -82,7 +77,7 @@ __asm(".section .text.cm_mve_multiply_vector,\"ax\",%progbits\n"
       "add sp, #16\n"
       "vpop {d8-d13}\n"
       "pop {r4-r11, pc}\n"
-      ".text\n");
+      CM_ASM_END);
 /* clang-format on */
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)

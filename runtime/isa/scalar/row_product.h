@@ -56,9 +56,11 @@ static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
 static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
 {
     uint32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+    const uint8_t *end = row + depth;
     uint32_t x, w;
-    for (const uint8_t *end = row + depth; row < end; row += DEPTHS, weights += COLUMNS * DEPTHS)
+    if (depth > 0)
         __asm(".syntax unified\n"
+              "1:\n"
               DEPTH("0", "0", "1", "2", "3")
               DEPTH("1", "4", "5", "6", "7")
               DEPTH("2", "8", "9", "10", "11")
@@ -67,11 +69,14 @@ static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, i
               DEPTH("5", "20", "21", "22", "23")
               DEPTH("6", "24", "25", "26", "27")
               DEPTH("7", "28", "29", "30", "31")
+              "adds %[row], #8\n"
+              "adds %[weights], #32\n"
+              "cmp %[row], %[end]\n"
+              "bne 1b\n"
               : [sum0] "+h"(sum0), [sum1] "+h"(sum1), [sum2] "+h"(sum2), [sum3] "+h"(sum3), [x] "=&l"(x),
-                [w] "=&l"(w)
-              : [row] "l"(row), [weights] "l"(weights), "m"(*(const uint8_t(*)[DEPTHS])row),
-                "m"(*(const uint8_t(*)[COLUMNS * DEPTHS])weights)
-              : "cc");
+                [w] "=&l"(w), [row] "+l"(row), [weights] "+l"(weights)
+              : [end] "l"(end)
+              : "cc", "memory");
     return (struct sums){{sum0, sum1, sum2, sum3}};
 }
 /* clang-format on */

@@ -1,0 +1,98 @@
+/* What products of one int8 row with weights of either type share: outputs, and columns beyond a multiple of
+   four. */
+#ifndef VECTOR_PRODUCT_H
+#define VECTOR_PRODUCT_H
+
+#include "cmrt/isa.h"
+#include "row_product.h"
+
+#include <string.h>
+
+/* Of each column, after the weights of four; see gemm_s8.c. */
+struct rescale {
+    int32_t multiplier, factor;
+};
+
+/* clang-format off */
+#define RESCALE(sum, multiplier, factor) \
+    "smmlar " sum ", " sum ", " multiplier ", " sum "\n" \
+    "add " sum ", " sum ", " sum ", asr #31\n" \
+    "smmlar " sum ", " sum ", " factor ", r8\n" \
+    "ssat " sum ", #8, " sum "\n"
+
+#define OUTPUT_COLUMNS \
+    "ldr r8, [sp, #20]\n" \
+    "ldr r10, [sp, #16]\n" \
+    "ldm r12!, {r4-r7}\n" \
+    RESCALE("r0", "r4", "r5") \
+    RESCALE("r1", "r6", "r7") \
+    "ldm r12!, {r4-r7}\n" \
+    RESCALE("r2", "r4", "r5") \
+    RESCALE("r3", "r6", "r7") \
+    "strb r0, [r10], #4\n" \
+    "strb r1, [r10, #-3]\n" \
+    "strb r2, [r10, #-2]\n" \
+    "strb r3, [r10, #-1]\n" \
+    "str r10, [sp, #16]\n"
+/* clang-format on */
+
+typedef void strip_function(const struct strip *strip);
+
+/* The loops for one type of weights.
+
+   code: bytes of code for four depths. */
+struct loops {
+    strip_function *multiply, *sum;
+    int32_t weight_bytes, code;
+};
+
+/* For outputs that the assembly does not support. */
+static inline void multiply_general(const struct cm_gemm *gemm, strip_function *sum, struct strip *strip,
+                                    int32_t bytes)
+{
+    const int8_t *weights = gemm->weights;
+    for (int32_t c = 0; c < gemm->columns; c += COLUMNS, weights += bytes) {
+        int32_t sums[COLUMNS];
+        strip->weights = weights;
+        strip->weights_end = weights + bytes;
+        strip->out = sums;
+        sum(strip);
+        const struct rescale *rescale = (const struct rescale *)strip->weights_end - COLUMNS;
+        for (int32_t i = 0; i < COLUMNS && c + i < gemm->columns; ++i)
+            gemm->out[c + i] = cm_output_s8(&gemm->output, sums[i], rescale[i].multiplier, rescale[i].factor);
+    }
+}
+
+static inline void multiply(const struct cm_gemm *gemm, strip_function *run, struct strip *strip,
+                            int32_t bytes)
+{
+    int32_t whole = gemm->columns / COLUMNS, rest = gemm->columns % COLUMNS;
+    const int8_t *last = (const int8_t *)gemm->weights + whole * bytes;
+    if (whole > 0) {
+        strip->weights = gemm->weights;
+        strip->weights_end = last;
+        strip->out = gemm->out;
+        run(strip);
+    }
+    if (rest > 0) {
+        int8_t four[COLUMNS];
+        strip->weights = last;
+        strip->weights_end = last + bytes;
+        strip->out = four;
+        run(strip);
+        memcpy(gemm->out + whole * COLUMNS, four, (size_t)rest);
+    }
+}
+
+static inline void multiply_row(const struct cm_gemm *gemm, const struct loops *loops)
+{
+    int32_t bytes = block_bytes(gemm->depth, loops->weight_bytes, sizeof(struct rescale));
+    struct strip strip =
+        strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, loops->code);
+    if (gemm->output.rounding == CM_ROUND_GENERAL)
+        multiply_general(gemm, loops->sum, &strip, bytes);
+    else
+        multiply(gemm, loops->multiply, &strip, bytes);
+}
+
+#endif

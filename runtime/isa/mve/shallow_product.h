@@ -1,0 +1,111 @@
+/* int8 matrix product with MVE for depths of up to 16: the weights of four columns stay in registers, and a
+   pair of rows is multiplied while the sums of the pair before it are rescaled. */
+#ifndef SHALLOW_PRODUCT_H
+#define SHALLOW_PRODUCT_H
+
+#include "cmrt/assembly.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Four columns: their weights follow, 16 depths of each in turn; the last block repeats the last column. */
+struct block {
+    int32_t bias[4], multiplier[4], shift[4];
+};
+
+/* Operands of the assembly: pairs of rows times one block. */
+struct shallow {
+    struct block block;
+    uint16_t offsets[8]; /* of a pair's outputs from `out`: both rows of a column side by side */
+    int32_t lhs_step;    /* r0, for a short while: from one pair of rows to the next */
+    int32_t out_step;    /* r2 */
+    int32_t one;         /* r9 */
+    uint32_t counter;    /* r11: pairs, and in the low half the output's zero point */
+    const int8_t *lhs[2];
+    int8_t *out;
+    const int8_t *weights;
+};
+_Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallow, lhs_step) == 64,
+               "used in assembly");
+
+/* clang-format off */
+/* q0 and q1 are the sums of the pair before, q2 a row, q3 what the sums meet, q4 to q7 the columns. Products
+   alternate with what other pipes execute. The last turn multiplies its own pair once more, as there may be
+   nothing to read behind it. */
+#define SHALLOW_FUNCTION(name, ROUND) \
+    void name(const struct shallow *shallow); \
+    __asm(CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d15}\n" \
+          "mov r1, r0\n" \
+          "ldrd r3, r5, [r1, #80]\n" \
+          "ldrd r7, r10, [r1, #88]\n" \
+          "ldrd r9, r11, [r1, #72]\n" \
+          "ldr r2, [r1, #68]\n" \
+          "vldrw.32 q4, [r10]\n" \
+          "vldrw.32 q5, [r10, #16]\n" \
+          "vldrw.32 q6, [r10, #32]\n" \
+          "vldrw.32 q7, [r10, #48]\n" \
+          "subs r7, r2\n" \
+          "vldrb.8 q0, [r3]\n" \
+          "vldrb.8 q1, [r5]\n" \
+          "vmladav.s8 r0, q0, q4\n" \
+          "vmladav.s8 r2, q0, q5\n" \
+          "vmladav.s8 r4, q0, q6\n" \
+          "vmladav.s8 r6, q0, q7\n" \
+          "vmladav.s8 r8, q1, q4\n" \
+          "vmladav.s8 r10, q1, q5\n" \
+          "vmladav.s8 r12, q1, q6\n" \
+          "vmladav.s8 lr, q1, q7\n" \
+          "subs r11, #0x10000\n" \
+          \
+          ".p2align 2\n" \
+          "1:\n" \
+          "vmov q0[2], q0[0], r0, r4\n" \
+          "vldrw.32 q3, [r1]\n" \
+          "vmov q0[3], q0[1], r2, r6\n" \
+          "ldrd r0, r2, [r1, #64]\n" \
+          "vmov q1[2], q1[0], r8, r12\n" \
+          "subs r11, #0x10000\n" \
+          "vmov q1[3], q1[1], r10, lr\n" \
+          "itt cs\n" \
+          "addcs r3, r0\n" \
+          "addcs r5, r0\n" \
+          "vadd.i32 q0, q0, q3\n" \
+          "vldrb.8 q2, [r3]\n" \
+          "vadd.i32 q1, q1, q3\n" \
+          "vldrw.32 q3, [r1, #16]\n" \
+          "vmladav.s8 r4, q2, q6\n" \
+          "add r7, r2\n" \
+          "vqrdmulh.s32 q0, q0, q3\n" \
+          "vqrdmulh.s32 q1, q1, q3\n" \
+          "vldrw.32 q3, [r1, #32]\n" \
+          ROUND \
+          "vmladav.s8 r0, q2, q4\n" \
+          "vrshl.s32 q0, q0, q3\n" \
+          "vmladav.s8 r2, q2, q5\n" \
+          "vrshl.s32 q1, q1, q3\n" \
+          "vmladav.s8 r6, q2, q7\n" \
+          "vqmovnb.s32 q0, q0\n" \
+          "vldrb.8 q2, [r5]\n" \
+          "vqmovnt.s32 q0, q1\n" \
+          "vmladav.s8 r8, q2, q4\n" \
+          "vldrh.16 q3, [r1, #48]\n" \
+          "vmladav.s8 r10, q2, q5\n" \
+          "vqadd.s16 q0, q0, r11\n" \
+          "vmladav.s8 r12, q2, q6\n" \
+          "vqmovnb.s16 q0, q0\n" \
+          "vmladav.s8 lr, q2, q7\n" \
+          "vstrb.16 q0, [r7, q3]\n" \
+          "bcs 1b\n" \
+          \
+          "vpop {d8-d15}\n" \
+          "pop {r4-r11, pc}\n" \
+          CM_ASM_END)
+
+/* For the rounding see gemm_s8.c. */
+SHALLOW_FUNCTION(cm_mve_multiply_shallow_half_up, "");
+SHALLOW_FUNCTION(cm_mve_multiply_shallow_right, "vqdmlah.s32 q0, q0, r9\n" "vqdmlah.s32 q1, q1, r9\n");
+/* clang-format on */
+
+#endif

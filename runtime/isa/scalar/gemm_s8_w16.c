@@ -1,0 +1,7 @@
+/* Without the DSP extension, wider weights save nothing: they are those of int8. */
+#include "cmrt/isa.h"
+
+void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8(gemm);
+}

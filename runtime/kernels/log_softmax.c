@@ -1,0 +1,81 @@
+/* Logarithms of softmax, and of sums of exponentials, of int8 rows; see
+   compiler/cmcompiler/ops/log_softmax.py. */
+#include "cmrt/arithmetic.h"
+#include "cmrt/program.h"
+
+struct cm_log_softmax_s8 {
+    cm_ref input, exponentials, output;
+    int32_t rows, length;
+    int32_t multiplier, log_multiplier, shift, zero_point;
+    int32_t is_sum, centre;
+};
+
+#define EXPONENTIAL_BITS 24
+#define LOGARITHM_BITS 16
+
+/* Exponentials are at most 2^24. */
+#define CHUNK 255
+
+static int32_t maximum_of(const int8_t *in, int32_t length)
+{
+    int32_t maximum = INT8_MIN;
+    for (int32_t i = 0; i < length; ++i)
+        maximum = in[i] > maximum ? in[i] : maximum;
+    return maximum;
+}
+
+static uint64_t sum_of(const int8_t *in, const uint32_t *exponentials, int32_t maximum, int32_t length)
+{
+    uint64_t sum = 0;
+    while (length > 0) {
+        int32_t count = length < CHUNK ? length : CHUNK;
+        uint32_t part = 0;
+        for (int32_t i = 0; i < count; ++i)
+            part += exponentials[maximum - in[i]];
+        sum += part;
+        in += count;
+        length -= count;
+    }
+    return sum;
+}
+
+/* To base 2, rounded down: squaring a number in [1, 2) gives the next bit of its logarithm. */
+static int32_t logarithm_of(uint64_t sum)
+{
+    int32_t exponent = 63 - __builtin_clzll(sum);
+    uint32_t mantissa = (uint32_t)(exponent >= 31 ? sum >> (exponent - 31) : sum << (31 - exponent));
+    uint32_t fraction = 0;
+    for (int32_t i = 0; i < LOGARITHM_BITS; ++i) {
+        uint64_t square = (uint64_t)mantissa * mantissa;
+        uint32_t bit = (uint32_t)(square >> 63);
+        mantissa = (uint32_t)(square >> (31 + bit));
+        fraction = fraction << 1 | bit;
+    }
+    return (exponent - EXPONENTIAL_BITS) * (1 << LOGARITHM_BITS) + (int32_t)fraction;
+}
+
+static int8_t result(const struct cm_log_softmax_s8 *op, int32_t steps)
+{
+    return (int8_t)cm_clamp((steps >> op->shift) + op->zero_point, INT8_MIN, INT8_MAX);
+}
+
+void cm_log_softmax_s8(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_log_softmax_s8 *op = call->arguments;
+    const uint32_t *exponentials = cm_read(context, op->exponentials);
+    const int8_t *input = cm_read(context, op->input);
+    int8_t *output = cm_write(context, op->output);
+    int32_t half = (1 << op->shift) >> 1;
+    for (int32_t row = 0; row < op->rows; ++row, input += op->length) {
+        int32_t maximum = maximum_of(input, op->length);
+        int32_t logarithm = logarithm_of(sum_of(input, exponentials, maximum, op->length));
+        int32_t part = (int32_t)((int64_t)logarithm * op->log_multiplier >> LOGARITHM_BITS);
+        if (op->is_sum) {
+            *output++ = result(op, (maximum - op->centre) * op->multiplier + part + half);
+            continue;
+        }
+        int32_t offset = half - part - maximum * op->multiplier;
+        for (int32_t i = 0; i < op->length; ++i)
+            *output++ = result(op, input[i] * op->multiplier + offset);
+    }
+}
