@@ -42,6 +42,30 @@ class Region:
         return self.origin <= start and start + size <= self.end
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartUse:
+    """A part of an image: `code`, `weights`, `static`, `stack`, `arena`, `hot`."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionUse:
+    """A region of a board's memory, and what the image has in it.
+
+    Attributes:
+        kind: `flash` or `ram`.
+        size: bytes.
+    """
+
+    name: str
+    kind: str
+    origin: int
+    size: int
+    parts: tuple[PartUse, ...]
+
+
 class Layout(Table):
     """[sections] of a descriptor: names of the regions that the parts of an image go to.
 

@@ -34,26 +34,31 @@ def board_folders(
     """Folders of all boards by name. Earlier places win: project, path, packages, the tree.
 
     Args:
-        project: the folder whose `boards` folder is searched; by default the current one.
+        project: the folder whose `boards` folder is searched; by default that of the project, or
+            the current one.
 
     Raises:
         MissingFolder: $CMBUILD_BOARD_PATH names a folder that does not exist.
         BrokenPackage: an installed distribution names a package that does not exist.
     """
     found: dict[str, Path] = {}
-    for place in _places(project or Path.cwd(), environ):
+    for place in _places(project or _project(), environ):
         for descriptor in sorted(place.glob(f"*/{FILE}")):
             found.setdefault(descriptor.parent.name, descriptor.parent.resolve())
     return dict(sorted(found.items()))
 
 
 def is_from_project(folder: Path, project: Path | None = None) -> bool:
-    """Whether a board comes from the project, by default the current folder.
+    """Whether a board comes from the project, by default the current one.
 
     The user may not know of it: someone else may have made the folder.
     """
-    own = (project or Path.cwd()).resolve() / "boards"
+    own = (project or _project()).resolve() / "boards"
     return folder.parent == own and own != paths.boards()
+
+
+def _project() -> Path:
+    return paths.project_root() or Path.cwd()
 
 
 def hides_builtin(folder: Path) -> bool:

@@ -56,9 +56,19 @@ def parse_memory(kind: Memory, text: str) -> Region:
 
 
 def make_board(
-    name: str, place: Path, *, cpu: str, fpu: str | None, flash: Region, ram: Region
+    name: str,
+    place: Path,
+    *,
+    cpu: str,
+    fpu: str | None,
+    flash: Region,
+    ram: Region,
+    launchers: str = "",
 ) -> Path:
     """Writes the folder <place>/<name>.
+
+    Args:
+        launchers: tables of board.toml for simulators.
 
     Raises:
         BadName, Exists, NotWritable.
@@ -80,6 +90,7 @@ def make_board(
         "ram": ram,
         "stack": min(_MOST_STACK, ram.size // 32 * 8),
         "size": _size,
+        "launchers": "",
         "interrupts": _ARMV6_M_INTERRUPTS if small else _INTERRUPTS,
         "counts_cycles": cpu not in _NO_CYCLE_COUNTER,
     }
@@ -91,6 +102,8 @@ def make_board(
         shutil.rmtree(folder)
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
         raise UsageError(message=problem, hint=error.hint) from error
+    # What is above knows nothing of launchers.
+    write(folder / FILE, fill(SKELETON / f"{FILE}.j2", values | {"launchers": launchers}))
     return folder
 
 

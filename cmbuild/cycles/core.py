@@ -30,9 +30,6 @@ class Core(ABC):
         clock: cycles so far.
     """
 
-    cpus: ClassVar[tuple[str, ...]]
-    """The cores that it models, as boards name them."""
-
     evidence: ClassVar[Evidence]
 
     misprediction: ClassVar[float] = 0

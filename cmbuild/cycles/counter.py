@@ -8,25 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.boards.board import Board
+from cmbuild.cache.store import Entry
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.cycles.core import Core
-from cmbuild.cycles.disassembly import disassemble
-from cmbuild.cycles.estimate import Estimator
+from cmbuild.cycles.fetches import flash_of
+from cmbuild.cycles.intervals import Intervals, intervals
 from cmbuild.cycles.plugin import NoCounter, block_profile
-from cmbuild.cycles.profile import BrokenProfile, read_profile
-from cmbuild.cycles.registry import CORES
-from cmbuild.image.elf import function_addresses
+from cmbuild.cycles.profile import BrokenProfile
+from cmbuild.cycles.registry import timing_model
+from cmbuild.cycles.results import Cycles, OpCycles, SlowestCycles
+from cmbuild.errors import ProcessFailed, TimedOut
+from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.base import Launcher, Profiled
 from cmbuild.process import Processes
-from cmbuild.results import Cycles, OpCycles
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GCC
+from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.isa import Isa
 
 if TYPE_CHECKING:
     from cmcompiler.plan.record import PlanRecord, StepRecord
 
 _MARK, _ONCE = "cm_board_ticks", "cm_executor_run"
+PROFILE = "blocks.txt"
 _OBJDUMP = "arm-none-eabi-objdump"
 
 
@@ -45,26 +49,31 @@ class Counter:
     _objdump: Path
     _profile: Path
 
-    def cycles(self, plan: PlanRecord, processes: Processes, log: Path) -> Cycles:
+    def cycles(self, plan: PlanRecord, processes: Processes, kept: Entry) -> Cycles:
         """Of the first sample of the run.
 
         Args:
-            log: gets the disassembly.
+            kept: holds those of the last run.
 
         Raises:
-            NoCounter: the simulator did not write the counts.
-            ProcessFailed: the image cannot be disassembled.
+            NoCounter: the simulator did not write the counts, or the image cannot be disassembled.
         """
-        try:
-            profile = read_profile(self._profile)
-        except BrokenProfile as error:
-            raise NoCounter(error) from error
         isa = Isa.named(plan.isa)
-        code = disassemble(self._objdump, self._image, isa, processes, log)
-        estimator = Estimator(self._core, code, profile)
-        intervals = estimator.intervals()
-        steps = by_step(intervals, plan.steps)
-        total = round(sum(steps or intervals[::2]))
+        try:
+            found = intervals(
+                self._core,
+                self._image,
+                isa,
+                self._profile,
+                objdump=self._objdump,
+                processes=processes,
+                kept=kept,
+                flash=flash_of(self._board),
+            )
+        except (BrokenProfile, ProcessFailed, TimedOut) as error:
+            raise NoCounter(error) from error
+        steps = by_step(found.cycles, plan.steps)
+        total = round(sum(steps or found.cycles[::2]))
         clock = self._board.table(ClockTable)
         hertz = None if clock is None else clock.hertz
         named = zip(plan.steps, steps, strict=True) if steps else ()
@@ -78,8 +87,20 @@ class Counter:
                 OpCycles(step.title, step.source, step.kernel, round(cycles))
                 for step, cycles in named
             ),
-            unknown=tuple(sorted(estimator.unknown)),
+            unknown=found.unknown,
+            slowest=None if clock is None else _slowest(clock, total, found, plan.steps),
         )
+
+
+def _slowest(
+    clock: ClockTable, total: int, found: Intervals, steps: Sequence[StepRecord]
+) -> SlowestCycles | None:
+    """With the wait states of flash, where those are known."""
+    if not clock.wait_states or not found.fetches:
+        return None
+    fetches = sum(by_step(found.fetches, steps) or found.fetches[::2])
+    slowest = total + round(fetches * clock.wait_states)
+    return SlowestCycles(slowest, slowest / clock.hertz * 1e3, clock.slowest)
 
 
 def by_step(intervals: Sequence[float], steps: Sequence[StepRecord]) -> list[float]:
@@ -89,38 +110,49 @@ def by_step(intervals: Sequence[float], steps: Sequence[StepRecord]) -> list[flo
         intervals: during steps and between them, in turn. Within a stream, they are before and
             during the turns of its stages.
     """
-    found, at, index = [0.0] * len(steps), 0, 0
     taken = [*intervals, 0.0]
-    while index < len(steps) and at < len(intervals):
+    return [sum((taken[at] for at in places), 0.0) for places in places_of(len(intervals), steps)]
+
+
+def places_of(count: int, steps: Sequence[StepRecord]) -> list[list[int]]:
+    """The indices of each step's intervals among `count`, which they may exceed by one; none if a
+    branch has left out some steps.
+    """
+    found: list[list[int]] = [[] for _ in steps]
+    at = index = 0
+    while index < len(steps) and at < count:
         step = steps[index]
-        found[index] = taken[at]
+        found[index].append(at)
         for number, stage in enumerate(step.turns):
             turn = at + 1 + 2 * number
-            if turn >= len(intervals):
+            if turn >= count:
                 return []
-            found[index + 1 + stage] += taken[turn]
-            found[index] += taken[turn + 1]
+            if steps[index + 1 + stage].kernel not in OUTSIDE:  # else the host took it
+                found[index + 1 + stage].append(turn)
+            found[index].append(turn + 1)
         at += 2 * len(step.turns) + 2
         index += 1 + step.stages
-    return found if index == len(steps) and at in (len(intervals), len(intervals) + 1) else []
+    return found if index == len(steps) and at in (count, count + 1) else []
 
 
 def counter(
     launcher: Launcher,
     board: Board,
     image: Path,
+    record: ImageRecord,
+    *,
     folder: Path,
     processes: Processes,
 ) -> Counter:
     """
     Args:
+        record: of the image.
         folder: gets the simulator's counts.
 
     Raises:
         NoCounter: says why cycles cannot be counted here.
-        ProcessFailed: the plugin cannot be compiled.
     """
-    core = CORES.get(board.cpu)
+    core = timing_model(board.cpu)
     if core is None:
         raise NoCounter(f"no timing model of the {core_title(board.cpu)}")
     if not isinstance(launcher, Profiled):
@@ -128,10 +160,10 @@ def counter(
     objdump = tools.find(_OBJDUMP)
     if objdump is None:
         raise NoCounter(f"{_OBJDUMP} not found; {tools.install_command(ARM_GCC)}")
-    places = function_addresses(image)
+    places = record.functions
     if not {_MARK, _ONCE} <= places.keys():
         raise NoCounter(f"{image.name} does not read a clock")
-    profile = folder.absolute() / "blocks.txt"
+    profile = folder.absolute() / PROFILE
     plugin = block_profile(launcher.find(), processes)
     options = {"output": profile, "mark": places[_MARK], "last": places[_ONCE]}
     words = [str(plugin), *(f"{name}={value}" for name, value in options.items())]

@@ -61,6 +61,7 @@ def decode(address: int, size: int, mnemonic: str, operands: str) -> Instruction
     found = (
         _branch(address, size, text, operation, operands)
         or _other_control(address, size, text, operation, operands)
+        or _prefetch(address, size, text, operation, operands)
         or _transfer(address, size, text, operation, operands)
     )
     if found is None and operation.startswith("v"):
@@ -105,6 +106,17 @@ def _other_control(
             address, size, text, operation, Kind.LOOP_START, reads=reads, writes=("r14",)
         )
     return None
+
+
+def _prefetch(
+    address: int, size: int, text: str, operation: str, operands: str
+) -> Instruction | None:
+    """A hint for a cache: nothing waits for it, but it waits for its address."""
+    if not re.fullmatch(rf"pl(d|dw|i)({_CONDITIONS})?", operation):
+        return None
+    bracket = re.search(r"\[(.*?)\]", operands)
+    place = core_registers(bracket[1]) if bracket else ()
+    return Instruction(address, size, text, operation, Kind.PREFETCH, address_registers=place)
 
 
 def _transfer(

@@ -42,23 +42,29 @@ class Estimator:
         taken: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         for segment in self.profile.segments:
             for (before, after), count in segment.items():
-                if before and self._body(before):
-                    taken[before][self._is_taken(before, after)] += count
+                if before and self.body(before):
+                    taken[before][self.is_taken(before, after)] += count
         self._leaving = {block: (stays, leaves) for block, (stays, leaves) in taken.items()}
 
     def cycles(self, segment: Edges) -> float:
-        return sum(count * self._cost(edge) for edge, count in segment.items() if all(edge))
+        return sum(count * self.cost(edge) for edge, count in segment.items() if all(edge))
 
     def intervals(self) -> list[float]:
         """Between the readings of the clock from the first step on, less what a reading takes.
 
         Those that the image measured and those between them alternate.
         """
-        segments = self.profile.segments
-        overhead = min((self.cycles(s) for s in segments[1:_READINGS:2]), default=0.0)
-        return [max(0.0, self.cycles(s) - overhead) for s in segments[_READINGS + 1 :]]
+        readings = self.profile.segments[1:_READINGS:2]
+        overhead = min(map(self.cycles, readings), default=0.0)
+        return [max(0.0, self.cycles(segment) - overhead) for segment in self.measured]
 
-    def _body(self, block: int) -> tuple[Instruction, ...]:
+    @property
+    def measured(self) -> Sequence[Edges]:
+        """The segments of `intervals`."""
+        return self.profile.segments[_READINGS + 1 :]
+
+    def body(self, block: int) -> tuple[Instruction, ...]:
+        """Its instructions, up to the first unknown one."""
         if block not in self._bodies:
             found, body = self.profile.blocks[block], []
             try:
@@ -69,10 +75,11 @@ class Estimator:
             self._bodies[block] = tuple(body)
         return self._bodies[block]
 
-    def _is_taken(self, before: int, after: int) -> bool:
-        return self.profile.blocks[after].address != self._body(before)[-1].end
+    def is_taken(self, before: int, after: int) -> bool:
+        return self.profile.blocks[after].address != self.body(before)[-1].end
 
-    def _cost(self, edge: tuple[int, int]) -> float:
+    def cost(self, edge: tuple[int, int]) -> float:
+        """Cycles of one execution of a block right after another."""
         if edge not in self._costs:
             before, after = edge
             cost = self._repeated(after) if before == after else self._once(before, after)
@@ -81,7 +88,7 @@ class Estimator:
 
     def _misprediction(self, block: int) -> float:
         """Cycles an execution: a branch goes the rarer way unpredicted."""
-        body = self._body(block)
+        body = self.body(block)
         penalty = self.core().misprediction
         if not penalty or not body or body[-1].kind is not Kind.BRANCH:
             return 0.0
@@ -89,18 +96,18 @@ class Estimator:
         return penalty * min(ways) / max(1, sum(ways))
 
     def _once(self, before: int, after: int) -> float:
-        core, body = self.core(), self._body(after)
+        core, body = self.core(), self.body(after)
         start = 0.0
-        if context := self._body(before)[-_CONTEXT:]:
+        if context := self.body(before)[-_CONTEXT:]:
             _issue(core, context[:-1])
             start = core.clock
-            core.issue(context[-1], self._is_taken(before, after), body[0] if body else None)
+            core.issue(context[-1], self.is_taken(before, after), body[0] if body else None)
         _issue(core, body[:-1])
         return core.clock - start
 
     def _repeated(self, block: int) -> float:
         """A loop of one block, once its pipelines are full."""
-        core, body, times = self.core(), self._body(block), []
+        core, body, times = self.core(), self.body(block), []
         for _ in range(9):
             for instruction in body:
                 is_last = instruction is body[-1]

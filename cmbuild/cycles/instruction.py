@@ -32,6 +32,8 @@ class Kind(Enum):
     TABLE_BRANCH = auto()
     IT = auto()
     NOP = auto()
+    PREFETCH = auto()
+    """A hint that occupies a load's slot and makes no result."""
     LOOP_START = auto()
     LOOP_END = auto()
     VECTOR = auto()

@@ -9,14 +9,15 @@ from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.cache.locks import locked
 from cmbuild.cache.store import Entry
-from cmbuild.errors import TimedOut
+from cmbuild.errors import ProcessFailed, TimedOut
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import HOST, TOOLCHAINS
 
 _SOURCE = Path("tools") / "block_profile.c"
 _LIBRARY = "block_profile.so"
-_SECONDS = 60.0
+_COMPILING_SECONDS = 60.0
+_ANSWERING_SECONDS = 10.0
 
 
 class NoCounter(Exception):
@@ -31,8 +32,7 @@ def block_profile(qemu: Path, processes: Processes) -> Path:
     """The plugin as a shared library.
 
     Raises:
-        NoCounter: no compiler, or a QEMU without plugins.
-        ProcessFailed: the compiler cannot compile it.
+        NoCounter: no compiler, one that cannot compile it, or a QEMU without plugins.
     """
     tool = TOOLCHAINS[HOST].compiler
     compiler = tools.find_tool(tool)
@@ -43,14 +43,21 @@ def block_profile(qemu: Path, processes: Processes) -> Path:
     entry = Entry(CacheFolder.PLUGINS.path / made_from[:16])
     with locked(entry.lock, lambda: None):
         if not entry.holds(made_from):
-            with entry.replace(made_from) as folder:
-                api = f"-DAPI_VERSION={_api(qemu, processes, folder / 'qemu.txt')}"
-                processes.run(
-                    [compiler, "-shared", "-fPIC", "-O2", api, source, "-o", folder / _LIBRARY],
-                    log=folder / "log.txt",
-                    timeout=_SECONDS,
-                )
+            try:
+                with entry.replace(made_from) as folder:
+                    _compile(compiler, source, _api(qemu, processes, folder), processes, folder)
+            except (ProcessFailed, TimedOut) as error:
+                raise NoCounter(error.message) from error
     return entry.folder / _LIBRARY
+
+
+def _compile(compiler: Path, source: Path, api: int, processes: Processes, folder: Path) -> None:
+    library = folder / _LIBRARY
+    processes.run(
+        [compiler, "-shared", "-fPIC", "-O2", f"-DAPI_VERSION={api}", source, "-o", library],
+        log=folder / "log.txt",
+        timeout=_COMPILING_SECONDS,
+    )
 
 
 def _identity(program: Path) -> list[str | int]:
@@ -59,16 +66,16 @@ def _identity(program: Path) -> list[str | int]:
     return [str(program), found.st_size, found.st_mtime_ns]
 
 
-def _api(qemu: Path, processes: Processes, log: Path) -> int:
+def _api(qemu: Path, processes: Processes, folder: Path) -> int:
     """The version of the plugin API to declare to a QEMU.
 
     Raises:
         NoCounter: it has no plugins.
+        TimedOut: it does not answer.
     """
-    try:
-        said = processes.run([qemu, "-help"], log=log, timeout=_SECONDS, check=False).output
-    except TimedOut as error:
-        raise NoCounter(error.message) from error
+    log = folder / "qemu.txt"
+    done = processes.run([qemu, "-help"], log=log, timeout=_ANSWERING_SECONDS, check=False)
+    said = done.output
     version = tools.number(said) or "0"
     if "-plugin" not in said:
         raise NoCounter(f"QEMU {version} was built without plugins")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.sizing.linking import Linked
+from cmbuild.sizing.prediction import Work, work_by_kernel
 from cmbuild.toolchain.kernel_sources import without_comments
 
 if TYPE_CHECKING:
@@ -50,12 +51,16 @@ class ProgramSize:
     Attributes:
         tables: steps and their arguments.
         kernels: that are called, without `cm_`.
+        isa: that they are to use.
+        work: of each of them.
     """
 
     constants: int
     arena: int
     tables: int
     kernels: tuple[str, ...]
+    isa: str = ""
+    work: Mapping[str, Work] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan) -> ProgramSize:
@@ -63,7 +68,14 @@ class ProgramSize:
         ports = len(plan.inputs) + len(plan.outputs)
         tables = 4 * words + _STEP * len(plan.steps) + _PORT * ports + _STATE * len(plan.states)
         kernels = {step.kernel for step in plan.steps if step.is_call}
-        return cls(len(plan.constants), plan.arena_bytes, tables + _PROGRAM, tuple(sorted(kernels)))
+        return cls(
+            constants=len(plan.constants),
+            arena=plan.arena_bytes,
+            tables=tables + _PROGRAM,
+            kernels=tuple(sorted(kernels)),
+            isa=plan.isa.label,
+            work=work_by_kernel(plan),
+        )
 
 
 @dataclass(frozen=True, slots=True)

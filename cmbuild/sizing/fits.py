@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Memory
 from cmbuild.boards.registry import board_folders
 from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.cache.folders import CacheFolder, slug
@@ -17,7 +18,7 @@ from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.pipeline import Pipeline
-from cmbuild.pipeline.request import BuildRequest
+from cmbuild.pipeline.request import NARROW, WIDE, Boundary, BuildRequest, Planning
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.plan import PlanStage
@@ -32,15 +33,27 @@ from cmbuild.sizing.estimate import (
     need,
 )
 from cmbuild.sizing.linking import Linked, link
+from cmbuild.sizing.prediction import predict
+from cmbuild.sizing.remedies import Attempt, Choice, advice, attempts
+from cmbuild.sizing.results import (
+    ExportedAccuracy,
+    FitResult,
+    NeedResult,
+    PredictedCycles,
+    WideResult,
+)
 from cmcompiler.isa import Isa
 from cmcompiler.target import BEST_ISA, Target
+
+if TYPE_CHECKING:
+    from cmcompiler.plan.plan import Plan
 
 T = TypeVar("T")
 
 _SIZE = TypeAdapter(ProgramSize)
 _LINKED = TypeAdapter(Linked)
 
-_VERSION = 2  # of what `fits` in the cache holds
+_VERSION = 4  # of what `fits` in the cache holds
 
 
 class NoProgram(Missing):
@@ -50,9 +63,7 @@ class NoProgram(Missing):
 
 class TooBig(Failed):
     template = "{what}"
-    hint = (
-        "--io int8 makes inputs and outputs smaller; `cmbuild boards NAME` shows the board's memory"
-    )
+    hint = "`cmbuild boards NAME` shows the board's memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +72,95 @@ class Cell:
 
     Attributes:
         need: None if there is no program of the model.
+        tried: remedies, for one that does not fit.
+        accuracy: of the export, if it has labelled samples.
+        narrow: the same with weights of int8, if those of `need` are of int16.
     """
 
     model: str
     board: Board
     need: Need | None
+    tried: tuple[Attempt, ...] = ()
+    accuracy: ExportedAccuracy | None = None
+    narrow: Need | None = None
+
+    @property
+    def over(self) -> int:
+        """Bytes too many, over all regions."""
+        return 0 if self.need is None else sum(self.need.over.values())
 
     @property
     def fits(self) -> bool | None:
         return None if self.need is None else not self.need.over
+
+    @property
+    def result(self) -> FitResult:
+        return FitResult(
+            model=self.model,
+            board=self.board.name,
+            flash=self.board.capacity(Memory.FLASH),
+            ram=self.board.capacity(Memory.RAM),
+            fits=self.fits,
+            need=None if self.need is None else _need_result(self.need),
+            cycles=self.cycles,
+            tried=self.tried,
+            accuracy=self.accuracy,
+            wide=self.wide,
+        )
+
+    @property
+    def cycles(self) -> PredictedCycles | None:
+        return self._cycles(self.need)
+
+    @property
+    def wide(self) -> WideResult | None:
+        if self.need is None or self.narrow is None:
+            return None
+        before, after = self._cycles(self.narrow), self.cycles
+        fewer = None if before is None or after is None else before.total - after.total
+        return WideResult(self.need.flash - self.narrow.flash, fewer)
+
+    def _cycles(self, need: Need | None) -> PredictedCycles | None:
+        if need is None:
+            return None
+        return predict(self.board, need.program.isa, need.program.work)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exported:
+    """What boards with the same core have in common."""
+
+    size: ProgramSize
+    accuracy: ExportedAccuracy | None
+
+
+def exported_accuracy(export: ExportStage) -> ExportedAccuracy | None:
+    """None without labelled samples."""
+    if not export.record.samples.labels:
+        return None
+    from cmbuild.verify.fidelity import top_1
+    from cmcompiler.frontend.vectors import Samples
+
+    labels, outputs = Samples.load(export.samples).labels, export.outputs
+    if labels is None or not outputs.real or not outputs.quantized:
+        return None
+    labels = labels[: len(outputs.real[0])]
+    shares = [top_1(stacks[0], labels) for stacks in (outputs.real, outputs.quantized)]
+    if shares[0] is None or shares[1] is None:
+        return None
+    return ExportedAccuracy(shares[0], shares[1], int((labels >= 0).sum()))
+
+
+def _need_result(need: Need) -> NeedResult:
+    return NeedResult(
+        weights=need.program.constants,
+        code=need.code.code,
+        arena=need.program.arena,
+        static=need.static,
+        stack=need.stack,
+        basis=need.code.basis.value,
+        over=dict(need.over),
+    )
 
 
 def check(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]) -> None:
@@ -85,7 +176,9 @@ def check(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]) -
     if not known:
         raise NoProgram(models="any model")
     if what := list(_too_big(cells, models, boards)):
-        raise TooBig(what="; ".join(what))
+        tried = {(cell.model, cell.board.name): cell for cell in cells if cell.tried}
+        hints = [advice(cell.tried, cell.over) for cell in tried.values()]
+        raise TooBig(what="; ".join(what), **({"hint": hints[0]} if len(hints) == 1 else {}))
 
 
 def _too_big(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]) -> Iterator[str]:
@@ -98,15 +191,18 @@ def _too_big(cells: Sequence[Cell], models: Sequence[str], boards: Sequence[str]
             yield f"{slug(model)} does not fit any board"
 
 
-def boards_with_memory(names: Sequence[str]) -> list[Board]:
-    """The boards with these names, or all, except this computer, whose memory is not limited.
+def boards_with_memory(names: Sequence[str], weights_as: str | None = None) -> list[Board]:
+    """The boards with these names, or all whose kernels read such weights, except this computer,
+    whose memory is not limited.
 
     Raises:
         UnknownName, BrokenFile.
     """
     folders = board_folders()
     found = [find_board(name, folders) for name in names or folders]
-    return [board for board in found if board.layout is not None]
+    wide = weights_as == WIDE and not names
+    suited = [board for board in found if board.isas[0] is Isa.DSP] if wide else found
+    return [board for board in suited if board.layout is not None]
 
 
 class Fits:
@@ -116,7 +212,7 @@ class Fits:
         self._pipeline = pipeline
         # Exports of a pipeline that are due are made together; these are to be looked at only.
         self._looking = Pipeline(pipeline.context)
-        self._programs: dict[tuple[str, Isa], ProgramSize | None] = {}
+        self._programs: dict[tuple[str, Isa, Boundary, Planning], _Exported | None] = {}
 
     def cell(self, request: BuildRequest) -> Cell:
         """
@@ -124,15 +220,44 @@ class Fits:
             CmbuildError, CompilerError: a model that there is not, or whose program cannot run.
         """
         runner = self._looking.runner(request)
-        key = request.source.model, runner.plan.isa
+        key = request.source.model, runner.plan.isa, request.boundary, request.planning
         if key not in self._programs:
             plan = self._with_program(runner.plan, request)
-            self._programs[key] = None if plan is None else self._size(plan)
-        program = self._programs[key]
-        if program is None:
+            self._programs[key] = None if plan is None else self._exported(plan)
+        exported = self._programs[key]
+        if exported is None:
             return Cell(request.source.model, runner.board, None)
-        code = self._code(runner.board, runner.library, program)
-        return Cell(request.source.model, runner.board, need(runner.board, program, code))
+        code = self._code(runner.board, runner.library, exported.size)
+        needed = need(runner.board, exported.size, code)
+        found = Cell(request.source.model, runner.board, needed, accuracy=exported.accuracy)
+        if not request.planning.wide:
+            return found
+        planning = replace(request.planning, weights_as=NARROW)
+        return replace(found, narrow=self.cell(replace(request, planning=planning)).need)
+
+    def remedied(self, cell: Cell, request: BuildRequest) -> Cell:
+        """The cell with what remedies give, if it does not fit; raises as `cell`."""
+        if not cell.over:
+            return cell
+        boundary, planning = request.boundary, request.planning
+        plan = self._looking.runner(request).plan
+        options = plan.options
+        now = Choice(plan.source.io, options.feed, options.streams, plan.isa, options.wide)
+
+        def sized(choice: Choice) -> int:
+            changed = replace(
+                request,
+                boundary=replace(boundary, io=choice.io, feed=choice.feed),
+                planning=replace(
+                    planning,
+                    no_streams=not choice.streams,
+                    weights_as=WIDE if choice.wide else NARROW,
+                ),
+                place=replace(request.place, isa=choice.isa.label),
+            )
+            return self.cell(changed).over
+
+        return replace(cell, tried=tuple(attempts(now, cell.board.isas, cell.over, sized)))
 
     def missing(self, requests: Iterable[BuildRequest]) -> list[ExportStage]:
         """Exports that would give a program to each model without one."""
@@ -157,16 +282,21 @@ class Fits:
         for export in (plan.source.export, *others):
             if is_made(export):
                 folder, source = plan.entry.folder.parent, replace(plan.source, export=export)
-                return PlanStage(source, plan.board, plan.isa, folder)
+                return PlanStage(source, plan.board, plan.isa, folder, plan.options)
         return None
+
+    def plan(self, request: BuildRequest) -> Plan | None:
+        """None if there is no program of the model; raises as `cell`."""
+        plan = self._with_program(self._looking.runner(request).plan, request)
+        return None if plan is None else _planned(plan)
+
+    def _exported(self, plan: PlanStage) -> _Exported:
+        export = plan.source.export
+        return _Exported(self._size(plan), None if export is None else exported_accuracy(export))
 
     def _size(self, plan: PlanStage) -> ProgramSize:
         def planned() -> ProgramSize:
-            from cmcompiler.plan.planner import make_plan
-
-            graph = plan.source.graph()
-            with plan.source.ops.registered():
-                return ProgramSize.of(make_plan(graph, plan.isa))
+            return ProgramSize.of(_planned(plan))
 
         return _remembered(_SIZE, planned, program=plan.fingerprint)
 
@@ -191,6 +321,14 @@ class Fits:
             )
 
         return _remembered(_LINKED, linked, library=library.fingerprint, names=names)
+
+
+def _planned(plan: PlanStage) -> Plan:
+    from cmcompiler.plan.planner import make_plan
+
+    graph = plan.source.graph()
+    with plan.source.ops.registered():
+        return make_plan(graph, plan.isa, plan.options)
 
 
 def _remembered(kind: TypeAdapter[T], find: Callable[[], T], **key: Value) -> T:

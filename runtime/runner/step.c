@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define ANY UINT32_MAX
+
 /* Rows of a stage that do not exist yet, but are wanted; 0 if all are there. */
 static bool lacks(const struct cm_demand *demand, const struct cm_step *stage,
                   const struct cm_progress *progress, int32_t end)
@@ -33,7 +35,8 @@ static void run_row(const struct cm_step *step, const struct cm_stage *stage, co
     turn(user, step, &call, progress);
 }
 
-/* The next rows of stage `at` if it has all that it needs; else the stage to run first. */
+/* The next rows of stage `at` if it has all that it needs, unless they are outside; else the stage to run
+ * first. */
 static uint32_t take_turn(const struct cm_row_stream *stream, const struct cm_step *steps,
                           struct cm_progress *progress, uint32_t at, cm_turn *turn, void *user)
 {
@@ -41,33 +44,76 @@ static uint32_t take_turn(const struct cm_row_stream *stream, const struct cm_st
     const struct cm_demand *demands = (const void *)((const uint32_t *)stream + stage->list);
     const struct cm_step *step = &steps[at];
     int32_t y = progress[at].rows, end = y + stage->band;
+    int32_t both = step->call.y0 + step->call.y1; /* of an upward stage: a row and its number from below */
+    if (stream->upward != 0)                      /* bands begin where those of rings do */
+        end = both - (both - y - 1) / stage->band * stage->band;
     end = end < step->call.y1 ? end : step->call.y1;
     for (int i = 0; i < stage->demands; ++i) {
         uint32_t other = demands[i].stage;
         if (lacks(&demands[i], &steps[other], &progress[other], end))
             return other;
     }
+    if (step->run == NULL)
+        return at;
+    int32_t y0 = y, y1 = end;
+    if (stream->upward != 0) {
+        y0 = both - end;
+        y1 = both - y;
+    }
     if (stage->moves == 0) {
-        const struct cm_call call = {step->call.arguments, y, end};
+        const struct cm_call call = {step->call.arguments, y0, y1};
         turn(user, step, &call, &progress[at]);
     } else {
-        for (; y < end; ++y)
-            run_row(step, stage, (const void *)(demands + stage->demands), y, turn, user, &progress[at]);
+        for (; y0 < y1; ++y0)
+            run_row(step, stage, (const void *)(demands + stage->demands), y0, turn, user, &progress[at]);
     }
     progress[at].rows = end;
     return at;
 }
 
+static void wait_for(const struct cm_context *context, const struct cm_feed *feed, uint32_t row,
+                     struct cm_wait *wait)
+{
+    uint8_t *place = (uint8_t *)cm_write(context, feed->rows) + row % feed->ring * feed->row_bytes;
+    wait->port = feed->port;
+    wait->row = row;
+    wait->bytes = feed->row_bytes;
+    wait->into = feed->control == CM_FEED ? place : NULL;
+    wait->from = feed->control == CM_FEED ? NULL : place;
+}
+
+/* The stage that goes on after the wait of another one, now that this has its row; ANY if none waits for it,
+   as for that of an output. */
+static uint32_t resume(struct cm_progress *progress, struct cm_wait *wait)
+{
+    uint32_t fed = wait->stage - 1;
+    wait->stage = 0;
+    ++progress[fed].rows;
+    return wait->into != NULL ? progress[fed].caller : ANY;
+}
+
 static void run_stream(const struct cm_context *context, const struct cm_row_stream *stream,
-                       const struct cm_step *steps, cm_turn *turn, void *user)
+                       const struct cm_step *steps, cm_turn *turn, void *user, struct cm_wait *wait)
 {
     struct cm_progress *progress = cm_write(context, stream->progress);
-    for (uint32_t i = 0; i < stream->count; ++i)
-        progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
+    uint32_t resumed = ANY;
+    if (wait->stage != 0)
+        resumed = resume(progress, wait);
+    else
+        for (uint32_t i = 0; i < stream->count; ++i)
+            progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
     for (uint32_t last = stream->count; last-- > 0;) {
-        uint32_t at = last;
-        while (stream->stages[last].complete != 0 && progress[last].rows < steps[last].call.y1) {
+        if (stream->stages[last].complete == 0 || progress[last].rows >= steps[last].call.y1)
+            continue;
+        uint32_t at = resumed != ANY ? resumed : last;
+        resumed = ANY;
+        while (progress[last].rows < steps[last].call.y1) {
             uint32_t next = take_turn(stream, steps, progress, at, turn, user);
+            if (next == at && steps[at].run == NULL) {
+                wait->stage = at + 1;
+                wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
+                return;
+            }
             if (next != at) {
                 progress[next].caller = at;
                 at = next;
@@ -78,7 +124,8 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
     }
 }
 
-uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user)
+uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user,
+                     struct cm_wait *wait)
 {
     if (step->run != NULL) {
         step->run(context, &step->call);
@@ -86,7 +133,7 @@ uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *ste
     }
     const struct cm_row_stream *stream = cm_row_stream_of(step);
     if (stream != NULL) {
-        run_stream(context, stream, step + 1, turn, user);
+        run_stream(context, stream, step + 1, turn, user, wait);
         return stream->count;
     }
     const struct cm_branch *branch = step->call.arguments;

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cmcompiler.frontend.vectors import Samples
 
 _MACS = 1_000_000_000
-"""Work of all samples together, but for the first: some seconds."""
+"""Work of all samples except the first: some seconds."""
 
 
 class MeasuredStage(ReferenceStage):

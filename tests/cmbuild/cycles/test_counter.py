@@ -11,6 +11,7 @@ from cmbuild.catalog import find_board
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.cycles.counter import by_step, core_title, counter
 from cmbuild.cycles.plugin import NoCounter
+from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
@@ -21,7 +22,7 @@ def refused(board_name: str, image: Path, folder: Path, launcher: str = "qemu") 
     board = find_board(board_name)
     chosen = next(each for each in launchers_of(board) if each.name == launcher)
     with pytest.raises(NoCounter) as caught:
-        counter(chosen, board, image, folder, Processes())
+        counter(chosen, board, image, ImageRecord.of(image), folder=folder, processes=Processes())
     return caught.value.reason
 
 
@@ -49,7 +50,7 @@ def test_boards_state_their_clock() -> None:
 
 
 def step(stages: int = 0, turns: tuple[int, ...] = ()) -> StepRecord:
-    return StepRecord.model_construct(stages=stages, turns=turns)
+    return StepRecord.model_construct(kernel="conv2d_s8", stages=stages, turns=turns)
 
 
 def test_turns_count_for_their_stages_and_what_is_between_them_for_the_stream() -> None:
@@ -59,6 +60,12 @@ def test_turns_count_for_their_stages_and_what_is_between_them_for_the_stream() 
     intervals = [7.0, *between, *stream, *between, 9.0]
     assert by_step(intervals, steps) == [7, 10, 40, 20, 9]
     assert by_step([*intervals, *between], steps) == [7, 10, 40, 20, 9]
+
+
+def test_the_time_of_the_host_is_not_counted() -> None:
+    feed = step().model_copy(update={"kernel": "feed"})
+    steps = [step(2, (0, 1)), feed, step()]
+    assert by_step([1.0, 1000.0, 2.0, 20.0, 3.0], steps) == [6, 0, 20]
 
 
 def test_steps_that_a_branch_leaves_out_cannot_be_told() -> None:

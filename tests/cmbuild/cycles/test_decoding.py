@@ -27,6 +27,8 @@ from cmcompiler.isa import Isa
         ("umull r4, r5, r6, r7", Kind.MULTIPLY, ("r6 r7", "", "", "r4 r5")),
         ("sxtb16 r5, r5, ror #8", Kind.PACKED, ("r5", "", "", "r5")),
         ("ldrb.w r2, [r1], #1", Kind.LOAD, ("", "r1", "", "r2 r1")),
+        ("pld [r1, #32]", Kind.PREFETCH, ("", "r1", "", "")),
+        ("pli [r1, r2]", Kind.PREFETCH, ("", "r1 r2", "", "")),
         ("ldr r0, [r1, r2]", Kind.LOAD, ("", "r1 r2", "", "r0")),
         ("str r0, [sp, #4]", Kind.STORE, ("r0", "r13", "", "")),
         ("ldrd r5, r7, [ip], #8", Kind.LOAD_PAIR, ("", "r12", "", "r5 r7 r12")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cmbuild.cycles.cores.m0plus import CortexM0Plus
-from cmbuild.cycles.cores.m7 import CortexM7
+from cmbuild.cycles.cores.cortex_m0plus import CortexM0Plus
+from cmbuild.cycles.cores.cortex_m7 import CortexM7
 from cmbuild.cycles.disassembly import parse
 from cmbuild.cycles.estimate import Estimator
 from cmbuild.cycles.profile import Profile, TranslationBlock

@@ -45,6 +45,15 @@ def test_a_machine_without_a_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -
         block_profile(QEMU, Processes())
 
 
+def test_a_compiler_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho no space >&2; exit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setattr(tools, "find_tool", lambda tool: compiler)
+    with pytest.raises(NoCounter, match="cc"):
+        block_profile(QEMU, Processes())
+
+
 def test_a_simulator_without_plugins_is_told(tmp_path: Path) -> None:
     qemu = tmp_path / "qemu-system-arm"
     qemu.write_text("#!/bin/sh\necho QEMU emulator version 6.2.0\n")

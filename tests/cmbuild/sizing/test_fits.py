@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from cmbuild.catalog import find_board
@@ -16,7 +19,10 @@ from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.process import Processes
 from cmbuild.sizing.estimate import ASSUMED, Need, ProgramSize
-from cmbuild.sizing.fits import Cell, Fits, check
+from cmbuild.sizing.fits import Cell, Fits, check, exported_accuracy
+from cmbuild.sizing.results import ExportedAccuracy
+from cmcompiler.frontend.outputs import ModelOutputs
+from cmcompiler.frontend.vectors import Samples
 
 
 def cell(model: str, board: str, over: int | None) -> Cell:
@@ -83,3 +89,28 @@ def test_a_program_of_any_core_will_do(
     fits = Fits(Pipeline(WorkContext(Processes(), tmp_path)))
     request = compose(BuildRequest, model="mlp", board="rp2350", build_dir=tmp_path)
     assert [export.job.target for export in fits.missing([request])] == wanted
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([0, 1, 1, -1], ExportedAccuracy(float=2 / 3, quantized=1.0, samples=3)),
+        ([-1, -1, -1, -1], None),
+        (None, None),
+    ],
+)
+def test_accuracy_is_that_of_the_export(
+    labels: list[int] | None, expected: ExportedAccuracy | None, tmp_path: Path
+) -> None:
+    samples = Samples(
+        (np.zeros((4, 1, 2), np.float32),), None if labels is None else np.array(labels)
+    )
+    samples.save(tmp_path / "samples.npz")
+    real = np.eye(2, dtype=np.float32)[[0, 0, 1, 1]]
+    quantized = np.eye(2, dtype=np.float32)[[0, 1, 1, 1]]
+    export: Any = SimpleNamespace(
+        record=SimpleNamespace(samples=SimpleNamespace(labels=labels is not None)),
+        samples=tmp_path / "samples.npz",
+        outputs=ModelOutputs((real[:, None],), (quantized[:, None],)),
+    )
+    assert exported_accuracy(export) == expected

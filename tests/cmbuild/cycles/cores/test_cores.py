@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from cmbuild.cycles.core import Core
-from cmbuild.cycles.cores.m0plus import CortexM0, CortexM0Plus
-from cmbuild.cycles.cores.m4 import CortexM3, CortexM4
-from cmbuild.cycles.cores.m7 import CortexM7
-from cmbuild.cycles.cores.m33 import CortexM33
-from cmbuild.cycles.cores.m55 import CortexM55
+from cmbuild.cycles.cores.cortex_m0 import CortexM0
+from cmbuild.cycles.cores.cortex_m0plus import CortexM0Plus
+from cmbuild.cycles.cores.cortex_m3 import CortexM3
+from cmbuild.cycles.cores.cortex_m4 import CortexM4
+from cmbuild.cycles.cores.cortex_m7 import CortexM7
+from cmbuild.cycles.cores.cortex_m33 import CortexM33
+from cmbuild.cycles.cores.cortex_m55 import CortexM55
 from cmbuild.cycles.decoding import decode
 from cmbuild.cycles.instruction import Instruction
-from cmbuild.cycles.registry import CORES
+from cmbuild.cycles.registry import modelled_cores, timing_model
 
 
 def instructions(*lines: str) -> list[Instruction]:
@@ -100,6 +102,14 @@ def test_the_cortex_m7_issues_pairs_with_one_product_and_one_store() -> None:
     assert loop(CortexM7, "str.w r0, [r8]", "str.w r1, [r9]") == 2
 
 
+def test_a_prefetch_is_one_instruction_and_on_the_cortex_m7_half_a_pair() -> None:
+    assert [cycles(core, "pld [r1]") for core in (CortexM3, CortexM4, CortexM33)] == [1, 1, 1]
+    assert loop(CortexM7, "pld [r8]", "smlad r0, r1, r2, r0") == 1
+    assert loop(CortexM7, "pld [r8]", "ldr.w r0, [r9]") == 1
+    late = "ldr.w r8, [r9]"
+    assert cycles(CortexM7, late, "pld [r8]") == cycles(CortexM7, late, "ldr.w r0, [r8]")
+
+
 # LLVM, ARMScheduleM55.td: two beats of a pipe; other pipes meanwhile.
 def test_the_cortex_m55_overlaps_pipes_and_not_one_with_itself() -> None:
     assert loop(CortexM55, "vmlava.s8 r0, q0, q1", "vmlava.s8 r2, q2, q3") == 4
@@ -120,8 +130,10 @@ def test_the_matrix_loop_of_the_dsp_extension() -> None:
 
 
 def test_every_model_says_how_far_it_can_be_trusted() -> None:
-    for cpu, core in CORES.items():
-        assert cpu in core.cpus
+    for cpu in modelled_cores():
+        core = timing_model(cpu)
+        assert core is not None
+        assert core.__name__.lower() == cpu.replace("-", "")
         assert core.evidence.summary
-    assert CORES["cortex-m55"].evidence.error_percent is None
-    assert "cortex-m85" not in CORES
+    assert CortexM55.evidence.error_percent is None
+    assert timing_model("cortex-m85") is None

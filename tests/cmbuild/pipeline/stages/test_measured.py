@@ -28,7 +28,7 @@ def plan(folder: Path, count: int = 5, macs: int = 100, states: tuple[str, ...] 
     export = SimpleNamespace(samples=saved, outputs=ModelOutputs((2 * inputs,), (inputs,)))
     calibration = SimpleNamespace(samples=100, detail="")
     source = SimpleNamespace(
-        name="net", export=export, record=SimpleNamespace(calibration=calibration)
+        name="net", export=export, record=SimpleNamespace(calibration=calibration, notes=())
     )
     record = SimpleNamespace(macs=macs, inputs=[port], outputs=[port], states=states)
     return SimpleNamespace(name="net-native", source=source, record=record)

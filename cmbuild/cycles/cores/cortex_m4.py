@@ -1,6 +1,6 @@
-"""Cortex-M3 and Cortex-M4: three stages, loads that overlap.
+"""Cortex-M4: three stages, loads that overlap.
 
-Cortex-M3 and Cortex-M4 Technical Reference Manuals, "Instruction set summary" and "Load/store
+Cortex-M4 Technical Reference Manual, "Instruction set summary" and "Load/store
 timings"; what these leave open is from measurements in jnk0le/random, "pipeline cortex-m3".
 """
 
@@ -20,7 +20,6 @@ _NO_ADDRESS = (
 
 
 class CortexM4(Core):
-    cpus = ("cortex-m4",)
     evidence = Evidence(3, "19 published figures: -2.0 to +2.6 %")
 
     def __init__(self) -> None:
@@ -91,22 +90,6 @@ class CortexM4(Core):
         return 1
 
 
-class CortexM3(CortexM4):
-    cpus = ("cortex-m3",)
-    evidence = Evidence(3, "16 published figures: -3.0 to +3.0 %")
-
-    def _overlaps(self, instruction: Instruction) -> bool:
-        before = self._previous
-        updates = instruction.writes_back or (before is not None and before.writes_back)
-        return not updates and super()._overlaps(instruction)
-
-    def _multiplication(self, instruction: Instruction) -> int:
-        is_accumulating = instruction.kind is Kind.ACCUMULATE
-        if len(instruction.writes) == 2:
-            return 5 if is_accumulating else 4
-        return 2 if is_accumulating else 1
-
-
 def _float(instruction: Instruction) -> int:
     """Cortex-M4 Technical Reference Manual, "FPU instruction set"."""
     vector = instruction.vector
@@ -118,4 +101,4 @@ def _float(instruction: Instruction) -> int:
     return _FLOAT.get(vector.operation.partition(".")[0], 1)
 
 
-MODELS = (CortexM3, CortexM4)
+MODEL = CortexM4

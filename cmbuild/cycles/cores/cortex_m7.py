@@ -38,7 +38,6 @@ class _Unit(Enum):
 
 
 class CortexM7(Core):
-    cpus = ("cortex-m7",)
     evidence = Evidence(10, "7 published figures: ciphers +1.7 to +2.8 %, key schedules to +16 %")
     misprediction = 7
 
@@ -160,4 +159,4 @@ class CortexM7(Core):
             self._addend[register] = self.clock + (0 if is_base else addend)
 
 
-MODELS = (CortexM7,)
+MODEL = CortexM7

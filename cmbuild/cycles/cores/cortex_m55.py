@@ -22,7 +22,6 @@ _LATE = (Kind.MULTIPLY, Kind.ACCUMULATE, Kind.PACKED, Kind.EXTEND_ADD)
 
 
 class CortexM55(Core):
-    cpus = ("cortex-m55",)
     evidence = Evidence(
         None, "no published measurements; agrees with LLVM's model within 2 to 27 % on hot loops"
     )
@@ -131,4 +130,4 @@ class CortexM55(Core):
         self.clock = start + cycles
 
 
-MODELS = (CortexM55,)
+MODEL = CortexM55

@@ -16,7 +16,6 @@ _UNFOLDABLE = (Kind.BRANCH, Kind.CALL, Kind.BRANCH_REGISTER, Kind.POP_PC)
 
 
 class CortexM33(Core):
-    cpus = ("cortex-m33",)
     evidence = Evidence(5, "7 published figures: -0.4 to +3.8 %")
 
     def __init__(self) -> None:
@@ -91,4 +90,4 @@ class CortexM33(Core):
         return table.get(kind, (1, 1, 1))
 
 
-MODELS = (CortexM33,)
+MODEL = CortexM33

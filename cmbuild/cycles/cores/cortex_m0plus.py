@@ -1,4 +1,4 @@
-"""Cortex-M0 and Cortex-M0+: a fixed time for each instruction.
+"""Cortex-M0+: a fixed time for each instruction.
 
 Cortex-M0+ Technical Reference Manual, "Instruction set summary", with the single-cycle multiplier.
 """
@@ -18,7 +18,6 @@ _CYCLES = {
 
 
 class CortexM0Plus(Core):
-    cpus = ("cortex-m0plus",)
     evidence = Evidence(3, "8 figures of the Cortex-M0 with its longer branches: +0.2 to +2.8 %")
     branch = 2
 
@@ -36,18 +35,4 @@ class CortexM0Plus(Core):
             self.clock += _CYCLES.get(kind, 1)
 
 
-class CortexM0(CortexM0Plus):
-    """One more stage to refill. Cortex-M0 Technical Reference Manual, "Instruction set summary"."""
-
-    cpus = ("cortex-m0",)
-    branch = 3
-
-    def issue(
-        self, instruction: Instruction, is_taken: bool, following: Instruction | None
-    ) -> None:
-        super().issue(instruction, is_taken, following)
-        if instruction.kind in (Kind.CALL, Kind.BRANCH_REGISTER):
-            self.clock += 1
-
-
-MODELS = (CortexM0, CortexM0Plus)
+MODEL = CortexM0Plus

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Fits what kernels cost on each core to recorded runs of the zoo, for `cmbuild fit`.
+
+    cmbuild bench --boards microbit,mps2-an385,mps2-an386,mps2-an500,mps2-an505,corstone300
+    cmbuild bench --boards mps2-an386,mps2-an500,mps2-an505 --weights-as int16 --io int8
+    python benchmarks/costs.py build
+
+Reads the cycles that these runs left in the build folder, and writes cmbuild/sizing/costs.json.
+Costs are the least squares of the differences, none below zero. Kernels for weights of int16 are
+fitted apart, all others to runs with int8 weights. Runs of another plan than today's are left out.
+Prints the difference of each model, and, for int8, the one that it has if it is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import numpy as np
+from scipy.optimize import nnls
+
+from cmbuild.catalog import find_board
+from cmbuild.cli.session import session
+from cmbuild.cycles.counter import by_step
+from cmbuild.cycles.intervals import Intervals
+from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.pipeline import Pipeline, build_folder
+from cmbuild.pipeline.request import NARROW, WIDE, BuildRequest
+from cmbuild.sizing.fits import Fits
+from cmbuild.sizing.prediction import (
+    COSTS,
+    CoreCosts,
+    CostTable,
+    RecordedRun,
+    Work,
+    known_costs,
+    work_by_kernel,
+    work_of_steps,
+)
+from cmcompiler import zoo
+from cmcompiler.isa import Isa
+from cmcompiler.plan.record import PlanRecord
+
+BOARDS = ["microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "corstone300"]
+SMALLEST = 20.0
+"""Cycles of a step below which its relative difference does not count more."""
+
+_SUFFIX = "_w16"
+"""Of kernels for weights of int16."""
+
+_PRODUCTS = (0, 3)
+"""What of the work are multiply-accumulates."""
+
+V = TypeVar("V")
+Step = tuple[str, str, Work, float]
+"""Model, kernel, work and cycles of a step."""
+
+
+def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, Work]:
+    """Cycles of a unit of work; each step counts by its share of its model.
+
+    Args:
+        everything: all steps of the models, if these are some.
+    """
+    total: defaultdict[str, float] = defaultdict(float)
+    for model, _, _, cycles in everything or steps:
+        total[model] += cycles
+    found = {}
+    for kernel in sorted({kernel for _, kernel, _, _ in steps}):
+        own = [step for step in steps if step[1] == kernel]
+        work = np.array([step[2] for step in own])
+        cycles = np.array([step[3] for step in own])
+        share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
+        costs = nnls(work * share[:, None], cycles * share)[0]
+        found[kernel] = tuple(float(f"{cost:.5g}") for cost in costs)
+    return found
+
+
+def finished(
+    isa: str, kernels: Mapping[str, Work], recorded: Mapping[str, RecordedRun]
+) -> CoreCosts:
+    costs = CoreCosts(isa=isa, error_percent=0, kernels=kernels, recorded=recorded)
+    errors = [difference(costs, run) for run in recorded.values()]
+    return costs.model_copy(update={"error_percent": math.ceil(100 * max(map(abs, errors)))})
+
+
+def difference(costs: CoreCosts, run: RecordedRun) -> float:
+    predicted = costs.cycles(run.work)
+    return math.nan if predicted is None else predicted / run.cycles - 1
+
+
+@dataclass
+class Runs:
+    """What a core took in the runs in a build folder."""
+
+    steps: list[Step] = field(default_factory=list)
+    recorded: dict[str, RecordedRun] = field(default_factory=dict)
+
+    def add(self, pipeline: Pipeline, build: Path, board: str, weights: str) -> None:
+        """Those of the zoo on a board; runs of another plan than today's, and missing ones, are
+        left out."""
+        fits = Fits(pipeline)
+        for model in zoo.names():
+            request = compose(
+                BuildRequest,
+                model=model,
+                board=board,
+                build_dir=build,
+                weights_as=weights,
+                io=None if weights == NARROW else "int8",
+            )
+            name = model if weights == NARROW else f"{model} {weights}"
+            kept = build_folder(request)
+            try:
+                record = PlanRecord.model_validate_json((kept / "plan/plan.json").read_bytes())
+                run = Intervals.model_validate_json((kept / "cycles/intervals.json").read_bytes())
+            except FileNotFoundError:
+                print(f"{name} on {board}: no run")
+                continue
+            plan = fits.plan(request)
+            if plan is None or [s.source for s in record.steps] != [s.source for s in plan.steps]:
+                print(f"{name} on {board}: another plan")
+                continue
+            cycles = by_step(run.cycles, record.steps)
+            amounts = zip(work_of_steps(plan), cycles, strict=True)
+            self.steps += [(name, kernel, amount, taken) for (kernel, amount), taken in amounts]
+            self.recorded[name] = RecordedRun(cycles=round(sum(cycles)), work=work_by_kernel(plan))
+
+
+def with_wide(costs: CoreCosts, runs: Runs) -> CoreCosts:
+    """With the costs of kernels for weights of int16, which only these runs call.
+
+    They differ from those of the same kernel for int8 by the cycles of a multiply-accumulate.
+    """
+    kernels = dict(costs.kernels)
+    for kernel in sorted({step[1] for step in runs.steps} - kernels.keys()):
+        base = np.array(costs.kernels[kernel.removesuffix(_SUFFIX)])
+        base[list(_PRODUCTS)] = 0
+        rest = [
+            (model, kernel, tuple(work[index] for index in _PRODUCTS), cycles - work @ base)
+            for model, name, work, cycles in runs.steps
+            if name == kernel
+        ]
+        base[list(_PRODUCTS)] = fitted(rest, runs.steps)[kernel]
+        kernels[kernel] = tuple(map(float, base))
+    return finished(costs.isa, kernels, {**costs.recorded, **runs.recorded})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("build", type=Path, help="build folder of a `cmbuild bench`")
+    parser.add_argument(
+        "--only-wide",
+        action="store_true",
+        help="only kernels for weights of int16; the costs of others stay",
+    )
+    arguments = parser.parse_args()
+    build, cores = arguments.build, {}
+    with click.Context(click.Command("costs")), session(build / "logs", json=True) as work:
+        for name in BOARDS:
+            board = find_board(name)
+            isa, runs = board.isas[0], Runs()
+            if arguments.only_wide:
+                known = known_costs().cores[board.cpu]
+                costs = finished(known.isa, narrow(known.kernels), narrow(known.recorded))
+            else:
+                runs.add(work.pipeline, build, name, NARROW)
+                costs = finished(isa.label, fitted(runs.steps), runs.recorded)
+            for model, run in runs.recorded.items():
+                others = [step for step in runs.steps if step[0] != model]
+                left_out = costs.model_copy(update={"kernels": fitted(others)})
+                figures = difference(costs, run), difference(left_out, run)
+                print(f"{board.cpu:16} {model:20} {figures[0]:+6.1%} {figures[1]:+7.1%}")
+            if isa is Isa.DSP:
+                wide = Runs()
+                wide.add(work.pipeline, build, name, WIDE)
+                costs = with_wide(costs, wide)
+                for model, run in wide.recorded.items():
+                    print(f"{board.cpu:16} {model:26} {difference(costs, run):+6.1%}")
+            cores[board.cpu] = costs
+    provenance = (
+        "cmbuild bench on QEMU with gcc 12.2, cycles by cmbuild/cycles; float boundary, int8 with "
+        "weights of int16"
+    )
+    COSTS.write_text(CostTable(provenance=provenance, cores=cores).model_dump_json(indent=1) + "\n")
+
+
+def narrow(costs: Mapping[str, V]) -> dict[str, V]:
+    """Without those of weights of int16, by kernel or model."""
+    return {name: cost for name, cost in costs.items() if not name.endswith((_SUFFIX, WIDE))}
+
+
+if __name__ == "__main__":
+    main()

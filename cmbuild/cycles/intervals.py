@@ -1,0 +1,84 @@
+"""Cycles between a run's readings of the clock; kept, because most runs repeat one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.cache.store import Entry
+from cmbuild.process import Processes
+from cmcompiler.isa import Isa
+
+if TYPE_CHECKING:
+    from cmbuild.cycles.core import Core
+    from cmbuild.cycles.fetches import Flash
+
+_FILE = "intervals.json"
+DISASSEMBLY = "disassembly.txt"
+
+
+class Intervals(BaseModel):
+    """What a core's model says of a run.
+
+    Attributes:
+        cycles: during steps and between them, in turn.
+        unknown: instructions that ran and that no table knows, by text.
+        fetches: of lines from flash meanwhile, at most; empty where those are not asked for.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    cycles: tuple[float, ...]
+    unknown: tuple[str, ...]
+    fetches: tuple[int, ...] = ()
+
+
+def intervals(
+    core: type[Core],
+    image: Path,
+    isa: Isa,
+    profile: Path,
+    *,
+    objdump: Path,
+    processes: Processes,
+    kept: Entry,
+    flash: Flash | None = None,
+) -> Intervals:
+    """Those of a run; from `kept` if it holds those of the same image and profile.
+
+    Args:
+        profile: how often each block ran.
+        flash: whose fetches are counted too.
+
+    Raises:
+        BrokenProfile: the profile is cut short, or was not written.
+        ProcessFailed, TimedOut: objdump cannot read the image.
+    """
+    made_from = fingerprint(
+        image=image,
+        profile=profile,
+        models=Path(__file__).parent,
+        core=core.__name__,
+        isa=isa,
+        flash=repr(flash),
+    )
+    if not kept.holds(made_from):
+        from cmbuild.cycles.disassembly import disassemble
+        from cmbuild.cycles.estimate import Estimator
+        from cmbuild.cycles.profile import read_profile
+
+        counts = read_profile(profile)
+        with kept.replace(made_from) as folder:
+            code = disassemble(objdump, image, isa, processes, folder / DISASSEMBLY)
+            estimator = Estimator(core, code, counts)
+            cycles, measured = estimator.intervals(), estimator.measured
+            found = Intervals(
+                cycles=tuple(cycles),
+                unknown=tuple(sorted(estimator.unknown)),
+                fetches=tuple(flash.fetches(estimator, each) for each in measured) if flash else (),
+            )
+            (folder / _FILE).write_text(found.model_dump_json())
+    return Intervals.model_validate_json((kept.folder / _FILE).read_bytes())

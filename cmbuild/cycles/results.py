@@ -1,0 +1,56 @@
+"""Cycles of an inference, as results tell them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OpCycles:
+    """Cycles of one kernel call, one inference.
+
+    Attributes:
+        title, source, kernel: as OpCount.
+    """
+
+    title: str
+    source: str
+    kernel: str
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlowestCycles:
+    """Cycles of one inference with all wait states of flash that a board's descriptor allows.
+
+    Attributes:
+        assumes: what makes it so slow, for people.
+    """
+
+    total: int
+    milliseconds: float
+    assumes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """Cycles of one inference by a model of the core, at zero wait states.
+
+    Attributes:
+        error_percent: largest known difference from boards; None without any evidence.
+        clock_hz: of the board; None where its descriptor does not tell.
+        milliseconds: at that clock.
+        provenance: `model of the Cortex-M33, zero wait states`.
+        per_op: empty where the run has another number of measured intervals than steps.
+        unknown: instructions that ran and that the model does not know.
+        slowest: None where the board's wait states are none or not known.
+    """
+
+    total: int
+    error_percent: int | None
+    clock_hz: int | None
+    milliseconds: float | None
+    provenance: str
+    per_op: tuple[OpCycles, ...] = ()
+    unknown: tuple[str, ...] = ()
+    slowest: SlowestCycles | None = None

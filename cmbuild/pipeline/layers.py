@@ -1,0 +1,129 @@
+"""The steps of a plan under the names of the user's modules, with their placement and cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cmcompiler.frontend.call_sites import CallSite
+    from cmcompiler.frontend.job import ExportRecord
+    from cmcompiler.plan.plan import PlanStep
+    from cmcompiler.plan.record import PlanRecord, StepRecord
+
+_INSTRUCTION = re.compile(r"#(\d+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedLayer:
+    """One step of a plan.
+
+    Attributes:
+        name: of the module that makes the call: `features.3.conv`; the operator where that is the
+            model itself, and the step's title where it comes from no call: conversions, streams,
+            and every step of a `.pte`.
+        module: None where it is not known.
+        operator: of the exported graph: `conv2d`.
+        file, line: of the call in the user's source.
+        title, source: of the step: see OpCount.
+        kernel: C function without `cm_`.
+        isa: whose microkernel it calls; None if it calls none.
+        fallback: why that is not the program's own instruction set.
+        arithmetic: `integer`, `float` or `boundary`, which converts between them.
+        stream: index of the stream whose stage it is.
+        weights: bytes of packed constants of which it is the first reader.
+        arena: bytes in use while it runs; None for another executor's program.
+        instructions, cycles: None where they are not counted.
+        snr_db: of the model's outputs with nothing but this operator quantised; None unless
+            `cmbuild eval --sensitivity` measured it.
+    """
+
+    name: str
+    module: str | None
+    operator: str | None
+    file: str | None
+    line: int | None
+    title: str
+    source: str
+    kernel: str
+    isa: str | None
+    fallback: str | None
+    arithmetic: str
+    stream: int | None
+    macs: int
+    weights: int
+    arena: int | None
+    instructions: int | None
+    cycles: int | None
+    snr_db: float | None
+
+
+def layers(
+    plan: PlanRecord,
+    export: ExportRecord | None,
+    *,
+    instructions: Sequence[int],
+    cycles: Sequence[int],
+    sensitivity: Mapping[str, float],
+) -> tuple[PlacedLayer, ...]:
+    """
+    Args:
+        export: of the program, if it is known.
+        instructions, cycles: of each step, or none.
+        sensitivity: decibels by node of the exported graph.
+    """
+    arena = [use.tensors + use.rings + use.scratch for use in plan.timeline]
+    streams = list(_streams(plan.steps))
+    found = []
+    for index, step in enumerate(plan.steps):
+        node, site = _node(step, export), _site(step, export)
+        found.append(
+            PlacedLayer(
+                name=step_name(step, export),
+                module=None if site is None else site.module,
+                operator=None if site is None else site.operator,
+                file=None if site is None else site.file,
+                line=None if site is None else site.line,
+                title=step.title,
+                source=step.source,
+                kernel=step.kernel,
+                isa=step.isa,
+                fallback=step.fallback,
+                arithmetic=step.arithmetic.value,
+                stream=streams[index],
+                macs=step.macs,
+                weights=step.constant_bytes,
+                arena=arena[index] if arena else None,
+                instructions=instructions[index] if instructions else None,
+                cycles=cycles[index] if cycles else None,
+                snr_db=None if node is None else sensitivity.get(node),
+            )
+        )
+    return tuple(found)
+
+
+def step_name(step: StepRecord | PlanStep, export: ExportRecord | None) -> str:
+    """`PlacedLayer.name` of a step."""
+    site = _site(step, export)
+    return step.title if site is None else site.module or site.operator
+
+
+def _site(step: StepRecord | PlanStep, export: ExportRecord | None) -> CallSite | None:
+    node = _node(step, export)
+    return None if node is None or export is None else export.call_sites.get(node)
+
+
+def _node(step: StepRecord | PlanStep, export: ExportRecord | None) -> str | None:
+    match = _INSTRUCTION.search(step.source)
+    return None if match is None or export is None else export.instructions.get(int(match[1]))
+
+
+def _streams(steps: Sequence[StepRecord]) -> Iterator[int | None]:
+    stream, left = None, 0
+    for index, step in enumerate(steps):
+        yield stream if left else None
+        left -= left > 0
+        if step.stages:
+            stream, left = index, step.stages

@@ -1,0 +1,84 @@
+"""Where the cycles of an op go, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from cmbuild.cycles.explanation import TimedInstruction
+from cmbuild.pipeline.events import StepOutcome
+from cmbuild.pipeline.explaining import ExplainResult, PlacedBlock
+from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.report import text
+from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.text import count
+
+
+class ExplainDocument(ResultDocument):
+    """`cmbuild explain`; `op` counts from 1."""
+
+    model: str
+    board: str
+    provenance: str
+    op: int
+    ops: int
+    layer: PlacedLayer
+    cycles: int
+    share: float
+    blocks: tuple[PlacedBlock, ...]
+    steps: tuple[StepDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainReport:
+    """Implements Report."""
+
+    result: ExplainResult
+
+    def screen(self) -> Text:
+        return Text("\n").join(self._lines())
+
+    def document(self, steps: Sequence[StepOutcome]) -> ExplainDocument:
+        return ExplainDocument.of(self.result, steps)
+
+    def _lines(self) -> Iterator[Text]:
+        result, layer = self.result, self.result.layer
+        name = layer.title if layer.name == layer.title else f"{layer.name}, {layer.title}"
+        yield Text(text.entry("op", f"{result.op} of {result.ops}: {name}, kernel {layer.kernel}"))
+        taken = f"{count(result.cycles)} cycles, {result.share:.0%} of the inference"
+        rate = f", {result.cycles / layer.macs:.2f} a MAC" if layer.macs else ""
+        yield Text(text.entry("cycles", f"{taken}{rate} ({result.provenance})"))
+        for placed in result.blocks:
+            yield Text()
+            yield from _block(placed)
+
+
+def _block(placed: PlacedBlock) -> Iterator[Text]:
+    block = placed.block
+    place = placed.place or f"0x{block.address:08x}"
+    loop = ", a loop" if block.after == block.address else ""
+    yield Text(
+        text.indented(
+            f"{place}{loop}: {placed.share:.0%}, {count(round(block.cycles))} cycles in"
+            f" {count(block.executions)} executions",
+            2,
+        ),
+        "bold",
+    )
+    room = 30 if text.width() >= 80 else 18
+    yield Text(f"  {'address':<10} {'instruction':<{room}}{'issue':>6}{'stall':>6}  why", "dim")
+    for each in block.instructions:
+        yield Text(_instruction(each, room))
+    whole = sum(each.issue + each.stall for each in block.instructions)
+    stalled = sum(each.stall for each in block.instructions)
+    yield Text(f"  {'':<10} {'':<{room}}{whole - stalled:>6.4g}{stalled:>6.4g}", "dim")
+
+
+def _instruction(each: TimedInstruction, room: int) -> str:
+    start = (
+        f"  {each.address:08x}   {text.fit(each.text, room - 1):<{room}}"
+        f"{each.issue:>6.3g}{f'{each.stall:.3g}' if each.stall else '':>6}  "
+    )
+    return (start + text.fit(each.reason, text.width() - len(start))).rstrip()

@@ -1,0 +1,48 @@
+"""The table of `--layers`: each step under the name of its module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.report import text
+from cmbuild.text import count, size
+
+_REST = 37  # columns besides those of the layer and the op
+_DIM = "dim"
+
+
+def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
+    """A line each, in the order of execution; costs are cycles where those are known."""
+    has_cycles = any(layer.cycles is not None for layer in layers)
+    costs = [layer.cycles if has_cycles else layer.instructions for layer in layers]
+    whole = sum(filter(None, costs))
+    op = 20 if text.width() >= 80 else 11
+    name = min(60, text.width() - _REST - op)
+    unit = "cycles" if has_cycles else "instr"
+    head = f"  {'layer':<{name}} {'op':<{op}} {'isa':<6} {unit:>8} {'share':>5} {'weights':>8}"
+    yield Text(head, _DIM)
+    for layer, cost in zip(layers, costs, strict=True):
+        indent = "" if layer.stream is None else " "
+        row = (
+            f"  {indent + _tail(layer.name, name - len(indent)):<{name}}"
+            f" {text.fit(layer.title, op):<{op}}"
+            f" {_isa(layer):<6}"
+            f" {'' if cost is None else count(cost):>8}"
+            f" {'' if cost is None or not whole else f'{cost / whole:.0%}':>5}"
+            f" {size(layer.weights) if layer.weights else '':>8}"
+        )
+        yield Text(row.rstrip())
+        if layer.fallback is not None:
+            yield Text(text.indented(layer.fallback, 6), "yellow")
+
+
+def _tail(name: str, width: int) -> str:
+    """The end of a module's path says more than its beginning."""
+    return name if len(name) <= width else "…" + name[1 - width :]
+
+
+def _isa(layer: PlacedLayer) -> str:
+    return "float" if layer.arithmetic == "float" else layer.isa or ""

@@ -1,0 +1,99 @@
+"""What `fit` finds out: the bytes that models need of boards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cmbuild.accuracy import Share
+from cmbuild.display.tables import HtmlTable
+from cmbuild.sizing.remedies import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class NeedResult:
+    """Bytes that a program needs of a board.
+
+    Attributes:
+        weights, arena: exact.
+        basis: of `code` and `static`: the `library`, a `related` one, or `assumed`.
+        stack: reserved for it, as `memory.ram.reserved` of a run.
+        over: by region, how many bytes there are too few; empty if all fits.
+    """
+
+    weights: int
+    code: int
+    arena: int
+    static: int
+    stack: int
+    basis: str
+    over: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedCycles:
+    """Cycles of one inference, predicted from the plan without a run.
+
+    Attributes:
+        milliseconds: None where the board's clock is not known.
+        error_percent: largest difference from the simulator on the models of the zoo.
+    """
+
+    total: int
+    milliseconds: float | None
+    error_percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedAccuracy:
+    """The share of an export's labelled samples that got their label when it was exported.
+
+    Attributes:
+        float: of the float model.
+        quantized: of the quantised graph, as torch computes it; not yet of a program.
+        samples: number with a label.
+    """
+
+    float: Share
+    quantized: Share
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class WideResult:
+    """What weights of int16 cost, and buy.
+
+    Attributes:
+        flash: bytes more than with int8.
+        cycles: of one inference, predicted, fewer than with int8; None where not known.
+    """
+
+    flash: int
+    cycles: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult(HtmlTable):
+    """A model on a board.
+
+    Attributes:
+        flash, ram: bytes that the board has.
+        fits, need: None if the model is not exported.
+        cycles: None where costs of a kernel on the core are not known.
+        tried: remedies, for one that does not fit, where the board is named.
+        accuracy: None without labelled samples.
+        wide: for weights of int16.
+    """
+
+    COLUMNS = ("model", "board", "fits", "need.weights", "need.code", "flash", "need.arena", "ram")
+
+    model: str
+    board: str
+    flash: int | None
+    ram: int | None
+    fits: bool | None
+    need: NeedResult | None
+    cycles: PredictedCycles | None = None
+    tried: tuple[Attempt, ...] = ()
+    accuracy: ExportedAccuracy | None = None
+    wide: WideResult | None = None

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from cmbuild.pipeline.layers import layers
+from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.job import ExportRecord
+from cmcompiler.ir.arithmetic import Arithmetic
+from cmcompiler.plan.record import PlanRecord, StepRecord
+
+EXPORT = cast(
+    ExportRecord,
+    SimpleNamespace(
+        instructions={1: "conv2d", 2: "add"},
+        call_sites={
+            "conv2d": CallSite("conv2d", "features.3.conv", "net.py", 12),
+            "add": CallSite("add", "", "net.py", 20),
+        },
+    ),
+)
+
+
+def step(title: str, source: str, *, stages: int = 0) -> StepRecord:
+    return StepRecord(
+        title=title,
+        source=source,
+        kernel="stream" if stages else title,
+        rows=(0, 0),
+        microkernel=None,
+        isa=None,
+        fallback=None,
+        macs=0,
+        exact=True,
+        arithmetic=Arithmetic.INTEGER,
+        writes=(),
+        stages=stages,
+    )
+
+
+STEPS = (
+    step("quantize", "quantized_decomposed::quantize_per_tensor.out #0"),
+    step("stream", "2 stages", stages=2),
+    step("conv2d 3×3", "cortex_m::quantized_conv2d.out #1"),
+    step("add", "cortex_m::quantized_add.out #2"),
+    step("linear", "cortex_m::quantized_linear.out #3"),
+)
+PLAN = cast(PlanRecord, SimpleNamespace(steps=STEPS, timeline=()))
+
+
+def test_steps_get_the_names_of_their_modules():
+    found = layers(
+        PLAN, EXPORT, instructions=[1, 2, 3, 4, 5], cycles=[], sensitivity={"conv2d": 31.5}
+    )
+    assert [each.name for each in found] == [
+        *("quantize", "stream", "features.3.conv", "add", "linear")
+    ]
+    assert [each.module for each in found] == [None, None, "features.3.conv", "", None]
+    assert (found[2].file, found[2].line, found[2].snr_db) == ("net.py", 12, 31.5)
+    assert [each.stream for each in found] == [None, None, 1, 1, None]
+    assert [each.instructions for each in found] == [1, 2, 3, 4, 5]
+    assert {each.cycles for each in found} == {None}
+
+
+def test_a_program_of_unknown_origin_has_titles():
+    found = layers(PLAN, None, instructions=[], cycles=[], sensitivity={})
+    assert [each.name for each in found] == [each.title for each in STEPS]
+    assert {each.module for each in found} == {None}

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from cmbuild.sizing.remedies import Attempt, Choice, advice, attempts
+from cmcompiler.errors import Unsupported
+from cmcompiler.isa import Isa
+
+NOW = Choice("program", "whole", True, Isa.DSP)
+ISAS = (Isa.DSP, Isa.SCALAR)
+
+
+def over(choice: Choice) -> int:
+    """100 bytes too many, of which rows save 30, int8 60, and scalar kernels none."""
+    if choice.feed == "rows" and choice.isa is Isa.SCALAR:
+        raise Unsupported("no stream takes rows")
+    return 100 - 30 * (choice.feed == "rows") - 60 * (choice.io == "int8")
+
+
+def test_each_is_tried_and_then_all_that_help():
+    found = attempts(NOW, ISAS, 100, over)
+    assert found == [
+        Attempt("--io int8", 40),
+        Attempt("--feed rows", 70),
+        Attempt("--isa scalar", 100),
+        Attempt("--io int8 --feed rows", 10),
+    ]
+    assert advice(found, 100) == (
+        "a smaller model or input, or a larger board (tried without success: "
+        "--io int8: still 40 bytes over in all; --feed rows: still 70 bytes over in all; "
+        "--isa scalar: no change; --io int8 --feed rows: still 10 bytes over in all)"
+    )
+
+
+def test_wide_weights_are_not_for_scalar_kernels():
+    wide = Choice("int8", "rows", True, Isa.DSP, wide=True)
+    found = attempts(wide, ISAS, 10, lambda choice: 10 * choice.wide)
+    assert found == [Attempt("without --weights-as int16", 0)]
+
+
+def test_only_what_fits_is_offered():
+    found = attempts(NOW, ISAS, 50, lambda choice: over(choice) - 50)
+    assert Attempt("--io int8", 0) in found and len(found) == 3
+    assert advice(found, 50) == "--io int8, with which it fits"
+
+
+def test_what_is_chosen_already_is_not_tried():
+    rows = Choice("int8", "rows", True, Isa.SCALAR)
+    assert attempts(rows, ISAS, 5, over) == []
+    assert advice([], 5).endswith("(no option makes it smaller)")
+    found = attempts(Choice("int8", None, False, Isa.SCALAR), ISAS, 5, over)
+    assert [each.options for each in found] == ["without --no-streams"]
+
+
+def test_a_plan_that_there_is_not():
+    found = attempts(Choice("int8", "rows", True, Isa.DSP), ISAS, 10, over)
+    assert found == [Attempt("--isa scalar", None)]
+    assert "--isa scalar: impossible" in advice(found, 10)
