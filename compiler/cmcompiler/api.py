@@ -1,6 +1,6 @@
-"""The compiler as a library: compiles a module and describes the resulting program.
+"""The compiler as a library: compiles, saves, loads, plans and evaluates programs.
 
-Importing this module does not import torch; `compile` does.
+Importing this module does not import torch; `compile` and `quantization_aware` do.
 """
 
 from __future__ import annotations
@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cmcompiler.errors import Unsupported
+from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.reference import evaluate_all
 from cmcompiler.isa import Isa
+from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.plan import Plan, PlanStep
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import Program
@@ -29,6 +33,7 @@ from cmcompiler.target import Target
 if TYPE_CHECKING:
     import torch
 
+    from cmcompiler.frontend.training import QuantizationAware
 
 _VECTORS = 8
 
@@ -57,7 +62,8 @@ class Signature:
     """An input or output as the caller sees it.
 
     Attributes:
-        name: the argument of forward() for an input, `output_0`, … for an output.
+        name: the argument of forward() for an input, or `input_0`, … if loaded; `output_0`, … for
+            an output.
         shape: logical, torch's `x.shape`.
         layout: in memory: `contiguous`, `channels-last`, or the order of the dimensions.
         dtype: of its elements.
@@ -83,20 +89,23 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A compiled module.
+    """A compiled module, or a program that was loaded.
 
     Attributes:
         pte: the ExecuTorch program.
         program: the same, typed.
+        graph: its operators and tensors, which plan and reference work on.
         placement: of every operator, in execution order.
-        vectors: up to 8 of the calibration inputs, for verification.
+        vectors: up to 8 of the calibration inputs, for verification; None if loaded.
     """
 
     pte: bytes = field(repr=False)
     program: Program = field(repr=False)
+    graph: Graph = field(repr=False)
+    target: Target
     placement: tuple[Placement, ...]
     contract: Contract
-    vectors: Samples = field(repr=False)
+    vectors: Samples | None = field(repr=False)
 
 
 def compile(
@@ -116,7 +125,7 @@ def compile(
         CompilerError: INVALID for an unknown target and inputs that do not fit, UNSUPPORTED for a
             module that cannot be exported, quantised, lowered or planned.
     """
-    target = Target.parse(target) if isinstance(target, str) else target
+    target = _target(target)
     with quiet():
         from cmcompiler.frontend.lowering import lower
         from cmcompiler.frontend.quantization import quantize
@@ -125,20 +134,113 @@ def compile(
         samples = [tensors(sample, "calibration") for sample in calibration or [example]]
         quantized = quantize(module, example, samples)
         pte = lower(quantized, target)
-    program = read_program(pte)
-    graph = _graph(program, quantized.float_operators)
-    plan = make_plan(graph, target.isa)
     arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
-    return Compiled(
-        pte,
-        program,
-        tuple(_placement(graph, plan, quantized.float_operators)),
-        Contract(
-            tuple(map(_signature, graph.inputs, quantized.input_names)),
-            tuple(_signature(port, port.name) for port in graph.outputs),
-        ),
-        Samples.stack(arrays),
+    vectors, left = Samples.stack(arrays), quantized.float_operators
+    return _compiled(pte, target, quantized.input_names, vectors, left)
+
+
+def save(compiled: Compiled, path: str | Path) -> None:
+    """Writes the program as a `.pte` file, which holds neither vectors nor names of inputs.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    Path(path).write_bytes(compiled.pte)
+
+
+def load(path: str | Path, target: str | Target = "cortex-m55") -> Compiled:
+    """Reads a `.pte` file; a program made for one Cortex-M runs on any other.
+
+    Args:
+        target: what to place its operators for.
+
+    Raises:
+        CompilerError: INVALID for an unknown target, an unreadable file and one that is not a
+            program, UNSUPPORTED for a program with an operator that has no kernel.
+    """
+    try:
+        pte = Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
+    return _compiled(pte, _target(target))
+
+
+def plan(compiled: Compiled, options: PlanOptions = SMALLEST) -> Plan:
+    """The kernel calls, constants and arena of a program on its target.
+
+    Raises:
+        Unsupported: no plan has these options.
+    """
+    return make_plan(compiled.graph, compiled.target.isa, options)
+
+
+def reference(
+    compiled: Compiled, samples: Iterable[Sequence[npt.NDArray[Any]]], *, reset: bool = False
+) -> Iterator[tuple[npt.NDArray[Any], ...]]:
+    """The outputs that a device must compute for each sample, to the bit.
+
+    Args:
+        samples: the inputs of each, in torch's shapes; with `compiled.vectors`, those.
+        reset: buffers that the program changes start afresh for every sample.
+
+    Raises:
+        InvalidRequest: a sample does not fit the program.
+    """
+    return (found.outputs for found in evaluate_all(compiled.graph, samples, reset))
+
+
+def quantization_aware(
+    module: torch.nn.Module,
+    example_inputs: torch.Tensor | Sequence[torch.Tensor],
+    calibration: Iterable[torch.Tensor | Sequence[torch.Tensor]] | None = None,
+    *,
+    portable: bool = False,
+) -> QuantizationAware:
+    """A copy of a module that rounds as its int8 program will, to be trained further.
+
+    It takes batches, is a model like any other for `compile` and `cmbuild`, and keeps its weights
+    and ranges in its state dict.
+
+    Args:
+        module: trained; used in eval mode and not modified.
+        example_inputs: set the program's shapes and dtypes.
+        calibration: inputs to start with the activation ranges of; by default the example inputs.
+        portable: keep to operators that ExecuTorch's own runtime has.
+
+    Raises:
+        CompilerError: INVALID for inputs that do not fit, UNSUPPORTED for a module that cannot be
+            exported or quantised, or that changes its buffers.
+    """
+    with quiet():
+        from cmcompiler.frontend.preparation import prepare
+        from cmcompiler.frontend.training import QuantizationAware
+
+        example = tensors(example_inputs, "example_inputs")
+        samples = [tensors(sample, "calibration") for sample in calibration or [example]]
+        prepared = prepare(module, example, samples, portable, refinement=False)
+        return QuantizationAware(prepared, portable)
+
+
+def _target(target: str | Target) -> Target:
+    return Target.parse(target) if isinstance(target, str) else target
+
+
+def _compiled(
+    pte: bytes,
+    target: Target,
+    input_names: Sequence[str] = (),
+    vectors: Samples | None = None,
+    left_in_float: Sequence[FloatOperator] = (),
+) -> Compiled:
+    program = read_program(pte)
+    graph = _graph(program, left_in_float)
+    placement = _placement(graph, make_plan(graph, target.isa), left_in_float)
+    names = input_names or [port.name for port in graph.inputs]
+    contract = Contract(
+        tuple(map(_signature, graph.inputs, names)),
+        tuple(_signature(port, port.name) for port in graph.outputs),
     )
+    return Compiled(pte, program, graph, target, tuple(placement), contract, vectors)
 
 
 def _graph(program: Program, left_in_float: Sequence[FloatOperator]) -> Graph:

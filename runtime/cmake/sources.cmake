@@ -2,12 +2,7 @@
 
 get_filename_component(CMRT_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 
-# Float arithmetic must round as the reference does: no contraction, and no vectorizer, because MVE
-# flushes subnormal floats to zero. Without errno, a square root is one instruction.
-set(CMRT_FLOAT_OPTIONS -ffp-contract=off -fno-math-errno -fno-tree-vectorize)
-if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
-    list(APPEND CMRT_FLOAT_OPTIONS -fno-slp-vectorize)
-endif()
+include("${CMAKE_CURRENT_LIST_DIR}/float.cmake")
 
 # All files with kernels: the runtime's own, and those of CMRT_KERNELS.
 function(cmrt_kernels files)

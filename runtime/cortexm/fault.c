@@ -16,7 +16,7 @@ enum { FAULT_STATUS = 98 };
 
 extern const uint32_t cm_stack_top[];
 
-noreturn void cm_report_fault(const uint32_t *frame, uint32_t exception_return);
+__attribute__((noreturn)) void cm_report_fault(const uint32_t *frame, uint32_t exception_return);
 
 static uint32_t exception_number(void)
 {

@@ -16,7 +16,7 @@ enum { GUARD_BYTES = 4096 };
 #define BATCH_MAGIC UINT32_C(0x42484d43)   /* CMHB */
 #define RESULTS_MAGIC UINT32_C(0x52484d43) /* CMHR */
 
-/* Marks a branch or stream, instead of a kernel's index. */
+/* Marks a branch, stream, feed or drain, instead of a kernel's index. */
 #define CONTROL UINT32_MAX
 
 struct header {
@@ -34,7 +34,7 @@ struct input {
     uint32_t ref, bytes, data, reserved;
 };
 struct output {
-    uint32_t ref, bytes;
+    uint32_t ref, bytes, data, index;
 };
 struct check {
     uint32_t step, ref, bytes, reserved;
@@ -163,9 +163,40 @@ static void take_turn(void *user, const struct cm_step *stage, const struct cm_c
     open_all(run, true);
 }
 
+/* Where the rows of an output are gathered. */
+static const struct output *drained(const struct output *outputs, uint32_t index)
+{
+    while (outputs->ref != CM_REF_NONE || outputs->index != index)
+        ++outputs;
+    return outputs;
+}
+
+/* Performs a step; feeds it the rows that it waits for, and keeps those that it gives away. */
+static uint32_t run_step(struct run *run, const struct cm_step *step, uint8_t *batch,
+                         const struct input *inputs, const struct output *outputs)
+{
+    struct cm_wait wait = {0};
+    for (;;) {
+        uint64_t start = cm_board_ticks();
+        uint32_t left_out = cm_run_step(&run->context, step, take_turn, run, &wait);
+        run->ticks[step - run->steps] += cm_board_ticks() - start;
+        if (wait.stage == 0)
+            return left_out;
+        const struct cm_call row = {NULL, (int32_t)wait.row, (int32_t)wait.row + 1};
+        uint32_t offset = wait.row * wait.bytes;
+        open_all(run, false);
+        open_rows(run, step + wait.stage, &row);
+        if (wait.into != NULL)
+            memcpy(wait.into, batch + inputs[wait.port].data + offset, wait.bytes);
+        else
+            memcpy(batch + drained(outputs, wait.port)->data + offset, wait.from, wait.bytes);
+        open_all(run, true);
+    }
+}
+
 static bool run(const struct harness *harness, const struct test_case *test)
 {
-    const uint8_t *batch = harness->batch;
+    uint8_t *batch = harness->batch;
     const struct input *inputs = (const void *)(batch + test->inputs);
     const struct output *outputs = (const void *)(batch + test->outputs);
     const struct check *checks = (const void *)(batch + test->checks);
@@ -179,7 +210,8 @@ static bool run(const struct harness *harness, const struct test_case *test)
         cm_reset_states(&run.context, (const void *)(batch + test->states), test->state_count);
     }
     for (uint32_t i = 0; i < test->input_count; ++i)
-        memcpy(cm_write(&run.context, inputs[i].ref), batch + inputs[i].data, inputs[i].bytes);
+        if (inputs[i].ref != CM_REF_NONE)
+            memcpy(cm_write(&run.context, inputs[i].ref), batch + inputs[i].data, inputs[i].bytes);
 
     uint32_t checked = 0, left_out = 0;
     for (uint32_t i = 0; i < test->step_count; ++i) {
@@ -189,9 +221,7 @@ static bool run(const struct harness *harness, const struct test_case *test)
             const struct cm_row_stream *stream = cm_row_stream_of(&run.steps[i]);
             run.stages = &run.steps[i + 1];
             run.stages_end = run.stages + (stream != NULL ? stream->count : 0);
-            uint64_t start = cm_board_ticks();
-            left_out = cm_run_step(&run.context, &run.steps[i], take_turn, &run);
-            run.ticks[i] = cm_board_ticks() - start;
+            left_out = run_step(&run, &run.steps[i], batch, inputs, outputs);
         }
         for (; checked < test->check_count && checks[checked].step == i; ++checked)
             run.checksums[checked] =
@@ -201,9 +231,12 @@ static bool run(const struct harness *harness, const struct test_case *test)
     bool written =
         cm_host_append("results", run.ticks, test->step_count * (uint32_t)sizeof *run.ticks) &&
         cm_host_append("results", run.checksums, test->check_count * (uint32_t)sizeof *run.checksums);
-    for (uint32_t i = 0; i < test->output_count; ++i)
-        written =
-            written && cm_host_append("results", cm_read(&run.context, outputs[i].ref), outputs[i].bytes);
+    for (uint32_t i = 0; i < test->output_count; ++i) {
+        const void *output = batch + outputs[i].data;
+        if (outputs[i].ref != CM_REF_NONE)
+            output = cm_read(&run.context, outputs[i].ref);
+        written = written && cm_host_append("results", output, outputs[i].bytes);
+    }
     return written;
 }
 

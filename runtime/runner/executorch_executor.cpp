@@ -314,6 +314,11 @@ void cm_executor_reset(void)
 {
 }
 
+/* It takes whole inputs. */
+void cm_executor_feed(struct cm_outside, void *)
+{
+}
+
 bool cm_executor_run(cm_step_hook *hook, void *user)
 {
     Method &method = *machine().method;

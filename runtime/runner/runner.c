@@ -99,11 +99,32 @@ static const char *reason(const char *otherwise)
     return error != NULL ? error : otherwise;
 }
 
+static bool read_rows(void *user, uint32_t input, uint32_t offset, void *into, uint32_t bytes)
+{
+    struct run *run = user;
+    uint32_t sample = run->sample * cm_executor_input(input).bytes;
+    if (cm_host_read(numbered("input", input).text, sample + offset, into, bytes))
+        return true;
+    run->error = "cannot read rows";
+    return false;
+}
+
+static bool write_rows(void *user, uint32_t output, uint32_t offset, const void *from, uint32_t bytes)
+{
+    struct run *run = user;
+    (void)offset;
+    if (cm_host_append(numbered("output", output).text, from, bytes))
+        return true;
+    run->error = "cannot write rows";
+    return false;
+}
+
 static const char *run_sample(struct run *run, const struct cm_description *model)
 {
     for (uint32_t i = 0; i < model->input_count; ++i) {
         struct cm_buffer input = cm_executor_input(i);
-        if (!cm_host_read(numbered("input", i).text, run->sample * input.bytes, input.data, input.bytes))
+        if (input.data != NULL &&
+            !cm_host_read(numbered("input", i).text, run->sample * input.bytes, input.data, input.bytes))
             return "cannot read input";
     }
     if (run->sample == 0 || run->request.reset != 0)
@@ -115,7 +136,7 @@ static const char *run_sample(struct run *run, const struct cm_description *mode
         return run->error != NULL ? run->error : reason("the executor failed");
     for (uint32_t i = 0; i < model->output_count; ++i) {
         struct cm_const_buffer output = cm_executor_output(i);
-        if (!cm_host_append(numbered("output", i).text, output.data, output.bytes))
+        if (output.data != NULL && !cm_host_append(numbered("output", i).text, output.data, output.bytes))
             return "cannot write output";
     }
     struct cm_text text;
@@ -135,6 +156,7 @@ static const char *run_all(const struct cm_description *model)
         return "the request is of another version";
     if (!cm_executor_load())
         return reason("the program cannot be loaded");
+    cm_executor_feed((struct cm_outside){read_rows, write_rows}, &run);
     for (run.sample = 0; run.sample < run.request.samples; ++run.sample) {
         const char *error = run_sample(&run, model);
         if (error != NULL)

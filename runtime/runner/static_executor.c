@@ -46,6 +46,8 @@ struct cm_buffer cm_executor_input(uint32_t index)
 {
     struct cm_context memory = context();
     const struct cm_port *port = &program->inputs[index];
+    if (port->data == CM_REF_NONE)
+        return (struct cm_buffer){NULL, port->bytes};
     return (struct cm_buffer){cm_write(&memory, port->data), port->bytes};
 }
 
@@ -61,6 +63,8 @@ struct cm_const_buffer cm_executor_output(uint32_t index)
 {
     struct cm_context memory = context();
     const struct cm_port *port = &program->outputs[index];
+    if (port->data == CM_REF_NONE)
+        return (struct cm_const_buffer){NULL, port->bytes};
     return (struct cm_const_buffer){cm_read(&memory, port->data), port->bytes};
 }
 
@@ -68,6 +72,28 @@ void cm_executor_reset(void)
 {
     struct cm_context memory = context();
     cm_reset_states(&memory, program->states, program->state_count);
+}
+
+static struct {
+    struct cm_outside hooks;
+    void *user;
+} outside;
+
+void cm_executor_feed(struct cm_outside hooks, void *user)
+{
+    outside.hooks = hooks;
+    outside.user = user;
+}
+
+/* Brings or takes the row that a step waits for. */
+static bool exchange(const struct cm_wait *wait)
+{
+    const struct cm_outside *hooks = &outside.hooks;
+    uint32_t offset = wait->row * wait->bytes;
+    if (wait->into != NULL)
+        return hooks->bring != NULL &&
+               hooks->bring(outside.user, wait->port, offset, wait->into, wait->bytes);
+    return hooks->take != NULL && hooks->take(outside.user, wait->port, offset, wait->from, wait->bytes);
 }
 
 /* A run under a stopwatch. */
@@ -88,6 +114,25 @@ static void time_turn(void *user, const struct cm_step *stage, const struct cm_c
     run->inside += ticks + 2 * run->cost;
 }
 
+/* Performs a step as cm_run_step, with its own time; false if rows are neither brought nor taken. */
+static bool time_step(struct run *run, const struct cm_step *step, uint32_t *left_out, uint64_t *own)
+{
+    struct cm_wait wait = {0};
+    run->inside = 0;
+    uint64_t ticks = 0;
+    for (;;) {
+        uint64_t start = cm_board_ticks();
+        *left_out = cm_run_step(&run->memory, step, time_turn, run, &wait);
+        ticks += cm_ticks_since(start, run->cost);
+        if (wait.stage == 0)
+            break;
+        if (!exchange(&wait))
+            return false;
+    }
+    *own = ticks > run->inside ? ticks - run->inside : 0;
+    return true;
+}
+
 bool cm_executor_run(cm_step_hook *hook, void *user)
 {
     struct run run = {context(), cm_clock_cost(), 0};
@@ -102,13 +147,10 @@ bool cm_executor_run(cm_step_hook *hook, void *user)
         } else {
             const struct cm_row_stream *stream = cm_row_stream_of(step);
             stage = stream != NULL ? cm_read(&run.memory, stream->progress) : NULL;
-            run.inside = 0;
-            uint64_t start = cm_board_ticks();
-            left_out = cm_run_step(&run.memory, step, time_turn, &run);
-            ticks = cm_ticks_since(start, run.cost);
-            ticks = ticks > run.inside ? ticks - run.inside : 0;
+            if (!time_step(&run, step, &left_out, &ticks))
+                return false;
         }
-        if (!hook(user, i, ticks))
+        if (hook != NULL && !hook(user, i, ticks))
             return false;
     }
     return true;

@@ -6,10 +6,11 @@
 #include "cmrt/runner.h"
 #include "cmrt/text.h"
 #include "cmrt/vectors.h"
+#include "model.h"
 
 /* The first 16 streams have one hexadecimal digit in their names; more inputs are not supported. */
 enum { MOST_OUTPUTS = 16 };
-static uint32_t appended[MOST_OUTPUTS];
+static uint32_t appended[MOST_OUTPUTS]; /* bytes */
 
 /* The number after a prefix, or -1 for another name. */
 static int32_t numbered(const char *name, const char *prefix)
@@ -26,7 +27,7 @@ bool cm_host_read(const char *name, uint32_t offset, void *data, uint32_t bytes)
     if (strcmp(name, "request") == 0) {
         struct cm_request request = {
             .version = CM_RUNNER_VERSION,
-            .samples = cm_model_vectors.samples,
+            .samples = CM_MODEL_VECTORS.samples,
             .profiled = 1,
             .reset = 1,
         };
@@ -36,10 +37,10 @@ bool cm_host_read(const char *name, uint32_t offset, void *data, uint32_t bytes)
         return true;
     }
     int32_t index = numbered(name, "input");
-    if (index < 0 || (uint32_t)index >= cm_model_vectors.input_count)
+    if (index < 0 || (uint32_t)index >= CM_MODEL_VECTORS.input_count)
         return false;
-    const struct cm_stream *stream = &cm_model_vectors.inputs[index];
-    if (offset + bytes > cm_model_vectors.samples * stream->bytes)
+    const struct cm_stream *stream = &CM_MODEL_VECTORS.inputs[index];
+    if (offset + bytes > CM_MODEL_VECTORS.samples * stream->bytes)
         return false;
     memcpy(data, stream->data + offset, bytes);
     return true;
@@ -48,17 +49,18 @@ bool cm_host_read(const char *name, uint32_t offset, void *data, uint32_t bytes)
 bool cm_host_append(const char *name, const void *data, uint32_t bytes)
 {
     int32_t index = numbered(name, "output");
-    if (index < 0 || (uint32_t)index >= cm_model_vectors.output_count)
+    if (index < 0 || (uint32_t)index >= CM_MODEL_VECTORS.output_count)
         return false;
-    const struct cm_stream *stream = &cm_model_vectors.outputs[index];
-    uint32_t sample = appended[index]++;
-    if (bytes != stream->bytes || sample >= cm_model_vectors.samples)
+    const struct cm_stream *stream = &CM_MODEL_VECTORS.outputs[index];
+    uint32_t offset = appended[index];
+    if (bytes > CM_MODEL_VECTORS.samples * stream->bytes - offset)
         return false;
-    if (cm_vectors_match(stream->rule, data, stream->data + sample * bytes, bytes))
+    appended[index] += bytes;
+    if (cm_vectors_match(stream->rule, data, stream->data + offset, bytes))
         return true;
     struct cm_text text;
     cm_text_begin(&text, "mismatch");
-    cm_text_number(&text, sample);
+    cm_text_number(&text, offset / stream->bytes);
     cm_text_number(&text, (uint32_t)index);
     cm_text_send(&text);
     return false;

@@ -2,24 +2,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from harness.pte import operators, plan
+from harness.pte import operators
+from harness.pte import plan as parsed
 from harness.toy import Sum
 from torch import nn
 
-from cmcompiler.api import _placement, compile
-from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.api import _placement, compile, load, plan, reference, save
+from cmcompiler.errors import InvalidProgram, InvalidRequest, Unsupported
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.packing import GEMM
+from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 from cmcompiler.target import Target
+
+PROGRAMS = Path(__file__).parents[1] / "data" / "programs"
 
 
 class Network(nn.Module):
@@ -71,7 +76,7 @@ def test_the_contract_says_what_goes_in_and_comes_out(compiled):
     # Inputs in [0, 1) on 256 steps.
     assert image.scale == pytest.approx(1 / 255, rel=0.02)
     assert image.zero_point == -128
-    values = [value.val for value in plan(compiled.pte).values]
+    values = [value.val for value in parsed(compiled.pte).values]
     assert output.scale in [v.double_val for v in values if type(v).__name__ == "Double"]
 
 
@@ -97,6 +102,46 @@ def test_a_lower_isa_is_seen_in_the_placement():
     compiled = compile(nn.Linear(4, 3), torch.rand(1, 4), target=target)
     assert {p.isa for p in compiled.placement} == {Isa.SCALAR}
     assert {p.reason for p in compiled.placement} == {None}
+
+
+def test_a_saved_program_loads_for_any_core(compiled, tmp_path):
+    file = tmp_path / "net.pte"
+    save(compiled, file)
+    loaded = load(file, "cortex-m0plus")
+    assert (loaded.pte, loaded.vectors) == (compiled.pte, None)
+    assert loaded.target == Target.parse("cortex-m0plus")
+    assert {placed.isa for placed in loaded.placement} == {Isa.SCALAR}
+    assert [port.name for port in loaded.contract.inputs] == ["input_0", "input_1"]
+    assert load(file).placement == compiled.placement
+    (expected,), (found,) = (
+        next(reference(program, compiled.vectors)) for program in (compiled, loaded)
+    )
+    assert np.array_equal(expected, found)
+
+
+def test_what_cannot_be_loaded_is_one_clear_line(tmp_path):
+    with pytest.raises(InvalidRequest, match=r"cannot read .*net\.pte: No such file"):
+        load(tmp_path / "net.pte")
+    (tmp_path / "net.pte").write_bytes(b"no program")
+    with pytest.raises(InvalidProgram):
+        load(tmp_path / "net.pte")
+
+
+def test_a_reference_keeps_states_unless_reset():
+    program = load(PROGRAMS / "states.pte")
+    sample = [np.ones(port.shape, port.dtype) for port in program.contract.inputs]
+    first, second = (found[0] for found in reference(program, [sample] * 2))
+    again = [found[0] for found in reference(program, [sample] * 2, reset=True)]
+    assert not np.array_equal(first, second)
+    assert all(np.array_equal(first, found) for found in again)
+
+
+def test_a_plan_is_of_the_target_and_its_options(compiled):
+    found = plan(compiled)
+    assert (found.isa, found.macs > 0) == (Isa.MVE, True)
+    assert plan(compiled, PlanOptions(streams=False)).arena_bytes >= found.arena_bytes
+    with pytest.raises(Unsupported):
+        plan(compiled, PlanOptions(budget=16))
 
 
 def test_vectors_are_calibration_inputs(compiled):

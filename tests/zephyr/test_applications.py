@@ -35,12 +35,12 @@ def run(sample: str, package: Path, library: Path, folder: Path) -> str:
     program = folder / "application"
     sources = [
         *(SAMPLES / sample / "src").glob("*.c"),
-        *(package / name for name in ("model.c", "model.S", "vectors.c", "vectors.S")),
-        RUNTIME / "runner" / "static_executor.c",
-        RUNTIME / "vectors" / "vectors.c",
+        *(path for path in package.iterdir() if path.suffix in (".c", ".S")),
+        RUNTIME / "runner" / "program.c",
+        RUNTIME / "vectors" / "match.c",
         *(ROOT / "boards" / "native").glob("*.c"),
     ]
-    includes = [f"-I{package}", f"-I{RUNTIME / 'include'}"]
+    includes = [f"-I{package}", f"-I{RUNTIME / 'include'}", f"-I{ROOT / 'zephyr/include'}"]
     words = ["cc", *WARNINGS, *SANITIZERS, *includes, *sources, library, "-lm", "-o", program]
     built = subprocess.run(
         list(map(str, words)), capture_output=True, text=True, check=False, cwd=package
@@ -52,14 +52,14 @@ def run(sample: str, package: Path, library: Path, folder: Path) -> str:
 
 
 def test_hello(tmp_path: Path, package: Packager, library: Path) -> None:
-    made = package(SAMPLES / "hello" / "add.pte", "--isa", "scalar")
+    made = package(SAMPLES / "hello" / "add.pte", "--isa", "scalar", "--name", "hello")
     assert_console("hello", run("hello", made, library, tmp_path))
 
 
 def test_digits(tmp_path: Path, package: Packager, library: Path) -> None:
     folder = exported("digits")[0]
     inputs = ("--input", folder / "samples.npz", "-n", "100")
-    made = package(folder / "model.pte", "--isa", "scalar", *inputs)
+    made = package(folder / "model.pte", "--isa", "scalar", "--name", "digits", *inputs)
     assert_console("digits", run("digits", made, library, tmp_path))
 
 
@@ -67,13 +67,13 @@ def test_digits_tells_what_is_wrong(tmp_path: Path, package: Packager, library: 
     """Labels and expected outputs that are not those of the samples."""
     folder = exported("digits")[0]
     inputs = ("--input", folder / "samples.npz", "-n", "3")
-    made = package(folder / "model.pte", "--isa", "scalar", *inputs)
-    source = (made / "vectors.c").read_text()
+    made = package(folder / "model.pte", "--isa", "scalar", "--name", "digits", *inputs)
+    source = (made / "digits_vectors.c").read_text()
     source = re.sub(r"(labels\[\] = \{\n)\s*\d+,", r"\1    77,", source)
     assert "    77," in source
-    (made / "vectors.c").write_text(source)
-    data = bytearray((made / "vectors.bin").read_bytes())
+    (made / "digits_vectors.c").write_text(source)
+    data = bytearray((made / "digits_vectors.bin").read_bytes())
     data[-8 - 3] ^= 0x40  # 3 × 10 floats are followed by 8 bytes
-    (made / "vectors.bin").write_bytes(data)
+    (made / "digits_vectors.bin").write_bytes(data)
     with pytest.raises(AssertionError, match=r"accuracy: 2 of 3 digits\s+verified: 2 of 3 "):
         run("digits", made, library, tmp_path)

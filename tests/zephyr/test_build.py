@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,9 @@ from harness.zephyr import BOARDS, ROOT, SAMPLES, Application, run_in_qemu
 Packager = Callable[..., Path]
 
 QEMU = BOARDS["mps3/corstone300/an547"]
-CHECKER = Application(SAMPLES / "mv2", QEMU, ["CONFIG_SHELL=y", "CONFIG_LOG=y"])
+CHECKER = Application(
+    SAMPLES / "mv2", QEMU, ["CONFIG_SHELL=y", "CONFIG_CMBUILD_SHELL=y", "CONFIG_LOG=y"]
+)
 """mv2's application, which runs any model: activations and weights in memories of their own."""
 
 
@@ -51,7 +52,9 @@ def test_hello_adds(tmp_path: Path) -> None:
 
 def test_digits_are_recognised(tmp_path: Path, package: Packager) -> None:
     folder = exported("digits")[0]
-    made = package(folder / "model.pte", "--input", folder / "samples.npz", "-n", "100")
+    made = package(
+        folder / "model.pte", "--input", folder / "samples.npz", "-n", "100", "--name", "digits"
+    )
     image = built(Application(SAMPLES / "digits", QEMU), tmp_path, MODEL=made)
     assert_console("digits", run_in_qemu(image))
 
@@ -62,22 +65,24 @@ def test_the_runner_checks_a_model(checker: Path, package: Packager) -> None:
     assert len(re.findall("^cmrt sample ", printed, re.MULTILINE)) == 3
     assert "<inf> kernels for mve, clock of 25000 kHz\n" in printed
     assert re.search(
-        "^shell: 1 inputs, 1 outputs, 5 ops, arena [0-9]+ bytes", printed, re.MULTILINE
+        "^shell: network: 1 inputs, 1 outputs, 5 ops, arena [0-9]+ bytes", printed, re.MULTILINE
     )
     assert re.search("^shell:    1 +[0-9]+  conv2d 3×3$", printed, re.MULTILINE)
     assert "shell: outputs equal the reference\nrun: 0\n" in printed
+    assert printed.count("shell: outputs equal the reference\n") == 2
     assert "shell: there are 3 test vectors\nrun: -22\n" in printed
+    assert "shell: no model is called nothing\nrun: -22\n" in printed
 
 
 def test_a_wrong_output_is_a_mismatch(checker: Path, package: Packager) -> None:
     """The last byte of what is expected of the last sample is another one."""
     made = package(NETWORK, "-n", "2")
-    data = bytearray((made / "vectors.bin").read_bytes())
+    data = bytearray((made / "network_vectors.bin").read_bytes())
     outputs = 2 * 3 * 4  # samples, classes, bytes of a float
     data[-(-outputs % 16) - 1] ^= 1
-    (made / "vectors.bin").write_bytes(data)
+    (made / "network_vectors.bin").write_bytes(data)
     manifest = json.loads((made / "package.json").read_text())
-    manifest["files"]["vectors.bin"] = hashlib.sha256(data).hexdigest()
+    manifest["files"]["network_vectors.bin"] = hashlib.sha256(data).hexdigest()
     (made / "package.json").write_text(json.dumps(manifest))
     printed = run_in_qemu(built(CHECKER, checker, MODEL=made))
     assert "cmrt mismatch 1 0\n" in printed
@@ -104,15 +109,15 @@ def test_a_package_for_other_kernels_is_refused(tmp_path: Path, package: Package
 
 def test_a_spoilt_package_is_refused(tmp_path: Path, package: Packager) -> None:
     made = package(NETWORK)
-    with (made / "weights.bin").open("ab") as file:
+    with (made / "network_weights.bin").open("ab") as file:
         file.write(b"x")
     said = refused(CHECKER, tmp_path, MODEL=made)
-    assert f"{made}/weights.bin has changed since it was packaged" in said
+    assert f"{made}/network_weights.bin has changed since it was packaged" in said
 
 
 def test_a_model_in_float_asks_for_its_kernels(checker: Path, package: Packager) -> None:
     said = refused(CHECKER, checker, MODEL=package(PROGRAMS / "branches.pte"))
-    assert "the model computes in float: it needs CONFIG_CMBUILD_FLOAT=y" in said
+    assert "branches computes in float: it needs CONFIG_CMBUILD_FLOAT=y" in said
 
 
 def test_cmbuild_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -129,22 +134,43 @@ def test_a_model_without_the_module_is_refused(tmp_path: Path) -> None:
     assert "cmbuild_add_model: the configuration needs CONFIG_CMBUILD=y" in said
 
 
-def test_an_application_may_be_in_cpp(tmp_path: Path) -> None:
-    """As Zephyr's applications may: with the headers that hello includes."""
-    source = tmp_path / "app.cpp"
-    source.write_text(
-        '#include "cmrt/executor.h"\n#include "cmrt/vectors.h"\n'
-        "static bool stop(void *, uint32_t, uint64_t) { return false; }\n"
-        "int run() { cm_vectors_load(0); return cm_executor_run(stop, nullptr) ? 0 : 1; }\n"
-    )
-    words = ["arm-none-eabi-g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-c", source]
-    words += [f"-I{ROOT / 'runtime' / 'include'}", "-o", tmp_path / "app.o"]
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    names = subprocess.run(
-        ["arm-none-eabi-nm", tmp_path / "app.o"], capture_output=True, text=True, check=True
-    ).stdout
-    assert " U cm_executor_run\n" in names and " U cm_vectors_load\n" in names
+def test_several_models_share_an_image_and_an_arena(tmp_path: Path, package: Packager) -> None:
+    """In C++: two packages, one made twice, and a program that the build packages."""
+    app = tmp_path / "app"
+    shutil.copytree(SAMPLES / "hello", app)
+    (app / "src/app.c").unlink()
+    shutil.copy(ROOT / "tests/zephyr/several.cpp", app / "src/app.cpp")
+    shutil.copytree(package(NETWORK, "-n", "2", "--name", "kws"), app / "kws")
+    shutil.copytree(package(NETWORK, "--io", "int8", "--name", "wake"), app / "wake")
+    lists = (app / "CMakeLists.txt").read_text().replace("app.c)", "app.cpp)")
+    more = "cmbuild_add_model(app kws)\ncmbuild_add_model(app wake NAME wake)\n"
+    (app / "CMakeLists.txt").write_text(lists + more)
+    settings = ["CONFIG_SHELL=y", "CONFIG_CMBUILD_SHELL=y"]
+    image = built(Application(app, QEMU, settings), tmp_path / "out")
+    printed = run_in_qemu(image)
+    assert printed.startswith("hello 0 wrong\nkws 0 wrong\nwake 0 wrong\n")
+    assert "cmrt end 0\n" in printed
+    assert all(f"shell: {name}: " in printed for name in ("hello", "kws", "wake"))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("add.pte NAME hello", "a model called hello has already been added; NAME sets another"),
+        ("kws NAME other", "/kws is called kws: cmbuild package --name other"),
+        ("kws", "CONFIG_CMBUILD_RUNNER checks one model; there are 2: hello;kws"),
+    ],
+)
+def test_models_that_clash_are_refused(
+    tmp_path: Path, package: Packager, call: str, said: str
+) -> None:
+    app = tmp_path / "app"
+    shutil.copytree(SAMPLES / "hello", app)
+    shutil.copytree(package(NETWORK, "--name", "kws"), app / "kws")
+    with (app / "CMakeLists.txt").open("a") as lists:
+        lists.write(f"cmbuild_add_model(app {call})\n")
+    application = Application(app, QEMU, ["CONFIG_CMBUILD_RUNNER=y"])
+    assert said in refused(application, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -164,14 +190,14 @@ def test_the_build_hands_models_to_cmbuild(tmp_path: Path, model: str, passed: s
     script.write_text(words + "sys.exit(3)\n")
     lists = (app / "CMakeLists.txt").read_text()
     (app / "CMakeLists.txt").write_text(
-        lists.replace('"${MODEL}")', '"${MODEL}" SAMPLES 7 IO int8)')
+        lists.replace("NAME hello)", "NAME adder SAMPLES 7 IO int8 FEED whole)")
     )
     command = f"{sys.executable};{script}"
     refused(Application(app, QEMU), tmp_path / "out", MODEL=model, CMBUILD_COMMAND=command)
     package, name, *options = ast.literal_eval(log.read_text())
     assert (package, name) == ("package", passed.format(app=app))
-    wanted = "--as zephyr --target cortex-m55 --isa mve --samples 7 --io int8"
-    assert " ".join(options[:10]) == wanted
+    wanted = "--as zephyr --name adder --target cortex-m55 --isa mve --samples 7 --io int8"
+    assert " ".join(options[:14]) == f"{wanted} --feed whole"
 
 
 def test_a_package_brings_a_projects_own_kernels(

@@ -12,12 +12,14 @@ from cmbuild.pipeline.request import PackageRequest
 EPILOG = """\b
 Examples:
   cmbuild package mv2 --as zephyr --target cortex-m55 --output-dir mv2-package
-  cmbuild package model.pte --as source --target cortex-m33 --io int8 -o kws
+  cmbuild package model.pte --as source --target cortex-m33 --name kws -o kws
 
 The package holds the model's C source, its weights, a header with shapes and
 scales, test vectors with the reference's outputs, and checksums. A Zephyr
-application adds it with cmbuild_add_model(app FOLDER); with --as source, any
-other CMake project with add_subdirectory(FOLDER). Neither needs Python.
+application adds it with cmbuild_add_model(app FOLDER), as many as it likes; with --as source, any
+other CMake project with add_subdirectory(FOLDER) and the library NAME, whose
+symbols all begin with NAME; --as arduino and platformio make libraries for
+these. None of them needs Python. docs/packages.md has an example.
 """
 
 
@@ -27,10 +29,11 @@ other CMake project with add_subdirectory(FOLDER). Neither needs Python.
 @options.model
 @options.of(
     PackageRequest,
-    without=("reset",),
+    without=("reset", "intermediates"),
     samples={"help": "Number of test vectors; by default one."},
     inputs={"help": "Test vectors: .npy, .pt or image, once for each input; or one .npz."},
     output_dir={"flags": ("--output-dir", "-o"), "help": "Folder for the package."},
+    feed={"help": "rows: take inputs and hand out images row by row; by default whole."},
 )
 @options.output
 def command(as_json: bool, verbose: bool, **chosen: Any) -> int:

@@ -1,21 +1,20 @@
-"""package: a model as source for another build: C, weights, I/O header, test vectors, checksums."""
+"""package: a model as source for another build: C, weights, header, test vectors, checksums."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
 from cmbuild import paths, text
-from cmbuild.cache.fingerprint import Value, files
+from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.fingerprint import files as files_below
 from cmbuild.cache.store import STAMP, Entry
 from cmbuild.files import copy
+from cmbuild.packaging.manifest import MANIFEST, Manifest, remove_package
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -24,58 +23,18 @@ from cmbuild.results import PackageResult
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.verify.comparison import to_memory
-from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
 from cmcompiler.target import Target
 
 if TYPE_CHECKING:
-    from cmcompiler.emit.io_header import VectorData
+    from cmbuild.packaging.contents import PackagedModel
+    from cmcompiler.emit.vectors import VectorData
+    from cmcompiler.plan.record import PlanRecord
 
-MANIFEST = "package.json"
-KERNELS = "kernels"
-"""Folder of a project's own kernels, in a package."""
-
-LISTS = "CMakeLists.txt"
-LICENSE = "LICENSE"
-SOURCES = (
-    "cmake/sources.cmake",
-    "include",
-    "isa",
-    "kernels",
-    "package/ticks.c",
-    "runner/state.c",
-    "runner/static_executor.c",
-    "runner/step.c",
-    "vectors/vectors.c",
-)
-"""Parts of the runtime in a package that includes it."""
+RUNTIME = ("cmake/float.cmake", "include", "isa", "kernels", "package", "runner", "vectors")
+"""Parts of the runtime that packages are made from."""
 
 # As in zephyr/CMakeLists.txt: files with such kernels belong to CONFIG_CMBUILD_FLOAT.
 _FLOAT_KERNEL = re.compile(r"^void cm_[a-z0-9_]+_f32\(", re.MULTILINE)
-
-
-class Manifest(BaseModel):
-    """package.json.
-
-    Attributes:
-        cmbuild: the version that made it.
-        model: prefix of the emitted symbols.
-        identity: of program and plan, as the firmware reports it.
-        target, isa: what it was planned for; the build must have kernels for exactly this `isa`.
-        needs_float: whether it calls kernels that compute in float.
-        samples: test vectors.
-        files: SHA-256 of each other file.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    cmbuild: str
-    model: str
-    identity: str
-    target: str
-    isa: str
-    needs_float: bool
-    samples: int
-    files: dict[str, str]
 
 
 class PackageStage(Stage):
@@ -89,7 +48,7 @@ class PackageStage(Stage):
     ) -> None:
         """
         Args:
-            form: `zephyr` or `source`: see PackageRequest.
+            form: the layout: see PackageRequest.
         """
         self.name = plan.name
         self.subject = f"{plan.source.name} for {target}"
@@ -101,18 +60,18 @@ class PackageStage(Stage):
         self._folder = folder
 
     def parts(self) -> Mapping[str, Value]:
-        from cmcompiler.emit import io_header
+        from cmbuild import packaging
+        from cmcompiler.emit import interface
 
         return {
             "plan": self.plan.fingerprint,
             "reference": self._reference.fingerprint,
             "target": str(self.target),
             "form": self.form,
-            "runtime": [paths.runtime() / name for name in ("package", *SOURCES)]
-            if self._has_runtime
-            else [],
+            "runtime": [paths.runtime() / name for name in RUNTIME] if self._has_runtime else [],
             "kernels": self.plan.source.ops.kernels,
-            "emit": Path(io_header.__file__),
+            "emit": Path(interface.__file__).parent,
+            "packaging": Path(packaging.__file__).parent,
             "cmbuild": versions.own(),
         }
 
@@ -125,36 +84,31 @@ class PackageStage(Stage):
         return Manifest.model_validate_json((self.entry.folder / MANIFEST).read_bytes())
 
     def make(self, folder: Path) -> None:
-        from cmcompiler.emit import io_header
+        from cmbuild.packaging.spdx import spdx_document
 
         self.__dict__.pop("manifest", None)
         plan = self.plan.record
-        for name in (C_FILE, HEADER, ASSEMBLY, WEIGHTS, RECORD):
-            shutil.copyfile(self.plan.entry.folder / name, folder / name)
-        if self.plan.source.ops.kernels is not None:
-            copytree(self.plan.source.ops.kernels, folder / KERNELS)
-        if self._has_runtime:
-            for name in SOURCES:
-                copytree(paths.runtime() / name, folder / "runtime" / name)
-            shutil.copyfile(paths.runtime() / "package" / LISTS, folder / LISTS)
-            shutil.copyfile(paths.data() / LICENSE, folder / LICENSE)
-        needs_float = self._needs_float()
-        (folder / io_header.IO_HEADER).write_text(io_header.io_header(plan, needs_float), "utf-8")
-        source, assembly, data = io_header.vectors(plan, self._vectors())
-        (folder / io_header.VECTORS).write_text(source, "utf-8")
-        (folder / io_header.VECTORS_ASSEMBLY).write_text(assembly, "utf-8")
-        (folder / io_header.VECTORS_DATA).write_bytes(data)
+        model = self._model(plan)
+        written = self._files(model)
+        spdx = f"{plan.model}.spdx.json"
+        bill = spdx_document(plan, written, versions.own(), (spdx, MANIFEST))
+        for path, content in (written | {spdx: bill.encode()}).items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        record = self.plan.source.record
         manifest = Manifest(
             cmbuild=versions.own(),
             model=plan.model,
             identity=plan.identity,
             target=self.target.cpu,
             isa=plan.isa,
-            needs_float=needs_float,
+            needs_float=model.needs_float,
             samples=len(self._reference.samples),
+            versions={} if record is None else record.versions,
             files={
                 file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-                for file in files(folder)
+                for file in files_below(folder)
             },
         )
         (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
@@ -164,17 +118,20 @@ class PackageStage(Stage):
         return f"{self.subject}, weights {text.size(self.plan.record.constant_bytes)}, {count}"
 
     def deliver(self, output_dir: Path | None) -> PackageResult:
-        """The package's content; copies it into the user's folder, if one is given.
+        """The package's content; copies it into the user's folder, if one is given, in place of an
+        earlier package there.
 
         Raises:
+            ChangedPackage: files of the earlier one were changed.
             NotWritable, NoSpace: that folder cannot be written.
         """
         made = folder = self.entry.folder
         if output_dir is not None:
             folder = output_dir.absolute()
-            for file in files(made):
-                if file.name != STAMP:
-                    copy(file, folder / file.relative_to(made))
+            found = [file for file in files_below(made) if file.name != STAMP]
+            remove_package(folder, {file.relative_to(made).as_posix() for file in found})
+            for file in found:
+                copy(file, folder / file.relative_to(made))
         plan, manifest = self.plan, self.manifest
         fpu = has_fpu(self.target.cpu, self.target.fpu)
         return PackageResult(
@@ -195,7 +152,39 @@ class PackageStage(Stage):
 
     @property
     def _has_runtime(self) -> bool:
-        return self.form == "source"
+        return self.form != "zephyr"
+
+    def _files(self, model: PackagedModel) -> dict[str, bytes]:
+        from cmbuild.packaging.contents import source_files, zephyr_files
+        from cmbuild.packaging.layouts import laid_out
+
+        if self._has_runtime:
+            return laid_out(self.form, model.record, source_files(model))
+        return zephyr_files(model)
+
+    def _model(self, plan: PlanRecord) -> PackagedModel:
+        from cmbuild.packaging.contents import PackagedModel
+        from cmcompiler.emit.interface import PackageInterface
+        from cmcompiler.frontend.model import Task
+
+        source = self.plan.source
+        record = source.record
+        interface = PackageInterface.of(plan)
+        if record is not None:
+            interface = PackageInterface.of(
+                plan,
+                inputs=[port.name for port in record.inputs],
+                outputs=record.outputs,
+                classes=record.classes,
+                is_classifier=record.task is Task.CLASSIFICATION,
+            )
+        return PackagedModel(
+            interface,
+            self._vectors(),
+            self.plan.entry.folder,
+            self._needs_float(),
+            source.ops.kernels,
+        )
 
     def _needs_float(self) -> bool:
         kernels = read_kernels()
@@ -204,7 +193,7 @@ class PackageStage(Stage):
         return any(_FLOAT_KERNEL.search(file.read_text(errors="replace")) for file in files)
 
     def _vectors(self) -> VectorData:
-        from cmcompiler.emit.io_header import VectorData
+        from cmcompiler.emit.vectors import VectorData
 
         plan, samples = self.plan.record, self._reference.samples
         labels = samples.labels
@@ -220,11 +209,3 @@ class PackageStage(Stage):
             ),
             labels=None if labels is None else tuple(map(int, labels)),
         )
-
-
-def copytree(source: Path, target: Path) -> None:
-    """A file, or a folder except files that editors and Python leave."""
-    for file in files(source) if source.is_dir() else [source]:
-        place = target / file.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, place)

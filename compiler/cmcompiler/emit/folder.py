@@ -12,16 +12,23 @@ from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.record import PlanRecord
 
 
-def emit(plan: Plan, folder: Path, program: bytes = b"", name: str | None = None) -> PlanRecord:
+def emit(
+    plan: Plan,
+    folder: Path,
+    program: bytes = b"",
+    name: str | None = None,
+    prefix: str | None = None,
+) -> PlanRecord:
     """Writes a plan into an existing folder; the same plan gives the same bytes.
 
     Args:
         program: the `.pte` the plan was made from; part of the identity.
         name: of the model, if other than the graph's; becomes the prefix of all symbols.
+        prefix: of all symbols, if not made from the name.
 
     Returns: the contents of plan.json.
     """
-    prefix = identifier(name or plan.name)
+    prefix = prefix or identifier(name or plan.name)
     identity = _identity(program, c_file(plan, prefix, ""), plan.constants)
     contents = record(plan, prefix, identity)
     (folder / C_FILE).write_text(c_file(plan, prefix, identity), encoding="utf-8")

@@ -16,11 +16,13 @@ Batch file::
     cases              case_count records of 16 words: constants, constant_bytes, arena_bytes,
                        steps, step_count, states, state_count, inputs, input_count, outputs,
                        output_count, checks, check_count, continues, fences, fence_count
-    steps              records of 4 words: kernel (index, or 0xffffffff for a branch or stream),
-                       arguments (offset), y0, y1
+    steps              records of 4 words: kernel (index, or 0xffffffff for a branch, stream,
+                       feed or drain), arguments (offset), y0, y1
     states             records of 3 words: ref, initial (ref, or 0xffffffff for zeros), bytes
-    inputs             records of 4 words: ref (cm_ref), bytes, data (offset), 0
-    outputs            records of 2 words: ref, bytes
+    inputs             records of 4 words: ref (cm_ref, or 0xffffffff if its rows are fed), bytes,
+                       data (offset), 0
+    outputs            records of 4 words: ref (or 0xffffffff if its rows are drained), bytes, data
+                       (offset) and which output of the plan, for drained rows
     checks             records of 4 words: step (index), ref, bytes, 0; ordered by step
     fences             records of 12 words: step (index), ref, row_bytes, ring, height, and the
                        reach: factor, low, high, divisor (see cmcompiler.plan.plan.Fence); 0, 0, 0
@@ -58,6 +60,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.abi import BRANCH, STREAM
 from cmcompiler.plan.plan import Plan, Span
@@ -84,6 +87,19 @@ class IncompleteResults(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class DrainedOutput:
+    """An output of a plan whose rows the harness gathers outside the arena.
+
+    Attributes:
+        index: of the plan's outputs.
+        size: bytes.
+    """
+
+    index: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One execution of a plan.
 
@@ -96,7 +112,7 @@ class Case:
 
     plan: Plan
     inputs: tuple[bytes, ...]
-    outputs: tuple[Span, ...]
+    outputs: tuple[Span | DrainedOutput, ...]
     checks: tuple[tuple[int, Span], ...] = ()
     continues: bool = False
 
@@ -111,7 +127,12 @@ class Case:
             port.to_physical(array).tobytes()
             for port, array in zip(plan.inputs, inputs, strict=True)
         )
-        ports = tuple(Span(plan.places[p.tensor], p.tensor.nbytes) for p in plan.outputs)
+        ports = tuple(
+            DrainedOutput(index, p.tensor.nbytes)
+            if p.fed
+            else Span(plan.places[p.tensor], p.tensor.nbytes)
+            for index, p in enumerate(plan.outputs)
+        )
         return cls(plan, data, ports)
 
 
@@ -144,17 +165,23 @@ class _File:
 
     def add(self, block: bytes) -> int:
         if block not in self.blocks:
-            self.data += bytes(-len(self.data) % ALIGN)
-            self.blocks[block] = len(self.data)
+            self.blocks[block] = self.reserve(0)
             self.data += block
         return self.blocks[block]
+
+    def reserve(self, size: int) -> int:
+        """A block of its own, of zeros."""
+        self.data += bytes(-len(self.data) % ALIGN)
+        start = len(self.data)
+        self.data += bytes(size)
+        return start
 
 
 def pack_cases(cases: Sequence[Case]) -> bytes:
     """The batch file of `cases`."""
     steps = [step for case in cases for step in case.plan.steps if step.is_call]
     names = sorted({step.kernel for step in steps})
-    kernels = {BRANCH: NO_KERNEL, STREAM: NO_KERNEL} | {
+    kernels = dict.fromkeys((BRANCH, STREAM, *OUTSIDE), NO_KERNEL) | {
         name: index for index, name in enumerate(names)
     }
     file = _File(reserved=32)
@@ -223,7 +250,13 @@ def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
         for step in plan.steps
     )
     inputs = b"".join(
-        struct.pack("<4I", plan.places[port.tensor].word, len(data), file.add(data), 0)
+        struct.pack(
+            "<4I",
+            NO_REF if port.fed else plan.places[port.tensor].word,
+            len(data),
+            file.add(data),
+            0,
+        )
         for port, data in zip(plan.inputs, case.inputs, strict=True)
     )
     states = b"".join(
@@ -235,7 +268,12 @@ def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
         )
         for buffer in plan.states
     )
-    outputs = b"".join(struct.pack("<2I", span.ref.word, span.size) for span in case.outputs)
+    outputs = b"".join(
+        struct.pack("<4I", span.ref.word, span.size, 0, 0)
+        if isinstance(span, Span)
+        else struct.pack("<4I", NO_REF, span.size, file.reserve(span.size), span.index)
+        for span in case.outputs
+    )
     checks = b"".join(
         struct.pack("<4I", step, span.ref.word, span.size, 0) for step, span in case.checks
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from cmcompiler.ir.graph import Port
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.plan.plan import Peak, Plan, PlanStep, Ref
+from cmcompiler.plan.plan import Base, Peak, Plan, PlanStep, Ref
 from cmcompiler.plan.record import (
+    ArenaUseRecord,
     PeakRecord,
     PlaceRecord,
     PlanRecord,
@@ -17,11 +21,12 @@ from cmcompiler.plan.record import (
 
 def record(plan: Plan, model: str, identity: str) -> PlanRecord:
     """The record of a plan under its emitted names."""
+    constants = _constants(plan)
     return PlanRecord(
         model=model,
         identity=identity,
         isa=plan.isa.label,
-        steps=tuple(_step(plan, step) for step in plan.steps),
+        steps=tuple(_step(plan, *each) for each in zip(plan.steps, constants, strict=True)),
         inputs=tuple(_port(plan, port, True) for port in plan.inputs),
         outputs=tuple(
             _port(plan, port, exact)
@@ -31,13 +36,18 @@ def record(plan: Plan, model: str, identity: str) -> PlanRecord:
         constant_bytes=len(plan.constants),
         arena_bytes=plan.arena_bytes,
         state_bytes=plan.state_bytes,
+        timeline=tuple(
+            ArenaUseRecord(tensors=use.tensors, rings=use.rings, scratch=use.scratch)
+            for use in plan.timeline
+        ),
         peak=_peak(plan.peak),
+        least_bytes=plan.least_bytes,
         verified="exact" if plan.exact else "tolerance",
         macs=plan.macs,
     )
 
 
-def _step(plan: Plan, step: PlanStep) -> StepRecord:
+def _step(plan: Plan, step: PlanStep, constant_bytes: int) -> StepRecord:
     return StepRecord(
         title=step.title,
         source=step.source,
@@ -50,13 +60,35 @@ def _step(plan: Plan, step: PlanStep) -> StepRecord:
         exact=step.exact,
         arithmetic=step.arithmetic,
         writes=tuple(_tensor(tensor, plan.places[tensor]) for tensor in step.writes),
+        constant_bytes=constant_bytes,
         stages=step.stages,
         turns=step.turns,
     )
 
 
+def _constants(plan: Plan) -> list[int]:
+    """For each step, the bytes of constants that no step before it reads; they are packed one after
+    the other, so each ends where the next one begins.
+    """
+    starts = {offset for step in plan.steps for offset in _offsets(step)}
+    starts |= {state.initial.offset for state in plan.states if state.initial is not None}
+    sizes = {start: end - start for start, end in pairwise([*sorted(starts), len(plan.constants)])}
+    return [
+        sum(sizes.pop(offset, 0) for offset in dict.fromkeys(_offsets(step))) for step in plan.steps
+    ]
+
+
+def _offsets(step: PlanStep) -> Iterator[int]:
+    for argument in step.arguments:
+        if isinstance(argument.value, Ref) and argument.value.base is Base.CONSTANTS:
+            yield argument.value.offset
+
+
 def _port(plan: Plan, port: Port, exact: bool) -> PortRecord:
-    return port_record(port, _place(port.tensor, plan.places[port.tensor]), exact)
+    place = PlaceRecord(base="outside", offset=0, bytes=port.tensor.nbytes)
+    if not port.fed:
+        place = _place(port.tensor, plan.places[port.tensor])
+    return port_record(port, place, exact)
 
 
 def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
@@ -70,6 +102,7 @@ def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
         note=port.note,
         place=place,
         exact=exact,
+        feed="rows" if port.fed else "whole",
     )
 
 

@@ -57,9 +57,12 @@ extern const struct cm_program {name}_program;
 #endif
 """
 
+WEIGHTS_SECTION = '    .section .weights, "a", %progbits'
+"""The directive for constants that link scripts place by themselves."""
+
 _ASSEMBLY = """\
 /* The constants of {name}. */
-    .section .weights, "a", %progbits
+{section}
     .balign 16
     .global {name}_weights
     .type {name}_weights, %object
@@ -113,9 +116,13 @@ def header(plan: Plan, name: str) -> str:
     )
 
 
-def assembly(name: str, weights: str) -> str:
-    """model.S: includes the constants file beside it."""
-    return _ASSEMBLY.format(name=name, weights=weights)
+def assembly(name: str, weights: str, section: str = WEIGHTS_SECTION) -> str:
+    """model.S: includes the constants file beside it.
+
+    Args:
+        section: the directive that starts the section of the constants.
+    """
+    return _ASSEMBLY.format(name=name, weights=weights, section=section)
 
 
 def _title(plan: Plan, name: str) -> str:
@@ -153,8 +160,8 @@ def _step_row(index: int, step: PlanStep) -> str:
 
 
 def _port_row(plan: Plan, port: Port) -> str:
-    ref = plan.places[port.tensor]
-    return f"{{0x{ref.word:08x}, {port.tensor.nbytes}}}, /* {comment(port.name)} */"
+    place = "CM_REF_NONE" if port.fed else f"0x{plan.places[port.tensor].word:08x}"
+    return f"{{{place}, {port.tensor.nbytes}}}, /* {comment(port.name)} */"
 
 
 def _state_row(buffer: StateBuffer) -> str:

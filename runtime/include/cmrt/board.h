@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Sets up clocks and counters; called once, with memory initialised. */
 void cm_board_init(void);
 
@@ -35,5 +39,9 @@ int cm_main(void);
 
 /* Prints the final record, by which the host recognises a complete run, and exits. */
 __attribute__((noreturn)) void cm_finish(int status);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -32,10 +32,11 @@ bool cm_executor_load(void);
 /* Why loading or a run failed; NULL if unknown. */
 const char *cm_executor_error(void);
 
-/* Where to write input `index` before a run. Outputs of the previous run may be in the same memory. */
+/* Where to write input `index` before a run; NULL for one that comes row by row. Outputs of the previous run
+   may be in the same memory. */
 struct cm_buffer cm_executor_input(uint32_t index);
 
-/* Where output `index` is after a run. */
+/* Where output `index` is after a run; NULL for one that goes row by row. */
 struct cm_const_buffer cm_executor_output(uint32_t index);
 
 /* The bytes at a place that the host names, such as an intermediate result; NULL unless all of them are in
@@ -49,7 +50,16 @@ typedef bool cm_step_hook(void *user, uint32_t step, uint64_t ticks);
 /* Resets mutable buffers to their initial state; must be called before the first run. */
 void cm_executor_reset(void);
 
-/* Runs the program once; false if it failed or was stopped. */
+/* Who has the inputs that come row by row, and who takes such outputs; rows come and go in order. `bring`
+   writes `bytes` bytes of an input, from byte `offset` on, to `into`; `take` reads those of an output from
+   `from`. Returning false stops the run. */
+struct cm_outside {
+    bool (*bring)(void *user, uint32_t input, uint32_t offset, void *into, uint32_t bytes);
+    bool (*take)(void *user, uint32_t output, uint32_t offset, const void *from, uint32_t bytes);
+};
+void cm_executor_feed(struct cm_outside hooks, void *user);
+
+/* Runs the program once; false if it failed or was stopped. The hook may be NULL. */
 bool cm_executor_run(cm_step_hook *hook, void *user);
 
 /* Memory beside the arena that an executor allocates from, and the most used of it. */

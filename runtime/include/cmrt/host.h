@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdnoreturn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Announces the image with text that ends in a newline; called first. Waits for the host if it may not be
    connected yet. */
@@ -21,6 +24,10 @@ bool cm_host_append(const char *name, const void *data, uint32_t bytes);
 void cm_host_print(const char *text);
 
 /* Ends the run; 0 means success, up to 127. */
-noreturn void cm_host_exit(int status);
+__attribute__((noreturn)) void cm_host_exit(int status);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

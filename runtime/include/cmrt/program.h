@@ -2,6 +2,7 @@
 #ifndef CMRT_PROGRAM_H
 #define CMRT_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +46,7 @@ struct cm_step {
     cm_kernel *run;
     struct cm_call call;
 };
-enum cm_control { CM_BRANCH, CM_STREAM };
+enum cm_control { CM_BRANCH, CM_STREAM, CM_FEED, CM_DRAIN };
 
 /* Skips the next `count` steps unless the bool at `condition` is as expected. */
 struct cm_branch {
@@ -88,12 +89,32 @@ struct cm_progress {
     uint64_t ticks;
 };
 
-/* Runs the next `count` steps in turns: each makes the rows that another one wants next, the last one all. */
+/* Runs the next `count` steps in turns: each makes the rows that another one wants next, the last one all. In
+   an upward stream the first row of each step is its last one, and so on. */
 struct cm_row_stream {
     uint32_t control;
-    uint32_t count;
+    uint16_t count, upward;
     cm_ref progress; /* `count` struct cm_progress */
     struct cm_stage stages[];
+};
+
+/* A stage without a kernel: its rows are those of an input, which come from outside, or of an output, which
+   go there, one at a time. */
+struct cm_feed {
+    uint32_t control;
+    uint32_t port;
+    cm_ref rows; /* a ring of them */
+    uint32_t row_bytes, ring;
+};
+
+/* The row that a step waits for: one of an input to be written, or one of an output to be taken. */
+struct cm_wait {
+    uint32_t stage; /* 1 and its number; 0: the step waits for nothing */
+    uint32_t port;  /* of inputs or outputs */
+    uint32_t row;   /* they come and go in order */
+    uint32_t bytes;
+    void *into;       /* where an input's row goes, or NULL */
+    const void *from; /* where an output's row is, or NULL */
 };
 
 /* Calls the kernel of a stage. */
@@ -108,12 +129,14 @@ static inline const struct cm_row_stream *cm_row_stream_of(const struct cm_step 
 }
 
 /* Performs a step, whose stages follow it if it is a stream; returns how many of the following steps to
-   skip. */
-uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user);
+   skip. If it waits for a row in the end, write or take that and call it again with the same `wait`, which
+   is zero at first. */
+uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user,
+                     struct cm_wait *wait);
 
 /* An input or output in memory. */
 struct cm_port {
-    cm_ref data;
+    cm_ref data; /* CM_REF_NONE for one that comes or goes row by row */
     uint32_t bytes;
 };
 
@@ -142,5 +165,20 @@ struct cm_program {
     uint32_t arena_bytes; /* slack included */
     const char *identity; /* hash of program and plan */
 };
+
+/* Called after each step; returning false stops the run. */
+typedef bool cm_program_hook(void *user, uint32_t step);
+
+/* How far a run has come; zero at first. */
+struct cm_run {
+    uint32_t step;
+    struct cm_wait wait;
+};
+enum cm_outcome { CM_DONE, CM_WAITING, CM_STOPPED };
+
+/* Runs a program. If it waits for a row in the end, write or take that and call it again with the same `run`.
+   The hook may be NULL; if it stops the run, that is over. */
+enum cm_outcome cm_run_program(const struct cm_context *context, const struct cm_program *program,
+                               struct cm_run *run, cm_program_hook *hook, void *user);
 
 #endif

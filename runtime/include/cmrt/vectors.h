@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+struct cm_context;
+struct cm_port;
+struct cm_wait;
+
 /* How an output is compared with the expected one. */
 enum cm_rule {
     CM_RULE_BITS,    /* bit-exact */
@@ -33,17 +37,17 @@ struct cm_vectors {
     const int32_t *labels; /* the class of each sample, -1 if unknown; NULL without labels */
 };
 
-/* Of the image's model; emitted with it. */
-extern const struct cm_vectors cm_model_vectors;
+/* Writes a sample to the inputs of a program. */
+void cm_vectors_write(const struct cm_vectors *vectors, const struct cm_context *context,
+                      const struct cm_port *inputs, uint32_t sample);
 
-/* Names of the model's steps, such as `conv2d 3×3`; emitted with it. */
-extern const char *const cm_model_titles[];
+/* Brings the row of an input that a run on this sample waits for; or whether the row of an output that it
+   hands out is the expected one. */
+bool cm_vectors_exchange(const struct cm_vectors *vectors, const struct cm_wait *wait, uint32_t sample);
 
-/* Writes sample `sample` to the executor's inputs, and resets its state. */
-void cm_vectors_load(uint32_t sample);
-
-/* The first output that differs from the expected one for this sample, or -1. */
-int32_t cm_vectors_check(uint32_t sample);
+/* The first output in memory that differs from the expected one for this sample, or -1. */
+int32_t cm_vectors_differ(const struct cm_vectors *vectors, const struct cm_context *context,
+                          const struct cm_port *outputs, uint32_t sample);
 
 /* Whether `bytes` bytes match the expected ones. */
 bool cm_vectors_match(enum cm_rule rule, const void *found, const void *expected, uint32_t bytes);

@@ -88,21 +88,24 @@ void shell_fprintf(const struct shell *shell, const char *format, ...)
 #ifdef CONFIG_CMBUILD_SHELL
 extern const struct shell_static_entry shell_cmbuild;
 
-static void type(char *command, char *argument)
+static void type(char *command, char *model, char *sample)
 {
     static const struct shell shell = {"shell: "};
-    char *words[] = {command, argument};
+    char *words[] = {command, model, sample};
+    size_t count = model == NULL ? 1 : sample == NULL ? 2 : 3;
     for (const struct shell_static_entry *each = shell_cmbuild.subcmd; each->syntax != NULL; ++each)
         if (strcmp(each->syntax, command) == 0)
-            printk("%s: %d\n", command, each->handler(&shell, argument == NULL ? 1 : 2, words));
+            printk("%s: %d\n", command, each->handler(&shell, count, words));
 }
 
 /* What a person would type once main sleeps. */
 static void use_shell(void)
 {
-    type("info", NULL);
-    type("run", "1");
-    type("run", "77");
+    type("info", NULL, NULL);
+    type("run", NULL, NULL);
+    type("run", "network", "1");
+    type("run", "network", "77");
+    type("run", "nothing", NULL);
 }
 #else
 static void use_shell(void)

@@ -1,4 +1,7 @@
-/* Placement of the static executor's arena; included before static_executor.c. */
+/* CMBUILD_ARENA places an arena in the memory that the configuration names:
+ *
+ *     static CMBUILD_ARENA KWS_ARENA(arena);
+ */
 #ifndef CMBUILD_ARENA_H
 #define CMBUILD_ARENA_H
 
@@ -6,7 +9,9 @@
 #include <zephyr/devicetree.h>
 #include <zephyr/linker/devicetree_regions.h>
 
-#define CM_ARENA __attribute__((section(LINKER_DT_NODE_REGION_NAME(DT_CHOSEN(cmbuild_arena)))))
+#define CMBUILD_ARENA __attribute__((section(LINKER_DT_NODE_REGION_NAME(DT_CHOSEN(cmbuild_arena)))))
+#else
+#define CMBUILD_ARENA
 #endif
 
 #endif

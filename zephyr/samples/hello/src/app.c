@@ -2,18 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmbuild/arena.h"
 #include "cmrt/board.h"
-#include "cmrt/executor.h"
 #include "cmrt/host.h"
-#include "model_io.h"
+#include "hello.h"
 
-enum { COUNT = CM_MODEL_INPUT_0_COUNT };
+enum { COUNT = HELLO_INPUT_0_COUNT };
 
-static bool go_on(void *user, uint32_t step, uint64_t ticks)
-{
-    (void)user, (void)step, (void)ticks;
-    return true;
-}
+static CMBUILD_ARENA HELLO_ARENA(arena);
+static struct hello model;
 
 /* `-1.25`, as not every printf can print floats. */
 static void write_number(char *text, size_t size, float number)
@@ -26,13 +23,13 @@ static void write_number(char *text, size_t size, float number)
 int cm_main(void)
 {
     static const float x[COUNT] = {1, 2.5f, -3, 7}, y[COUNT] = {2, -1.5f, -4, 0.5f};
-    cm_executor_reset();
-    memcpy(cm_executor_input(0).data, x, sizeof x);
-    memcpy(cm_executor_input(1).data, y, sizeof y);
-    if (!cm_executor_run(go_on, NULL))
+    if (hello_init(&model, arena, sizeof arena) != HELLO_OK)
         return 1;
-    float sum[COUNT];
-    memcpy(sum, cm_executor_output(0).data, sizeof sum);
+    memcpy(hello_input_0(&model), x, sizeof x);
+    memcpy(hello_input_1(&model), y, sizeof y);
+    if (hello_run(&model) != HELLO_OK)
+        return 1;
+    const float *sum = hello_output_0(&model);
     for (int i = 0; i < COUNT; ++i) {
         char line[64], numbers[3][16];
         write_number(numbers[0], sizeof numbers[0], x[i]);

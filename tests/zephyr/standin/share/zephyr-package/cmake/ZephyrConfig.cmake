@@ -28,7 +28,8 @@ target_compile_options(zephyr_interface INTERFACE
     -fno-strict-aliasing -fno-asynchronous-unwind-tables -fno-reorder-functions -ffunction-sections
     -fdata-sections -Wall -Wextra -Wformat -Wformat-security -Wpointer-arith -Wno-pointer-sign
     -Wno-unused-but-set-variable -Werror
-    $<$<COMPILE_LANGUAGE:C>:-std=c17 -Os -Werror=implicit-int>)
+    $<$<COMPILE_LANGUAGE:C>:-std=c17 -Os -Werror=implicit-int>
+    $<$<COMPILE_LANGUAGE:CXX>:-std=c++17 -Os -fno-exceptions -fno-rtti>)
 target_include_directories(zephyr_interface INTERFACE "${STANDIN}/include" "${STANDIN_DEVICETREE}")
 
 function(zephyr_library_named name)

@@ -1,8 +1,9 @@
+/* Whether memory holds what a test vector expects. */
 #include "cmrt/vectors.h"
 
 #include <string.h>
 
-#include "cmrt/executor.h"
+#include "cmrt/program.h"
 
 /* float32, to avoid linking double arithmetic; smallest is FLT_MIN: cmbuild/verify/tolerance.py */
 static const float relative = 1e-5f, smallest = 1.17549435e-38f;
@@ -64,21 +65,41 @@ bool cm_vectors_match(enum cm_rule rule, const void *found, const void *expected
     }
 }
 
-void cm_vectors_load(uint32_t sample)
+static const uint8_t *sample_of(const struct cm_stream *stream, uint32_t sample)
 {
-    cm_executor_reset();
-    for (uint32_t i = 0; i < cm_model_vectors.input_count; ++i) {
-        const struct cm_stream *stream = &cm_model_vectors.inputs[i];
-        memcpy(cm_executor_input(i).data, stream->data + sample * stream->bytes, stream->bytes);
+    return stream->data + sample * stream->bytes;
+}
+
+void cm_vectors_write(const struct cm_vectors *vectors, const struct cm_context *context,
+                      const struct cm_port *inputs, uint32_t sample)
+{
+    for (uint32_t i = 0; i < vectors->input_count; ++i) {
+        const struct cm_stream *stream = &vectors->inputs[i];
+        if (inputs[i].data != CM_REF_NONE)
+            memcpy(cm_write(context, inputs[i].data), sample_of(stream, sample), stream->bytes);
     }
 }
 
-int32_t cm_vectors_check(uint32_t sample)
+bool cm_vectors_exchange(const struct cm_vectors *vectors, const struct cm_wait *wait, uint32_t sample)
 {
-    for (uint32_t i = 0; i < cm_model_vectors.output_count; ++i) {
-        const struct cm_stream *stream = &cm_model_vectors.outputs[i];
-        const uint8_t *expected = stream->data + sample * stream->bytes;
-        if (!cm_vectors_match(stream->rule, cm_executor_output(i).data, expected, stream->bytes))
+    const struct cm_stream *streams = wait->into != NULL ? vectors->inputs : vectors->outputs;
+    const struct cm_stream *stream = &streams[wait->port];
+    const uint8_t *row = sample_of(stream, sample) + wait->row * wait->bytes;
+    if (wait->into == NULL)
+        return cm_vectors_match(stream->rule, wait->from, row, wait->bytes);
+    memcpy(wait->into, row, wait->bytes);
+    return true;
+}
+
+int32_t cm_vectors_differ(const struct cm_vectors *vectors, const struct cm_context *context,
+                          const struct cm_port *outputs, uint32_t sample)
+{
+    for (uint32_t i = 0; i < vectors->output_count; ++i) {
+        const struct cm_stream *stream = &vectors->outputs[i];
+        if (outputs[i].data == CM_REF_NONE)
+            continue;
+        const void *found = cm_read(context, outputs[i].data);
+        if (!cm_vectors_match(stream->rule, found, sample_of(stream, sample), stream->bytes))
             return (int32_t)i;
     }
     return -1;

@@ -1,0 +1,152 @@
+"""The files of a package: a model's own sources, and the runtime's under its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.packaging.renaming import placed, renamed
+from cmbuild.packaging.runtime_sources import defined_functions, needed_sources
+from cmcompiler.emit.files import C_FILE, RECORD, WEIGHTS
+from cmcompiler.emit.interface import PackageInterface
+from cmcompiler.emit.source import WEIGHTS_SECTION, assembly
+from cmcompiler.emit.vectors import VectorData, vector_files
+from cmcompiler.isa import Isa
+from cmcompiler.plan.record import PlanRecord
+
+LICENSE = "LICENSE"
+KERNELS = "kernels"
+"""Folder of a project's own kernels, in a package for Zephyr."""
+
+TEMPLATES = "package"
+"""Folder of the runtime with what only differs by the model's name from package to package."""
+
+_SECTION = '    .section .rodata.{symbol}, "a", %progbits'
+_PLAN_HEADER = """\
+/* {name}: its plan, for {name}.c. */
+#ifndef {macro}_PLAN_H
+#define {macro}_PLAN_H
+
+#include "{name}.h"
+#include "cmrt/program.h"
+
+/* Whether it calls kernels that compute in float. */
+#define {macro}_NEEDS_FLOAT {needs_float}
+
+extern const struct cm_program {name}_program;
+
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class PackagedModel:
+    """What a package is made from.
+
+    Attributes:
+        plan: folder of the emitted plan.
+        needs_float: whether it calls kernels that compute in float.
+        kernels: folder of the project's own kernels, if any.
+    """
+
+    interface: PackageInterface
+    vectors: VectorData
+    plan: Path
+    needs_float: bool = False
+    kernels: Path | None = None
+
+    @property
+    def record(self) -> PlanRecord:
+        return self.interface.plan
+
+    @property
+    def name(self) -> str:
+        """Prefix of all symbols."""
+        return self.record.model
+
+
+def model_files(model: PackagedModel, section: str = _SECTION) -> dict[str, bytes]:
+    """The model's own files by name, which include the runtime as `cmrt/`.
+
+    Args:
+        section: the directive that starts the section of the bytes {symbol}.
+    """
+    name = model.name
+    words = {"name": name, "macro": name.upper(), "needs_float": int(model.needs_float)}
+    plan = (model.plan / C_FILE).read_text("utf-8").replace('"model.h"', f'"{name}_plan.h"')
+    sections = {key: section.format(symbol=f"{name}_{key}") for key in ("weights", "vector_bytes")}
+    return {
+        f"{name}.h": model.interface.header().encode(),
+        f"{name}.c": model.interface.source().encode(),
+        f"{name}_plan.h": _PLAN_HEADER.format(**words).encode(),
+        f"{name}_plan.c": plan.encode(),
+        f"{name}_weights.S": assembly(name, f"{name}_weights.bin", sections["weights"]).encode(),
+        f"{name}_weights.bin": (model.plan / WEIGHTS).read_bytes(),
+        **vector_files(model.record, model.vectors, sections["vector_bytes"]),
+        "plan.json": (model.plan / RECORD).read_bytes(),
+    }
+
+
+def zephyr_files(model: PackagedModel) -> dict[str, bytes]:
+    """The files of a package for a build that has the runtime, by path.
+
+    A project's own kernels carry the model's name, as several packages may bring them.
+    """
+    files = model_files(model, WEIGHTS_SECTION)
+    if model.kernels is None:
+        return files
+    own = defined_functions(model.kernels)
+    names = re.compile(rf"\b(?:{'|'.join(sorted(own))})\b")
+    prefixed = f"{model.name}_\\g<0>"
+    plan = f"{model.name}_plan.c"
+    files[plan] = names.sub(prefixed, files[plan].decode()).encode()
+    for file in sorted(path for path in model.kernels.rglob("*") if path.is_file()):
+        content = names.sub(prefixed, file.read_text("utf-8"))
+        files[f"{KERNELS}/{file.relative_to(model.kernels).as_posix()}"] = content.encode()
+    return files
+
+
+def source_files(model: PackagedModel) -> dict[str, bytes]:
+    """The files of a package that needs nothing else, by path."""
+    name, record, own = model.name, model.record, model_files(model)
+    called = {step.kernel for step in record.steps if step.is_call}
+    texts = [own[f"{name}.c"].decode()]
+    sources = needed_sources(called, Isa.named(record.isa), model.kernels, texts)
+    places = {file: f"runtime/{_file_name(file, name)}" for file in sources}
+    public = {f"cmrt/{file.name}": place for file, place in places.items() if file.suffix == ".h"}
+    files: dict[str, bytes] = {}
+    for path, content in own.items():
+        files[path] = content
+        if path.endswith((".c", ".h")):
+            text = content.decode()
+            for header, place in public.items():
+                text = text.replace(f'#include "{header}"', f'#include "{place}"')
+            files[path] = renamed(text, name).encode()
+    for file, place in places.items():
+        files[place] = renamed(placed(file.read_text("utf-8"), file, places), name).encode()
+    runtime = paths.runtime()
+    options = (runtime / "cmake" / "float.cmake").read_text("utf-8")
+    files[f"runtime/{name}_cm_float.cmake"] = renamed(options, name).encode()
+    compiled = [place for place in places.values() if place.endswith(".c")]
+    lists = runtime / TEMPLATES / "CMakeLists.txt"
+    files[lists.name] = _filled(lists, model, SOURCES="\n    ".join(compiled))
+    files[LICENSE] = (paths.data() / LICENSE).read_bytes()
+    return files
+
+
+def _filled(template: Path, model: PackagedModel, **words: str) -> bytes:
+    """A template with its @NAME@ and other words replaced."""
+    text = template.read_text("utf-8")
+    replaced: Mapping[str, str] = {"NAME": model.name, "MACRO": model.name.upper(), **words}
+    for word, value in replaced.items():
+        text = text.replace(f"@{word}@", value)
+    return text.encode()
+
+
+def _file_name(file: Path, name: str) -> str:
+    """kernels/add.c is NAME_cm_add.c, isa/mve/gemm_s8.c is NAME_cm_mve_gemm_s8.c."""
+    part = f"{file.parent.name}_" if file.parent.parent.name == "isa" else ""
+    return f"{name}_cm_{part}{file.name}"

@@ -1,0 +1,84 @@
+"""Packages in firmware: two models and two instances of one, with every compiler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness.commands import NETWORK, PROGRAMS, Commands
+from harness.packages import firmware, foreign_symbols, on_this_computer, simulate
+from harness.sources import ROOT
+
+from cmbuild.catalog import find_board
+
+Packages = Callable[[str], list[Path]]
+
+
+@pytest.mark.parametrize(
+    ("board", "toolchain"),
+    [
+        ("corstone300", "gcc"),
+        ("microbit", "zig"),
+        pytest.param("corstone300", "clang", marks=pytest.mark.long),
+        pytest.param("corstone300", "zig", marks=pytest.mark.long),
+        pytest.param("microbit", "gcc", marks=pytest.mark.long),
+        pytest.param("microbit", "clang", marks=pytest.mark.long),
+    ],
+)
+def test_two_models_and_two_instances_share_an_image(
+    board: str, toolchain: str, packages: Packages, tmp_path: Path
+) -> None:
+    """One model runs in an interrupt of the other; strict warnings are errors."""
+    made = packages(find_board(board).cpu)
+    printed = simulate(firmware(tmp_path, made, "main.c", board, toolchain), board)
+    assert "cmrt interrupts 14\ncmrt wrong 0\n" in printed
+    assert printed.endswith("cmrt end 0\n")
+    for folder in made:
+        archive = tmp_path / "out" / folder.name / f"lib{folder.name}.a"
+        assert foreign_symbols(archive, folder.name) == []
+
+
+def test_two_models_share_an_image_in_cpp(packages: Packages, tmp_path: Path) -> None:
+    made = packages(find_board("corstone300").cpu)
+    image = firmware(tmp_path, made, "main.cpp", "corstone300")
+    printed = simulate(image, "corstone300")
+    assert "cmrt right\n" in printed and "cmrt end 0\n" in printed
+
+
+def test_a_package_may_have_its_own_arena(cmbuild: Commands) -> None:
+    words = ("--as", "source", "--isa", "scalar", "--name", "still", "-o", "still")
+    assert cmbuild("package", NETWORK, *words).exit_code == 0
+    option = "-DSTILL_STATIC_ARENA"
+    printed = on_this_computer(cmbuild.folder, cmbuild.folder / "still", "static.c", option)
+    assert printed == "0 wrong\n"
+
+
+def test_rows_come_in_pieces(cmbuild: Commands) -> None:
+    words = ("--as", "source", "--isa", "scalar", "--feed", "rows", "--name", "fed", "-n", "2")
+    assert cmbuild("package", NETWORK, *words, "-o", "fed").exit_code == 0
+    assert on_this_computer(cmbuild.folder, cmbuild.folder / "fed", "rows.cpp") == "0 wrong\n"
+
+
+def test_rows_of_an_output_are_handed_out(cmbuild: Commands) -> None:
+    words = ("--as", "source", "--isa", "scalar", "--feed", "rows", "--name", "seg", "-n", "3")
+    assert cmbuild("package", PROGRAMS / "image.pte", *words, "-o", "seg").exit_code == 0
+    assert on_this_computer(cmbuild.folder, cmbuild.folder / "seg", "taken.c") == "0 wrong\n"
+
+
+def test_quantised_ports_have_functions_that_convert(cmbuild: Commands) -> None:
+    words = ("--as", "source", "--isa", "scalar", "--io", "int8", "--name", "small")
+    assert cmbuild("package", NETWORK, *words, "-o", "small").exit_code == 0
+    printed = on_this_computer(cmbuild.folder, cmbuild.folder / "small", "steps.c")
+    assert printed.startswith("0 wrong, ")
+
+
+def test_the_example_of_the_documents_works(cmbuild: Commands) -> None:
+    text = (ROOT / "docs" / "packages.md").read_text()
+    (example,) = re.findall("<!-- example: .*-->\n```c\n(.*?)```\n", text, re.DOTALL)
+    (cmbuild.folder / "example.c").write_text(example)
+    words = ("--as", "source", "--isa", "scalar", "--name", "kws", "-o", "kws")
+    assert cmbuild("package", NETWORK, *words).exit_code == 0
+    printed = on_this_computer(cmbuild.folder, cmbuild.folder / "kws", cmbuild.folder / "example.c")
+    assert re.fullmatch(r"(-?\d\.\d{3} ){3}as the reference\n", printed)

@@ -1,0 +1,26 @@
+"""Names of a package's C."""
+
+from __future__ import annotations
+
+import pytest
+
+from cmbuild.packaging.renaming import UnfitName, check_name, renamed
+
+
+def test_names_of_the_runtime_get_the_models() -> None:
+    text = '#ifdef CMRT_X_H\nvoid cm_add(int CM_SLACK);\n__asm("cm_mve_f:\\n" "bl cm_g");'
+    assert renamed(text, "kws") == (
+        "#ifdef KWS_CMRT_X_H\nvoid kws_cm_add(int KWS_CM_SLACK);\n"
+        '__asm("kws_cm_mve_f:\\n" "bl kws_cm_g");'
+    )
+
+
+def test_other_names_stay() -> None:
+    text = "acm_1 = xCM_2 + cm + CM + 3 * arm_cm_4;"
+    assert renamed(text, "kws") == text
+
+
+@pytest.mark.parametrize("name", ["", "2nd", "a-b", "_x", "int", "class", "template", "ä"])
+def test_what_cannot_begin_symbols_is_refused(name: str) -> None:
+    with pytest.raises(UnfitName):
+        check_name(name)

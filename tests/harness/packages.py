@@ -1,0 +1,120 @@
+"""Firmware that links packages of models, as a user's build does."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from cmbuild import paths
+from cmbuild.boards.link_script import link_script
+from cmbuild.catalog import find_board
+from cmbuild.launchers.registry import launchers_of, simulated_memory
+from cmbuild.toolchain import tools
+from cmcompiler.target import Target
+from harness.libraries import builder, library
+
+SOURCES = Path(__file__).parents[1] / "cmbuild" / "packaging" / "firmware"
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-pedantic", "-Werror"]
+
+_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(firmware {languages} ASM)
+include({runtime}/cmake/firmware.cmake)
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:{warnings}>")
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-std=c++17;-fno-exceptions;-fno-rtti>")
+set(CMRT_ROOT {root})
+if(CMRT_LIBC)
+    include_directories(SYSTEM {root}/libc/include)
+endif()
+{packages}
+cmrt_firmware(firmware {main})
+target_include_directories(firmware PRIVATE {runtime}/include)
+target_link_libraries(firmware PRIVATE {names})
+"""
+_FAULTS = "    .rept {}\n    .word cm_fault\n    .endr\n"
+
+
+def run(*words: str | Path) -> str:
+    """A command's output; fails the test with it if the command does."""
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def firmware(
+    folder: Path, packages: Sequence[Path], main: str, board_name: str, toolchain: str = "gcc"
+) -> Path:
+    """An image of a program of SOURCES with packages.
+
+    The program's `tick` handles the SysTick exception.
+    """
+    board = find_board(board_name)
+    made_by = builder(toolchain, Target.parse(board.cpu))
+    root = folder / "runtime"
+    for name in ("cortexm", "include", "libc"):
+        shutil.copytree(paths.runtime() / name, root / name)
+    startup = root / "cortexm" / "startup.S"
+    text, table = startup.read_text(), _FAULTS.format("14 + CM_INTERRUPTS")
+    assert table in text
+    ours = f"{_FAULTS.format(13)}    .word tick\n{_FAULTS.format('CM_INTERRUPTS')}"
+    startup.write_text(text.replace(table, ours))
+    shutil.copy(SOURCES / main, folder)
+    places = [f'add_subdirectory("{package}" {package.name})' for package in packages]
+    (folder / "CMakeLists.txt").write_text(
+        _PROJECT.format(
+            languages="C CXX" if main.endswith("cpp") else "C",
+            runtime=paths.runtime(),
+            warnings=";".join(WARNINGS),
+            packages="\n".join(places),
+            root=root,
+            main=main,
+            names=" ".join(package.name for package in packages),
+        )
+    )
+    script = link_script(board, folder, simulated_memory(board))
+    words = [*("-G", "Ninja", "-S", folder, "-B", folder / "out")]
+    words += [f"-DCMRT_BOARD={board.folder}", f"-DCMRT_LINK_SCRIPT={script}"]
+    words += [f"-DCMRT_LIBRARY={library(made_by)}", *made_by.toolchain.cmake(made_by.target)]
+    environment = made_by.toolchain.environment
+    for argv in ([tools.find("cmake"), *words], [tools.find("ninja"), "-C", folder / "out"]):
+        log = folder / "log"
+        made_by.processes.run(argv, log=log, timeout=600, env=environment, check=False)
+        text = log.read_text()
+        assert "FAILED" not in text and "CMake Error" not in text, text
+    return folder / "out/firmware.elf"
+
+
+def on_this_computer(folder: Path, package: Path, main: str | Path, *flags: str) -> str:
+    """What a program of SOURCES, or another file, prints with a package, under sanitizers."""
+    source = SOURCES / main
+    compile_ = [
+        *flags,
+        f"-I{package}",
+        "-g",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+    ]
+    objects = []
+    for file in (*package.glob("*.[cS]"), *package.glob("runtime/*.c"), source):
+        compiler = "g++" if file.suffix == ".cpp" else "gcc"
+        standard = {".c": ["-std=c11"], ".cpp": ["-std=c++17"]}.get(file.suffix, [])
+        objects.append(folder / f"{file.name}.o")
+        run(compiler, *WARNINGS, *standard, *compile_, "-c", file, "-o", objects[-1])
+    run("g++", *compile_, *objects, "-lm", "-o", folder / "program")
+    return run(folder / "program")
+
+
+def foreign_symbols(archive: Path, name: str) -> list[str]:
+    """Global symbols that an archive defines and that do not begin with the model's name."""
+    listed = run("arm-none-eabi-nm", "-g", "--defined-only", "--format=posix", archive)
+    symbols = [line.split()[0] for line in listed.splitlines() if len(line.split()) > 2]
+    assert symbols
+    return [symbol for symbol in symbols if not symbol.startswith(f"{name}_")]
+
+
+def simulate(image: Path, board_name: str) -> str:
+    """What an image prints; it ends by itself."""
+    qemu = next(each for each in launchers_of(find_board(board_name)) if each.name == "qemu")
+    return run(*qemu.command(qemu.find(), image, image.parent, 60))
