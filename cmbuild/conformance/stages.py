@@ -61,11 +61,20 @@ class ConformanceStage(RepeatedStage):
         request: ConformanceRequest,
         context: WorkContext,
         folder: Path,
+        *,
+        tests: Sequence[str] = (),
     ) -> None:
+        """
+        Args:
+            folder: of the run.
+            tests: files below the folder of the suite, in none of which there need be a test; all
+                if empty.
+        """
         self.name = image.name
         self.subject = f"executorch {suite.version}'s on {image.board.name}"
         self.after = (image,)
-        self._suite = suite
+        self.suite = suite
+        self._tests = tests
         self._image = image
         self._request = request
         self._context = context
@@ -82,6 +91,10 @@ class ConformanceStage(RepeatedStage):
     def make(self, folder: Path) -> None:
         with (folder / RESULTS).open("w") as file:
             results = self._run(folder, file)
+        self.conclude(folder, results)
+
+    def conclude(self, folder: Path, results: Sequence[CaseVerdict]) -> None:
+        """Reports the failures in a file of the folder, and makes the result."""
         failures = [each for each in results if each.outcome is CaseOutcome.FAILED]
         (folder / FAILURES).write_text(
             "\n".join(f"{each.test}\n\n{each.details}\n" for each in failures)
@@ -91,7 +104,7 @@ class ConformanceStage(RepeatedStage):
             target=self._image.board.cpu,
             isa=self._image.library.target.isa.label,
             machine=self.launcher.title,
-            suite=f"executorch {self._suite.version}",
+            suite=f"executorch {self.suite.version}",
             results=tuple(results),
             artifacts={"results": self.entry.folder / RESULTS}
             | ({"junit": self._request.junit.absolute()} if self._request.junit else {}),
@@ -137,23 +150,27 @@ class ConformanceStage(RepeatedStage):
         )
         if completed.status == _USAGE:
             raise UsageError(message=completed.failure("pytest").message)
-        if completed.status == _NO_TESTS:
-            skipped = "; ".join(f"{result.op}: {result.reason}" for result in results)
-            hint = f"whole files were skipped: {skipped}" if skipped else None
-            raise NoSuchTests(expression=self._request.expression or "", hint=hint)
-        if completed.status not in (0, 1):
+        if completed.status == _NO_TESTS and not self._tests:
+            raise self.no_such_tests(results)
+        if completed.status not in (0, 1, _NO_TESTS):
             raise completed.failure("pytest")
         return results
+
+    def no_such_tests(self, results: Sequence[CaseVerdict]) -> NoSuchTests:
+        """The error if no test ran, given those that were skipped."""
+        skipped = "; ".join(f"{result.op}: {result.reason}" for result in results)
+        hint = f"whole files were skipped: {skipped}" if skipped else None
+        return NoSuchTests(expression=self._request.expression or "", hint=hint)
 
     def _arguments(self, settings: Path) -> Sequence[str | Path]:
         request, place = self._request, self._request.place
         return [
-            self._suite.folder,
+            *(self.suite.folder / name for name in self._tests or ("",)),
             # Ignores the user's settings, and writes nothing beside the tests.
-            *("-c", settings, "--rootdir", self._suite.folder),
+            *("-c", settings, "--rootdir", self.suite.folder),
             *("--basetemp", self._folder / "programs"),
             *("-p", "no:cacheprovider", "-p", "no:terminal"),
-            *("-p", "cmbuild.pytest_plugin", "-p", "cmbuild.conformance.recorder"),
+            *("-p", "cmbuild.conformance.plugin", "-p", "cmbuild.conformance.recorder"),
             *("--cmbuild-board", place.board, "--cmbuild-launcher", self.launcher.name),
             *(("--cmbuild-isa", place.isa) if place.isa else ()),
             *(("--cmbuild-toolchain", place.toolchain) if place.toolchain else ()),

@@ -33,6 +33,12 @@ class Suite:
     folder: Path
     version: str
 
+    @property
+    def files(self) -> list[str]:
+        """The files of tests below the folder, in order."""
+        found = self.folder.rglob("test_*.py")
+        return sorted(file.relative_to(self.folder).as_posix() for file in found)
+
 
 def find_suite(parallel: bool) -> Suite:
     """The suite of the installed executorch, found without importing it.

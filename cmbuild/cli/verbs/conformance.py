@@ -15,9 +15,10 @@ Examples:
   cmbuild conformance --board corstone300
   cmbuild conformance --board mps2-an505 -k "conv or linear" --junit results.xml
   cmbuild conformance --board corstone300 --isa scalar --json
+  cmbuild conformance --board corstone300 --scheduler tcp://build-1:8786
 
 Your own CortexMTester tests run on a board with
-  pytest -p cmbuild.pytest_plugin --cmbuild-board corstone300
+  pytest -p cmbuild.conformance.plugin --cmbuild-board corstone300
 
 \b
 Exit status: 0 none failed; 1 some failed; 2 usage; 3 something is missing on
@@ -43,16 +44,23 @@ this machine; 130 Ctrl-C.
     metavar="N",
     help="Tests to run at once.",
 )
+@options.cluster
 @options.output
-def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
+def command(
+    *, workers: int | None, scheduler: str | None, as_json: bool, verbose: bool, **chosen: Any
+) -> int:
     """Run the installed executorch's tests of its Cortex-M backend: every program runs on a board
     and is compared bit by bit with the reference; ExecuTorch's own tolerances hold as well.
     """
     from cmbuild.cli.session import session
     from cmbuild.pipeline.options import compose
+    from cmbuild.workers.cluster import ClusterChoice
 
     request = compose(ConformanceRequest, **chosen)
-    folder = request.folder
+    cluster, folder = ClusterChoice(workers, scheduler), request.folder
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
-        work.perform_and_show([work.pipeline.tests(request)], [folder])
+        if cluster.is_chosen:
+            work.test(request, cluster)
+        else:
+            work.perform_and_show([work.pipeline.tests(request)], [folder])
     return work.status

@@ -1,0 +1,77 @@
+"""cmbuild check"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cmbuild.cli import options
+
+EPILOG = """\b
+Examples:
+  cmbuild check
+  cmbuild check kws --board rp2350
+  cmbuild check --junit budgets.xml --json
+
+Budgets are tables [models.NAME.budget.BOARD] of cmbuild.toml: flash, ram, arena, pte,
+instructions, cycles, milliseconds, float, accuracy, snr. A failure does not stop the others.
+
+\b
+Exit status: 0 all verified and within their budgets; 1 not; 2 usage, or a
+mistake in cmbuild.toml; 3 something is missing here; 130 Ctrl-C.
+"""
+
+
+@click.command(
+    "check", epilog=EPILOG, short_help="Run the project's models, and compare with their budgets."
+)
+@click.argument("models", nargs=-1, shell_complete=options.complete_models)
+@options.boards("Only on this one.")
+@click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
+@options.build_dir
+@options.jobs
+@options.output
+def command(
+    *,
+    models: tuple[str, ...],
+    boards: tuple[str, ...],
+    junit: Path | None,
+    build_dir: Path,
+    jobs: int,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Build, run and verify all MODELS of the project on each of their boards, and compare flash,
+    RAM, instructions, accuracy and more with their budgets.
+    """
+    from cmbuild.cli.session import session
+    from cmbuild.files import write
+    from cmbuild.pipeline.options import compose
+    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.request import RunRequest
+    from cmbuild.projects import check
+    from cmbuild.projects.junit import to_junit
+    from cmbuild.projects.project import needed_project
+    from cmbuild.report.check import CheckReport
+
+    units = check.budgeted(needed_project(), models, boards)
+    requests = [
+        compose(RunRequest, model=unit.model, board=unit.board, build_dir=build_dir)
+        for unit in units
+    ]
+    folders = [build_folder(request.build) for request in requests]
+    with session(
+        build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
+    ) as work:
+        runs = [work.pipeline.simulate(request) for request in requests]
+        work.perform(runs, folders, jobs)
+        results = [
+            check.checked(unit, run, work.failures.of(run))
+            for unit, run in zip(units, runs, strict=True)
+        ]
+        work.show(CheckReport(results))
+        if junit is not None:
+            write(junit, to_junit(results))
+        check.verdict(results)
+    return work.status

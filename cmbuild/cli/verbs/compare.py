@@ -1,0 +1,155 @@
+"""cmbuild compare"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cmbuild.cli import options
+from cmbuild.projects.metrics import METRICS
+from cmbuild.projects.thresholds import option
+
+if TYPE_CHECKING:
+    from cmbuild.cli.session import VerbSession
+    from cmbuild.projects.comparison import Side
+    from cmbuild.projects.project import Project
+
+EPILOG = """\b
+Examples:
+  cmbuild compare HEAD~1
+  cmbuild compare origin/main --max-instructions +1% --max-flash +512
+  cmbuild compare before.json after.json
+  cmbuild compare build/kws/rp2350 other/build/kws/rp2350 --min-accuracy -0.5%
+
+BEFORE and AFTER are each the folder of a build, a folder of builds, a file that `run --json` or
+`check --json` printed, or a revision of git, which is checked out beside the builds and built by
+this cmbuild. AFTER is by default the project as it is.
+
+Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
+
+\b
+Exit status: 0 within all thresholds; 1 a change is beyond one, or something did
+not run; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
+"""
+
+thresholds = options.together(
+    *(
+        click.option(
+            option(metric),
+            metric.name,
+            metavar="CHANGE",
+            help=f"{'Deepest fall' if metric.is_least else 'Largest growth'} of {metric.name}.",
+        )
+        for metric in METRICS
+    )
+)
+
+
+@click.command("compare", epilog=EPILOG, short_help="Compare two builds, results or revisions.")
+@click.argument("before")
+@click.argument("after", required=False)
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Only this one.")
+@click.option("--board", "-b", "boards", multiple=True, metavar="NAME", help="Only on this one.")
+@thresholds
+@options.build_dir
+@options.jobs
+@options.output
+def command(
+    *,
+    before: str,
+    after: str | None,
+    models: tuple[str, ...],
+    boards: tuple[str, ...],
+    build_dir: Path,
+    jobs: int,
+    as_json: bool,
+    verbose: bool,
+    **changes: str | None,
+) -> int:
+    """Show what changed from BEFORE to AFTER: instructions by op, cycles, flash, RAM, accuracy."""
+    from cmbuild.cli.session import session
+    from cmbuild.projects import comparison
+    from cmbuild.projects.thresholds import thresholds
+    from cmbuild.report.compare import CompareReport
+
+    limits = thresholds(changes)
+    with session(
+        build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
+    ) as work:
+        sides = _Sides(work, models, boards, build_dir, jobs)
+        found = comparison.compare(sides.named(before), sides.named(after), limits)
+        work.show(CompareReport(found))
+        comparison.verdict(found)
+    return work.status
+
+
+class _Sides:
+    """Reads or runs what is compared."""
+
+    def __init__(
+        self,
+        work: VerbSession,
+        models: tuple[str, ...],
+        boards: tuple[str, ...],
+        build_dir: Path,
+        jobs: int,
+    ) -> None:
+        self._work = work
+        self._models = models
+        self._boards = boards
+        self._build_dir = build_dir
+        self._jobs = jobs
+
+    def named(self, name: str | None) -> Side:
+        """A path, a revision, or the project as it is if None."""
+        from cmbuild.projects.project import needed_project
+        from cmbuild.projects.revision import revision
+        from cmbuild.projects.saved import read_side
+
+        if name is not None and Path(name).exists():
+            return self._filtered(read_side(Path(name)))
+        project = needed_project()
+        if name is None:
+            return self._run("now", project, self._build_dir)
+        with revision(name, project, self._build_dir, self._work.processes) as was:
+            return self._run(was.title, was.project, was.build_dir)
+
+    def _filtered(self, side: Side) -> Side:
+        from dataclasses import replace
+
+        runs = {
+            title: run
+            for title, run in side.runs.items()
+            if run.model in (self._models or (run.model,))
+            and run.board in (self._boards or (run.board,))
+        }
+        failures = {title: side.failures[title] for title in side.failures if title in runs}
+        return replace(side, runs=runs, failures=failures)
+
+    def _run(self, title: str, project: Project, build_dir: Path) -> Side:
+        from cmbuild.pipeline.options import compose
+        from cmbuild.pipeline.pipeline import build_folder
+        from cmbuild.pipeline.request import RunRequest
+        from cmbuild.projects.check import checked, units
+        from cmbuild.projects.comparison import Side
+
+        self._work.note(f"{title}:")
+        pipeline = self._work.pipeline_of(project)
+        chosen = units(project, self._models, self._boards)
+        requests = [
+            compose(RunRequest, model=unit.model, board=unit.board, build_dir=build_dir)
+            for unit in chosen
+        ]
+        runs = [pipeline.simulate(request) for request in requests]
+        self._work.perform(runs, [build_folder(each.build) for each in requests], self._jobs)
+        found = [
+            checked(unit, run, self._work.failures.of(run))
+            for unit, run in zip(chosen, runs, strict=True)
+        ]
+        return Side(
+            title,
+            {each.unit.title: each.figures for each in found if each.figures is not None},
+            {each.unit.title: each.failure for each in found if each.failure is not None},
+        )

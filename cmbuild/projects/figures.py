@@ -1,0 +1,115 @@
+"""The figures of a run that budgets and comparisons look at, from its result or its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from cmbuild.results import RunResult
+
+FILE = "figures.json"
+"""Beside the outputs of a run."""
+
+
+class _Part(BaseModel):
+    """Some keys of a run's JSON; others are ignored, such as those of later versions."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class FlashFigures(_Part):
+    code: int
+    weights: int
+    total: int
+
+
+class RamFigures(_Part):
+    arena: int
+    static: int
+    stack: int | None
+    total: int
+
+
+class MemoryFigures(_Part):
+    flash: FlashFigures
+    ram: RamFigures
+
+
+class OpFigures(_Part):
+    """A kernel call."""
+
+    title: str
+    source: str
+    kernel: str
+    instructions: int
+
+
+class InstructionFigures(_Part):
+    total: int | None
+    unit: str
+    per_op: tuple[OpFigures, ...]
+
+
+class CycleFigures(_Part):
+    total: int
+    milliseconds: float | None
+
+
+class AccuracyFigures(_Part):
+    reference: float
+    samples: int
+
+
+class FidelityFigures(_Part):
+    """`snr_db` is null where there is no error at all."""
+
+    snr_db: float | None
+
+
+class FloatFigures(_Part):
+    share: float
+
+
+class RunFigures(_Part):
+    """What a run costs, and how good it is.
+
+    Attributes:
+        pte: bytes of the program; None if its file is gone.
+    """
+
+    model: str
+    board: str
+    verified: bool
+    accuracy: AccuracyFigures | None
+    fidelity: FidelityFigures | None
+    float: FloatFigures
+    instructions: InstructionFigures
+    cycles: CycleFigures | None
+    memory: MemoryFigures
+    pte: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_size(cls, data: Any) -> Any:
+        """A run's JSON names the program."""
+        if not isinstance(data, Mapping) or "pte" in data:
+            return data
+        artifacts = data.get("artifacts")
+        program = artifacts.get("program") if isinstance(artifacts, Mapping) else None
+        try:
+            size = None if program is None else Path(program).stat().st_size
+        except OSError:
+            size = None
+        return {**data, "pte": size}
+
+    @classmethod
+    def of(cls, run: RunResult) -> RunFigures:
+        return cls.model_validate(asdict(run) | {"verified": run.verification.verified})
+
+    @property
+    def title(self) -> str:
+        return f"{self.model} on {self.board}"

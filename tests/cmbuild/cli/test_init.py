@@ -1,0 +1,103 @@
+"""A new project, as a user makes it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+import yaml
+from harness.commands import NETWORK, Commands
+
+from cmbuild.cli.root import cli
+from cmbuild.strictfile import tomllib
+
+SKELETON = ("cmbuild.toml", "models/waves.py", "tests/test_waves.py")
+WORKFLOW = ".github/workflows/cmbuild.yml"
+
+
+def pytest_there(project: Commands) -> tuple[int, str]:
+    environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **project.environment}
+    words = ("-q", "-p", "no:cacheprovider", "-p", "cmbuild.pytest_plugin")
+    result = replace(project, environment=environment)(*words, program=("pytest",))
+    return result.exit_code, result.stdout
+
+
+def test_a_project_of_a_model_that_exists(cmbuild: Commands):
+    (cmbuild.folder / "net.pte").write_bytes(NETWORK.read_bytes())
+    words = ("--model", "net", "--source", "net.pte", "--board", "corstone300", "--json")
+    made = cmbuild("init", "firmware", *words).document
+    names = ("cmbuild.toml", "tests/test_net.py", WORKFLOW, ".gitignore")
+    assert made["written"] == [f"firmware/{name}" for name in names]
+    project = replace(cmbuild, folder=cmbuild.folder / "firmware")
+    assert project("run").exit_code == 0
+    assert project("check").exit_code == 0
+    assert project("models", "--json").document["project"][0]["boards"] == ["corstone300"]
+    assert pytest_there(project)[0] == 0
+
+    file = project.folder / "cmbuild.toml"
+    file.write_text(re.sub("flash = .*", "flash = 1", file.read_text()))
+    status, said = pytest_there(project)
+    assert status == 1
+    assert re.search(r"^error: net on corstone300: flash [\d,]+ bytes over$", said, re.MULTILINE)
+    assert "Traceback" not in said
+
+
+def test_what_is_written_is_valid(cmbuild: Commands):
+    assert cmbuild("init").exit_code == 0
+    for name in SKELETON:
+        text = (cmbuild.folder / name).read_text()
+        assert tomllib.loads(text) if name.endswith(".toml") else compile(text, name, "exec")
+    steps = yaml.safe_load((cmbuild.folder / WORKFLOW).read_text())["jobs"]["check"]["steps"]
+    commands = "\n".join(step.get("run", "") for step in steps)
+    used = re.findall(r"^\s*cmbuild (\w+)(.*)$", commands, re.MULTILINE)
+    assert [verb for verb, _ in used] == ["check", "compare"]
+    for verb, words in used:
+        command = cli.get_command(cli.make_context("cmbuild", [verb]), verb)
+        known = {name for option in command.params for name in option.opts}
+        assert set(re.findall(r"--[\w-]+", words)) <= known
+
+
+def test_what_exists_is_kept(cmbuild: Commands):
+    (cmbuild.folder / ".gitignore").write_text("mine\n")
+    assert "kept      .gitignore" in cmbuild("init").stdout
+    assert (cmbuild.folder / ".gitignore").read_text() == "mine\n"
+    again = cmbuild("init", "--pyproject")
+    assert again.exit_code == 2
+    assert again.stderr.splitlines()[0] == "error: cmbuild.toml already exists"
+    (cmbuild.folder / "cmbuild.toml").unlink()
+    model = cmbuild("init")
+    assert model.exit_code == 2
+    assert model.stderr.splitlines()[0] == "error: models/waves.py already exists"
+    assert not (cmbuild.folder / "cmbuild.toml").exists()
+
+
+def test_the_tables_may_be_in_pyproject(cmbuild: Commands):
+    file = cmbuild.folder / "pyproject.toml"
+    file.write_text("[project]\nname = 'x'")
+    assert cmbuild("init", "--pyproject", "--board", "native").exit_code == 0
+    document = tomllib.loads(file.read_text())
+    assert document["project"] == {"name": "x"}
+    assert set(document["tool"]["cmbuild"]["models"]["waves"]["budget"]) == {"native"}
+    assert "instructions" not in document["tool"]["cmbuild"]["models"]["waves"]["budget"]["native"]
+    assert cmbuild("models", "--json").document["project"][0]["name"] == "waves"
+
+
+def test_nothing_is_left_of_one_that_cannot_be_written(cmbuild: Commands):
+    (cmbuild.folder / ".github").touch()
+    result = cmbuild("init")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 2)
+    assert result.stderr.startswith("error: cannot write .github/workflows: ")
+    assert [path.name for path in cmbuild.folder.rglob("*") if path.is_file()] == [".github"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_three_commands(cmbuild: Commands):
+    """init, run, check; and the test that it has."""
+    assert cmbuild("init").exit_code == 0
+    run = cmbuild("run", "--json").document
+    assert (run["model"], run["verified"]) == ("waves", True)
+    assert run["accuracy"]["reference"] > 0.9
+    assert cmbuild("check").exit_code == 0
+    assert pytest_there(cmbuild)[0] == 0
