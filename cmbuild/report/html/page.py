@@ -1,0 +1,58 @@
+"""Fills the template of the HTML report from the JSON document of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from cmbuild import text
+from cmbuild.report.html.provenance import sources
+from cmbuild.report.run import RunReport
+from cmbuild.results import RunResult
+
+_TEMPLATE = "run.html.j2"
+
+
+def page(run: RunResult) -> str:
+    """The report of a run. Its numbers are those of `cmbuild run --json`, which it contains; each
+    is a <data> whose `class` is its path there.
+    """
+    document = json.loads(RunReport(run).document(()).model_dump_json())
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": text.count,
+        "bytes": text.size,
+        "shape": text.shape,
+        "percent": text.percent,
+        "thousands": "{:,}".format,
+    }
+    environment.globals["at"] = at
+    return environment.get_template(_TEMPLATE).render(
+        run=document,
+        sources=sources(run),
+        uncounted=run.uncounted,
+        embedded=_embedded(document),
+    )
+
+
+def at(document: Mapping[str, Any], path: str) -> Any:
+    """The value at a path: `memory.flash.total`, `layers.3.cycles`."""
+    found: Any = document
+    for key in path.split("."):
+        found = found[int(key)] if isinstance(found, list) else found[key]
+    return found
+
+
+def _embedded(document: object) -> str:
+    """JSON that cannot end the element around it."""
+    return json.dumps(document, ensure_ascii=False).replace("<", "\\u003c")

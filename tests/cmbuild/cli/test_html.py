@@ -1,0 +1,80 @@
+"""`cmbuild run --html FILE` and `--layers`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness.commands import NETWORK, Commands
+from harness.page import Page, assert_same_numbers
+
+RUN = ("run", NETWORK, "--board", "mps2-an505")
+
+
+def test_a_run_writes_it(cmbuild: Commands) -> None:
+    result = cmbuild(*RUN, "--html", "out/page.html", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = Page((cmbuild.folder / "out" / "page.html").read_text())
+    assert_same_numbers(found.numbers, result.document)
+    assert "memory.regions.0.size" in found.numbers
+
+
+def test_layers_have_weights_and_costs(cmbuild: Commands) -> None:
+    result = cmbuild(*RUN, "--json")
+    layers, memory = result.document["layers"], result.document["memory"]
+    assert sum(layer["weights"] for layer in layers) == memory["flash"]["weights"]
+    assert sum(layer["macs"] for layer in layers) == result.document["macs"]
+    per_op = result.document["cycles"]["per_op"]
+    assert [layer["cycles"] for layer in layers] == [op["cycles"] for op in per_op]
+    result = cmbuild(*RUN, "--layers")
+    assert "  layer " in result.stdout and "  MAC/instr\n" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+@pytest.mark.long
+def test_a_browser_shows_it(cmbuild: Commands) -> None:
+    document = cmbuild(*RUN, "--html", "page.html", "--json").document
+    page = cmbuild.folder / "page.html"
+    light, dark, printed = (cmbuild.folder / name for name in ("light.png", "dark.png", "a.pdf"))
+    shown = browse(page, "--dump-dom")
+    assert_same_numbers(Page(shown).numbers, document)
+    assert Page(shown).embedded["model"] == "network"
+    browse(page, f"--screenshot={light}", "--blink-settings=preferredColorScheme=1")
+    browse(page, f"--screenshot={dark}", "--blink-settings=preferredColorScheme=0")
+    assert brightness(light) > 200 and brightness(dark) < 80
+    browse(page, f"--print-to-pdf={printed}", "--blink-settings=preferredColorScheme=0")
+    assert printed.read_bytes().startswith(b"%PDF-")
+
+
+def test_a_console_error_is_seen() -> None:
+    """What the long test relies on."""
+    log = '[12:34:INFO:CONSOLE:3] "Uncaught ReferenceError: x is not defined", source: a.html (3)'
+    assert console(log) == [log]
+    assert console("[12:34:ERROR:dbus/bus.cc:405] Failed to connect to the bus") == []
+
+
+def browse(page: Path, *options: str) -> str:
+    """Opens a page in Chromium, which must have nothing to say; returns standard output."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    assert found is not None, "Chromium not found: sudo apt-get install chromium"
+    words = [found, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    command = [*words, *options, page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert console(done.stderr) == []
+    return done.stdout
+
+
+def console(log: str) -> list[str]:
+    """The lines of Chromium's log that are the page's."""
+    return [line for line in log.splitlines() if re.search(r":CONSOLE[:(]", line)]
+
+
+def brightness(picture: Path) -> float:
+    from PIL import Image, ImageStat
+
+    with Image.open(picture) as image:
+        return float(ImageStat.Stat(image.convert("L")).mean[0])

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from harness.page import Page, assert_same_numbers
+from harness.results import MV2
+
+from cmbuild.report.html.page import page
+from cmbuild.report.html.provenance import sources
+from cmbuild.report.run import RunReport
+from cmbuild.results import Instructions, MemoryUse
+
+EVERY_NUMBER = (
+    *("samples", "macs", "cycles.total", "cycles.milliseconds", "instructions.total"),
+    *("memory.flash.total", "memory.flash.weights", "memory.ram.total", "memory.ram.reserved"),
+    *("memory.ram.stack", "memory.arena.peak.bytes", "memory.regions.0.parts.0.bytes"),
+    *("layers.1.cycles", "layers.1.macs", "layers.0.instructions", "layers.2.weights"),
+    *("accuracy.reference", "fidelity.snr_db"),
+)
+
+
+def test_numbers_are_those_of_json() -> None:
+    document = json.loads(RunReport(MV2).document(()).model_dump_json())
+    found = Page(page(MV2))
+    assert (found.open, found.addresses) == ([], [])
+    assert set(EVERY_NUMBER) <= found.numbers.keys()
+    assert_same_numbers(found.numbers, document)
+    assert found.embedded == document
+
+
+def test_text_of_models_stays_text() -> None:
+    warned = replace(MV2, warnings=("</script><script>alert(1)</script>",))
+    html = page(warned)
+    found = Page(html)
+    assert found.open == [] and found.embedded["warnings"] == list(warned.warnings)
+    assert html.count("<script") == 1
+    assert "</data>" in [text.strip() for text in found.texts], "the name of a layer"
+
+
+def test_reasons_and_sources_are_there() -> None:
+    text = " ".join(" ".join(Page(page(MV2)).texts).split())
+    assert all(source in text for source in sources(MV2).values())
+    for words in (
+        "gemm_s8 has no mve version; dsp is used",
+        "converts at the program's boundary",
+        "model of the Cortex-M55, zero wait states, not validated",
+        "simulated count: one inference, never cycles",
+        "cmbuild eval mv2 --sensitivity",
+    ):
+        assert words in text
+
+
+def test_accuracy_of_layers_where_it_is_known() -> None:
+    first, *others = MV2.layers
+    found = Page(page(replace(MV2, layers=(replace(first, snr_db=31.5), *others))))
+    assert found.numbers["layers.0.snr_db"] == "31.5"
+    assert "SNR of a layer" in found.texts
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cycles": None, "uncounted": "no simulator", "accuracy": None, "fidelity": None},
+        {"instructions": Instructions(None, "not counted")},
+        {"memory": MemoryUse(MV2.memory.flash, MV2.memory.ram), "best": ()},
+    ],
+    ids=["no cycles", "no counts", "no arena"],
+)
+def test_unknown_numbers_are_left_out(changes: dict[str, object]) -> None:
+    html = page(replace(MV2, **changes))
+    assert Page(html).open == []
+    assert not re.search(r"\bNone\b|\bnan\b", " ".join(Page(html).texts))
