@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from pydantic import WithJsonSchema
+
+from cmbuild.display.tables import HtmlTable
 
 Share: TypeAlias = float
 """From 0 to 1."""
+
+Decibels: TypeAlias = Annotated[float, WithJsonSchema({"type": ["number", "null"]})]
+"""May be infinite, which is null in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +46,7 @@ class Fidelity:
         samples: compared.
     """
 
-    snr_db: float
+    snr_db: Decibels
     agreement: Share
     samples: int
 
@@ -85,12 +92,14 @@ class EvalRow:
         form: `float`, `fake-quantised`: as torch computes it; `reference`, `device`.
         accuracy: top-1, where there are labels.
         snr_db, agreement: against float; None for float itself.
+        interval: that holds the true accuracy with 95 % confidence, on a data set.
     """
 
     form: str
     accuracy: Share | None
-    snr_db: float | None
+    snr_db: Decibels | None
     agreement: Share | None
+    interval: tuple[Share, Share] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +115,11 @@ class LayerCost:
     name: str
     file: str | None
     line: int | None
-    snr_db: float
+    snr_db: Decibels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvalResult:
+class EvalResult(HtmlTable):
     """The forms of a model side by side.
 
     Attributes:
@@ -119,9 +128,14 @@ class EvalResult:
         layers: the most sensitive first; empty if not asked for.
     """
 
+    COLUMNS = ("form", "accuracy", "snr_db", "agreement")
+
     model: str
     board: str | None
     samples: int
     forms: tuple[EvalRow, ...]
     layers: tuple[LayerCost, ...]
     warnings: tuple[str, ...]
+
+    def rows(self) -> tuple[EvalRow, ...]:
+        return self.forms

@@ -11,7 +11,7 @@ from typing import IO
 from cmbuild.errors import Failed, Interrupted, TimedOut
 from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Malformed, Message, MessageKind
-from cmbuild.hardware.port import SerialPort
+from cmbuild.hardware.port import SerialPort, TcpPort
 from cmbuild.hardware.streams import Streams
 from cmbuild.image.console import records
 from cmbuild.image.elf import loaded
@@ -59,7 +59,7 @@ class Conversation:
     """
 
     def __init__(
-        self, port: SerialPort, log: IO[str], path: Path, is_ended: Callable[[], bool]
+        self, port: SerialPort | TcpPort, log: IO[str], path: Path, is_ended: Callable[[], bool]
     ) -> None:
         self._port = port
         self._log = log

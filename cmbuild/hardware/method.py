@@ -49,10 +49,12 @@ class FlashMethod(Table, ABC):
     Attributes:
         name: its key in a board's descriptor.
         limit: seconds after which it has failed, by default.
+        needs_volume: whether it writes to a volume of a boot loader.
     """
 
     name: ClassVar[str]
     limit: ClassVar[float]
+    needs_volume: ClassVar[bool] = False
 
     def prepare(self, image: Path) -> None:
         """Writes the file that it flashes beside the ELF file, if not `.bin` or `.hex`."""

@@ -13,7 +13,7 @@ from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import ResultDocument, StepDocument
-from cmbuild.text import percent, plural
+from cmbuild.text import percent, plural, rate
 
 _LAYERS = 12  # rows of the table of layers
 
@@ -38,7 +38,7 @@ class EvalReport:
         result = self.result
         device = f" and {result.board}" if result.board else ""
         title = f"  {result.model} on {plural(result.samples, 'sample')}{device}"
-        lines = [Text(title), Text(), *map(Text, _forms(result.forms))]
+        lines = [Text(title), Text(), *map(Text, _forms(result.forms, result.samples))]
         if result.warnings:
             lines += [Text(), *(Text(text.warning(each), "yellow") for each in result.warnings)]
         if result.layers:
@@ -49,17 +49,24 @@ class EvalReport:
         return EvalDocument.of(self.result, steps)
 
 
-def _forms(rows: Sequence[EvalRow]) -> Iterator[str]:
+def _forms(rows: Sequence[EvalRow], samples: int) -> Iterator[str]:
     cells = [
         (
             row.form,
-            "" if row.accuracy is None else percent(row.accuracy),
+            _accuracy(row, samples),
             "" if row.snr_db is None else _decibels(row.snr_db),
-            "" if row.agreement is None else percent(row.agreement),
+            "" if row.agreement is None else rate(row.agreement, samples),
         )
         for row in rows
     ]
     yield text.table(("", "accuracy", "SNR", "largest output agrees with float's"), cells)
+
+
+def _accuracy(row: EvalRow, samples: int) -> str:
+    if row.accuracy is None or row.interval is None:
+        return "" if row.accuracy is None else rate(row.accuracy, samples)
+    low, high = row.interval
+    return f"{percent(row.accuracy, 2)} ({percent(low, 2)} to {percent(high, 2)}, 95 %)"
 
 
 def _layers(layers: Sequence[LayerCost]) -> Iterator[str]:

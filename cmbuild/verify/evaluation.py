@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cmcompiler.frontend.job import ExportRecord
 
 
-def evaluate(
+def compared(
     stage: ReferenceStage, board: str | None, device: Sequence[Array] | None
 ) -> EvalResult:
     """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import Accuracy, Fidelity
+from cmbuild.text import plural
 from cmbuild.verify.fidelity import Array, Outputs, warnings
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ class Quality:
 
 
 def measure(
-    run: ReferenceStage, measured: ReferenceStage | None, device: Sequence[Array] | None
+    run: ReferenceStage,
+    measured: ReferenceStage | None,
+    device: Sequence[Array] | None,
+    labelled: ReferenceStage | None = None,
 ) -> Quality:
     """Compares with the float model, if known.
 
@@ -31,14 +35,28 @@ def measure(
         run: what was run on the device.
         measured: what the float model was run on; None for a program without one.
         device: its outputs; None without one.
+        labelled: samples of the project, whose accuracy counts unless others were chosen.
     """
     ran = _outputs(run, device)
     asked = ran.accuracy() if run.is_chosen else None
+    if asked is None and labelled is not None:
+        asked = _outputs(labelled, None).accuracy()
     if measured is None:
-        return Quality(asked, None, _warnings(run, asked, None))
+        return Quality(asked, None, (*_notes(run), *_warnings(run, asked, None)))
     beside = ran if measured is run else _outputs(measured, None)
     fidelity, accuracy = beside.fidelity(), asked or beside.accuracy()
-    return Quality(accuracy, fidelity, _warnings(measured, accuracy, fidelity))
+    told = (*_notes(run), *_warnings(measured, accuracy, fidelity))
+    return Quality(accuracy, fidelity, told)
+
+
+def _notes(run: ReferenceStage) -> Iterator[str]:
+    """What the user asked for and did not get."""
+    record = run.plan.source.record
+    yield from () if record is None else record.notes
+    if run.added:
+        count = len(run.samples)
+        given = plural(count - run.added, "sample")
+        yield f"the model has {given}; the other {run.added:,} of {count:,} are random"
 
 
 def _outputs(stage: ReferenceStage, device: Sequence[Array] | None) -> Outputs:

@@ -61,7 +61,11 @@ def user_samples(
 
 def _saved(file: Path, ports: Sequence[PortRecord]) -> Samples:
     check_input(file)
-    saved = Samples.load(file)
+    return conformed(Samples.load(file), ports, file)
+
+
+def conformed(saved: Samples, ports: Sequence[PortRecord], file: Path | str) -> Samples:
+    """Samples as a program takes them; raises as `user_samples`, naming the file."""
     if len(saved.inputs) != len(ports):
         found = plural(len(saved.inputs), "input")
         raise UsageError(message=f"{file} holds {found}, the model takes {len(ports)}")
@@ -122,6 +126,11 @@ def _random(random: np.random.Generator, port: PortRecord) -> Array:
     return random.integers(0, 2, port.shape).astype(dtype)
 
 
+def read_input(file: Path, port: PortRecord, image: ImageInput | None) -> Array:
+    """The samples of a model's only input in a file; raises as `user_samples`."""
+    return _stacked(_read(file, image), port, file)
+
+
 def _read(file: Path, image: ImageInput | None) -> Array:
     check_input(file)
     if file.suffix == ".pt":
@@ -137,7 +146,7 @@ def _read(file: Path, image: ImageInput | None) -> Array:
     )
 
 
-def _stacked(array: Array, port: PortRecord, file: Path) -> Array:
+def _stacked(array: Array, port: PortRecord, file: Path | str) -> Array:
     array = quantized(array, port)
     single = port.shape[:1] == (1,) and array.ndim == len(port.shape)
     fits: Array | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,25 +16,35 @@ Examples:
   cmbuild eval digits
   cmbuild eval net.py --calibration samples.npz --sensitivity
   cmbuild eval digits --board corstone300 -n 100 --json
+  cmbuild eval digits --board corstone300 --data test.npz --until 0.5% --resume
+  cmbuild eval net.py --board rp2350 --data photos
+  cmbuild eval net.py --board rp2350 --data data.py:samples
 
 The samples are those that the export saves. Without a board nothing runs on a
 device.
 """
-
-_MOST = 100
-"""Samples that a device computes unless more are requested."""
 
 
 @click.command(
     "eval", epilog=EPILOG, short_help="Compare a model in float, in int8, and on a board."
 )
 @options.model
-@options.of(ModelChoice)
+@options.of(ModelChoice, without=("intermediates",))
 @options.of(BuildRequest, only=("board", "isa", "toolchain"), board={"required": False})
 @options.of(Sampling, only=("samples",), samples={"help": "Number of samples; by default all."})
 @click.option(
     "--sensitivity", is_flag=True, help="Show what quantising each operator alone costs, in dB."
 )
+@click.option(
+    "--data",
+    type=options.FILE,
+    metavar="DATA",
+    help="An .npz of labelled samples, a folder with one of each class, or FILE.py:FUNCTION; "
+    "with --board.",
+)
+@click.option("--until", metavar="SHARE", help="Stop when accuracy is known to so much: 0.5%.")
+@click.option("--resume", is_flag=True, help="Take up an earlier evaluation of the same data.")
+@options.cluster
 @options.build_dir
 @options.jobs
 @options.output
@@ -45,6 +56,11 @@ def command(
     verbose: bool,
     jobs: int,
     sensitivity: bool,
+    data: Path | None,
+    until: str | None,
+    resume: bool,
+    workers: int | None,
+    scheduler: str | None,
     **chosen: Any,
 ) -> int:
     """Run MODEL as a float module, as torch computes it quantised, as the int8 reference and, with
@@ -52,28 +68,35 @@ def command(
     """
     from cmbuild.cli.session import session
     from cmbuild.errors import UsageError
-    from cmbuild.pipeline.options import compose
-    from cmbuild.pipeline.pipeline import build_folder, evaluation_folder
-    from cmbuild.pipeline.request import RunRequest
-    from cmbuild.verify.evaluation import evaluate
+    from cmbuild.pipeline.evaluation import EvalRequest, evaluate
+    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.evaluation import DataRequest, parse_until
 
     places = {name: chosen.pop(name) for name in ("isa", "toolchain", "build_dir")}
     source = (SensitiveChoice if sensitivity else ModelChoice)(**chosen)
-    if source.is_program:
-        raise UsageError(message=f"{source.model} is a program, without a float model to compare")
-    folder = evaluation_folder(source, places["build_dir"])
-    with session(folder / "logs", json=as_json, verbose=verbose) as work:
-        measured = work.pipeline.measured(source, board, folder, samples)
-        work.perform([measured], [folder], jobs)
-        if measured.real_outputs is None:
-            raise UsageError(message=f"{source.model} has no float outputs to compare")
-        if board is None:
-            work.show(evaluate(measured, None, None))
-        else:
-            count = samples or min(_MOST, len(measured.samples))
-            request = compose(RunRequest, board=board, samples=count, **places, **chosen)
-            request = replace(request, build=replace(request.build, source=source))
-            run = work.pipeline.simulate(request)
-            work.perform([run], [build_folder(request.build)], jobs)
-            work.show(evaluate(run.reference, board, run.outputs))
+    cluster = ClusterChoice(workers, scheduler)
+    if data is not None:
+        if board is None or sensitivity:
+            raise UsageError(message="--data needs a --board, and goes without --sensitivity")
+        share = None if until is None else parse_until(until)
+        wanted = DataRequest(
+            source=source,
+            board=board,
+            data=data,
+            samples=samples,
+            until=share,
+            resume=resume,
+            **places,
+        )
+        logs = build_folder(wanted.build) / "logs"
+        with session(logs, json=as_json, verbose=verbose) as work:
+            work.show(work.evaluate_data(wanted, cluster))
+        return work.status
+    if until is not None or resume or cluster.is_chosen:
+        raise UsageError(message="--until, --resume, --workers and --scheduler need --data")
+    request = EvalRequest(source=source, board=board, samples=samples, **places)
+    with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
+        perform = partial(work.perform, jobs=jobs)
+        work.show(evaluate(work.pipeline, request, perform))
     return work.status

@@ -59,6 +59,7 @@ class Bootloader(FlashMethod):
     """
 
     name = "uf2"
+    needs_volume = True
     limit = 30.0  # boards restart within a second, but desktops may notice late
 
     volume: str

@@ -23,11 +23,6 @@ IDENTITY = "0123456789abcdef0123456789abcdef"
 READ = struct.pack("<IH", 1, 2)
 
 
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversation.Conversation.greeting, "__defaults__", (1.0,))
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., object]:
     image = tmp_path / "image.elf"
@@ -37,7 +32,9 @@ def run(tmp_path: Path) -> Callable[..., object]:
         with Board(script) as board:
             line = SerialLine(115200, port=board.port)
             log = tmp_path / "logs" / "log"
-            board.run = line.run(Processes(), image, tmp_path, timeout=timeout, log=log)
+            board.run = line.run(
+                Processes(), image, tmp_path, timeout=timeout, log=log, patience=1.0
+            )
         return board
 
     return run

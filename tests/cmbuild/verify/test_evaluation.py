@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cmbuild.accuracy import LayerCost
-from cmbuild.verify.evaluation import evaluate
+from cmbuild.verify.evaluation import compared
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.outputs import ModelOutputs
 from cmcompiler.frontend.quantized import OperatorCost
@@ -25,6 +25,7 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         layers=(OperatorCost("mul", 9.0), OperatorCost("conv2d", 20.0)),
         call_sites=sites,
         calibration=SimpleNamespace(samples=9, detail=""),
+        notes=(),
     )
     port = SimpleNamespace(name="y", dtype="float32", shape=(1, 3), quantization=None)
     export = SimpleNamespace(outputs=ModelOutputs((real,), (real / 2,)), record=record)
@@ -38,8 +39,9 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         real_outputs=(real,),
         outputs=(real * 1.1,),
         is_chosen=True,
+        added=0,
     )
-    found = evaluate(stage, "microbit", [np.roll(real, 1, axis=2)])
+    found = compared(stage, "microbit", [np.roll(real, 1, axis=2)])
     assert [row.form for row in found.forms] == ["float", "fake-quantised", "reference", "device"]
     assert [row.accuracy for row in found.forms] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3])
     assert [row.agreement for row in found.forms] == [None, 1, 1, 0]
@@ -50,4 +52,4 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         LayerCost(name="mul", file=None, line=None, snr_db=9.0),
         LayerCost(name="conv2d (blocks.0)", file="net.py", line=3, snr_db=20.0),
     )
-    assert [row.form for row in evaluate(stage, None, None).forms][-1] == "reference"
+    assert [row.form for row in compared(stage, None, None).forms][-1] == "reference"

@@ -1,0 +1,1 @@
+"""Labelled samples to evaluate models on."""

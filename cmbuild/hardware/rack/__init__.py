@@ -1,0 +1,1 @@
+"""Boards in a rack, which labgrid's coordinator lends to one user at a time."""

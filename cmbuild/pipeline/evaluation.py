@@ -1,0 +1,89 @@
+"""The forms of a model side by side: float, fake-quantised, int8 reference, and device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from cmbuild import paths
+from cmbuild.accuracy import EvalResult
+from cmbuild.errors import UsageError
+from cmbuild.pipeline.pipeline import Pipeline, build_folder, evaluation_folder
+from cmbuild.pipeline.request import (
+    BoardChoice,
+    BuildRequest,
+    ModelChoice,
+    RunRequest,
+    Sampling,
+)
+from cmbuild.pipeline.stages.stage import Stage
+
+_MOST = 100
+"""Samples that a device computes unless more are requested."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvalRequest:
+    """A comparison, in a folder <model>/eval of build_dir.
+
+    Attributes:
+        board: None for none.
+        isa, toolchain: for the board.
+        samples: all of the export if None.
+
+    Raises:
+        UsageError: the model is a program, which has no float model.
+    """
+
+    source: ModelChoice
+    board: str | None = None
+    isa: str | None = None
+    toolchain: str | None = None
+    samples: int | None = None
+    build_dir: Path = field(default_factory=paths.default_build)
+
+    def __post_init__(self) -> None:
+        if self.source.is_program:
+            raise UsageError(
+                message=f"{self.source.model} is a program, without a float model to compare"
+            )
+
+    @property
+    def folder(self) -> Path:
+        return evaluation_folder(self.source, self.build_dir)
+
+    def run(self, samples: int) -> RunRequest:
+        """On the board."""
+        assert self.board is not None
+        place = BoardChoice(board=self.board, isa=self.isa, toolchain=self.toolchain)
+        build = BuildRequest(place=place, source=self.source, build_dir=self.build_dir)
+        return RunRequest(build=build, sampling=Sampling(samples=samples))
+
+
+class Perform(Protocol):
+    """Performs stages and what they need, with build folders locked; raises the first failure."""
+
+    def __call__(self, stages: Sequence[Stage], folders: Sequence[Path]) -> None: ...
+
+
+def evaluate(pipeline: Pipeline, request: EvalRequest, perform: Perform) -> EvalResult:
+    """
+    Raises:
+        UsageError: the model has no float outputs to compare.
+        CmbuildError: a stage failed.
+    """
+    from cmbuild.verify.evaluation import compared
+
+    board, samples = request.board, request.samples
+    measured = pipeline.measured(request.source, board, request.folder, samples)
+    perform([measured], [request.folder])
+    if measured.real_outputs is None:
+        raise UsageError(message=f"{request.source.model} has no float outputs to compare")
+    if board is None:
+        return compared(measured, None, None)
+    run_request = request.run(samples or min(_MOST, len(measured.samples)))
+    run = pipeline.simulate(run_request)
+    perform([run], [build_folder(run_request.build)])
+    return compared(run.reference, board, run.outputs)

@@ -1,0 +1,36 @@
+"""The reference on a project's labelled samples, which accuracy is measured on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cmbuild.errors import UsageError
+from cmbuild.pipeline.request import Sampling
+from cmbuild.pipeline.stages.plan import PlanStage
+from cmbuild.pipeline.stages.reference import ReferenceStage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cmcompiler.frontend.vectors import Samples
+
+
+class LabelledStage(ReferenceStage):
+    """All samples of a file, whatever a run is asked to run on.
+
+    Raises:
+        UsageError: the file has no labels.
+    """
+
+    def __init__(self, plan: PlanStage, data: Path, seed: int, folder: Path) -> None:
+        super().__init__(plan, Sampling(inputs=(data,)), seed, folder)
+        self.name = f"{plan.name}-data"
+        self.subject = f"{plan.source.name} on {data.name}"
+        self._data = data
+
+    @property
+    def samples(self) -> Samples:
+        found = super().samples
+        if found.labels is None:
+            raise UsageError(message=f"{self._data} has no array `labels`")
+        return found

@@ -1,0 +1,1 @@
+"""Exports by a process that has imported torch already."""

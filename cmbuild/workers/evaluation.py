@@ -1,0 +1,297 @@
+"""The accuracy of a model on a board over a data set, in chunks that can be taken up again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter, ValidationError
+
+from cmbuild import paths
+from cmbuild.accuracy import EvalResult, EvalRow
+from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.cache.folders import remove
+from cmbuild.datasets.chunks import Chunk, chunks_of
+from cmbuild.datasets.data import DataSet
+from cmbuild.errors import UsageError
+from cmbuild.files import write
+from cmbuild.pipeline.callback import Callback
+from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
+from cmbuild.pipeline.pipeline import build_folder
+from cmbuild.pipeline.request import BoardChoice, BuildRequest, ModelChoice, RunRequest, Sampling
+from cmbuild.pipeline.session import Session
+from cmbuild.tasks.run import run as perform
+from cmbuild.verify.intervals import exact
+from cmbuild.workers.cluster import ClusterChoice
+from cmbuild.workers.distribution import distribute
+from cmbuild.workers.results import SweepResult
+from cmbuild.workers.units import RunUnit
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.pipeline import Pipeline
+
+CHUNK = 250
+"""Samples of one start of the image."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTally:
+    """What came of a chunk.
+
+    Attributes:
+        samples: with a label.
+        reference, device: of these, how many got it.
+    """
+
+    samples: int
+    reference: int
+    device: int
+
+    def __add__(self, other: ChunkTally) -> ChunkTally:
+        return ChunkTally(
+            self.samples + other.samples,
+            self.reference + other.reference,
+            self.device + other.device,
+        )
+
+
+_TALLY = TypeAdapter(ChunkTally)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataRequest:
+    """An evaluation on labelled samples.
+
+    Attributes:
+        data: see DataSet.
+        samples: the first ones; all if None.
+        until: stop when accuracy is known to plus or minus this share, with 95 % confidence.
+        resume: take up what an earlier command with the same request did.
+    """
+
+    source: ModelChoice
+    board: str
+    data: Path
+    isa: str | None = None
+    toolchain: str | None = None
+    samples: int | None = None
+    chunk: int = CHUNK
+    until: float | None = None
+    resume: bool = False
+    build_dir: Path = field(default_factory=paths.default_build)
+
+    @property
+    def build(self) -> BuildRequest:
+        place = BoardChoice(board=self.board, isa=self.isa, toolchain=self.toolchain)
+        return BuildRequest(place=place, source=self.source, build_dir=self.build_dir)
+
+    def run(self, chunk: Chunk) -> RunRequest:
+        sampling = Sampling(samples=chunk.count, inputs=(chunk.file,), first=chunk.first)
+        return RunRequest(build=self.build, sampling=sampling)
+
+
+def parse_until(text: str) -> float:
+    """The share that `0.5%` means.
+
+    Raises:
+        UsageError: it is not between 0% and 50%.
+    """
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if not text.endswith("%") or not 0 < share < 0.5:
+        raise UsageError(message=f"{text!r} is not a share between 0% and 50%", hint="--until 0.5%")
+    return share
+
+
+def evaluate_data(
+    session: Session, pipeline: Pipeline, request: DataRequest, cluster: ClusterChoice
+) -> EvalResult:
+    """
+    Raises:
+        UsageError: the data does not fit the model, or has no labels.
+        Mismatch: the device's outputs differ from the reference.
+        CmbuildError: a stage or a worker failed.
+    """
+    data = DataSet(request.data)
+    data.check()
+    # The image is built once, here; its fingerprint says which earlier chunks count.
+    stage = pipeline.simulate(request.run(Chunk(request.data, 0, 1)))
+    perform(session, [stage.runner], [])
+    if session.failures.first is not None:
+        raise session.failures.first
+    kept = _Kept(request, data, stage.runner.fingerprint)
+    if not request.resume:
+        kept.clear()
+    if data.is_file:
+        count = _count(stage.reference.labels(), request)
+        chunks = chunks_of(request.data, count, request.chunk)
+    else:
+        plan, folder = stage.reference.plan, kept.data
+        chunks = data.chunks(session, plan, folder, request.chunk, request.samples)
+    tallies = kept.read(len(chunks))
+    due = [index for index in range(len(chunks)) if index not in tallies]
+    progress = _Progress(session, request, chunks)
+    progress.show(tallies)
+    if not _enough(tallies, len(chunks), request.until):
+        requests = [request.run(chunks[index]) for index in due]
+        for index, found in _performed(session, pipeline, requests, cluster):
+            if found.failure is not None:
+                raise found.failure
+            tallies[due[index]] = kept.write(due[index], _tally(found))
+            progress.show(tallies)
+            if _enough(tallies, len(chunks), request.until):
+                break
+    progress.end(tallies)
+    return _result(stage.runner.plan.source.name, request, _prefix(tallies, request.until))
+
+
+def _count(labels: Sequence[int] | None, request: DataRequest) -> int:
+    if labels is None:
+        raise UsageError(
+            message=f"{request.data} holds no labels",
+            hint="an .npz with input_0, ... and labels, the class of each sample",
+        )
+    if request.samples is not None and request.samples > len(labels):
+        raise UsageError(
+            message=f"{request.samples} samples requested, but {request.data} holds {len(labels)}"
+        )
+    return request.samples or len(labels)
+
+
+def _performed(
+    session: Session, pipeline: Pipeline, requests: Sequence[RunRequest], cluster: ClusterChoice
+) -> Iterator[tuple[int, SweepResult]]:
+    if cluster.is_chosen:
+        yield from distribute(session, pipeline, requests, cluster, own_folders=True)
+        return
+    opened = partial(Session, Callback(None), remote_mode=session.remote_mode)
+    for index, each in enumerate(requests):
+        yield index, RunUnit.of(each).perform(opened)
+        session.interrupts.check()
+
+
+def _tally(found: SweepResult) -> ChunkTally:
+    assert found.result is not None
+    accuracy = found.result.accuracy
+    if accuracy is None or accuracy.device is None:  # no sample of the chunk has a label
+        return ChunkTally(0, 0, 0)
+    shares = (accuracy.reference, accuracy.device)
+    return ChunkTally(accuracy.samples, *(round(share * accuracy.samples) for share in shares))
+
+
+def _prefix(tallies: dict[int, ChunkTally], until: float | None) -> ChunkTally:
+    """The chunks that count: from the first, as far as all are there, until that is enough.
+
+    So the result depends neither on the number of workers nor on their order.
+    """
+    total = ChunkTally(0, 0, 0)
+    for index in range(len(tallies)):
+        if index not in tallies or _is_known(total, until):
+            break
+        total += tallies[index]
+    return total
+
+
+def _is_known(total: ChunkTally, until: float | None) -> bool:
+    if until is None or total.samples == 0:
+        return False
+    low, high = exact(total.device, total.samples)
+    return (high - low) / 2 <= until
+
+
+def _enough(tallies: dict[int, ChunkTally], chunks: int, until: float | None) -> bool:
+    return len(tallies) == chunks or _is_known(_prefix(tallies, until), until)
+
+
+class _Kept:
+    """Tallies of chunks on disk: a file each, which appears whole."""
+
+    def __init__(self, request: DataRequest, data: DataSet, image: str) -> None:
+        key = fingerprint(image=image, data=data.parts, chunk=request.chunk, all=request.samples)
+        self._root = build_folder(request.build)
+        self._folder = self._root / f"eval-{key[:16]}"
+
+    def read(self, chunks: int) -> dict[int, ChunkTally]:
+        found = {}
+        for index in range(chunks):
+            try:
+                found[index] = _TALLY.validate_json(self._file(index).read_bytes())
+            except (FileNotFoundError, ValidationError):
+                continue
+        return found
+
+    @property
+    def data(self) -> Path:
+        """Folder for the samples."""
+        return self._folder / "data"
+
+    def clear(self) -> None:
+        remove(self._folder, self._root)
+
+    def write(self, index: int, tally: ChunkTally) -> ChunkTally:
+        write(self._file(index), _TALLY.dump_json(tally).decode())
+        return tally
+
+    def _file(self, index: int) -> Path:
+        return self._folder / f"{index:06}.json"
+
+
+class _Progress:
+    """One step for all chunks, with the time that is left."""
+
+    def __init__(self, session: Session, request: DataRequest, chunks: Sequence[Chunk]) -> None:
+        self._reporter = session.reporter
+        self._step = WorkStep("evaluate", f"{request.data.name} on {request.board}", "ran")
+        self._chunks = chunks
+        self._since = time.monotonic()
+        self._before: int | None = None
+        self._reporter.begin([self._step])
+        self._reporter.started(self._step)
+
+    def show(self, tallies: dict[int, ChunkTally]) -> None:
+        done, all = self._samples(tallies), sum(chunk.count for chunk in self._chunks)
+        if self._before is None:
+            self._before = done
+        text = f"{100 * done // all} %"
+        if done > self._before:
+            left = (all - done) * (time.monotonic() - self._since) / (done - self._before)
+            text += f", {int(left) // 60}:{int(left) % 60:02} left"
+        self._reporter.progress(self._step, text)
+
+    def end(self, tallies: dict[int, ChunkTally]) -> None:
+        seconds = time.monotonic() - self._since
+        subject = f"{self._samples(tallies):,} samples on {self._step.subject.split()[-1]}"
+        self._reporter.ended(StepOutcome(self._step, StepState.DONE, subject, seconds))
+        self._reporter.finished()
+
+    def _samples(self, tallies: dict[int, ChunkTally]) -> int:
+        return sum(self._chunks[index].count for index in tallies)
+
+
+def _result(model: str, request: DataRequest, total: ChunkTally) -> EvalResult:
+    if total.samples == 0:
+        raise UsageError(message=f"no sample of {request.data} has a label")
+    rows = (
+        EvalRow(
+            form=form,
+            accuracy=good / total.samples,
+            snr_db=None,
+            agreement=None,
+            interval=exact(good, total.samples),
+        )
+        for form, good in (("reference", total.reference), ("device", total.device))
+    )
+    return EvalResult(
+        model=model,
+        board=request.board,
+        samples=total.samples,
+        forms=tuple(rows),
+        layers=(),
+        warnings=(),
+    )

@@ -1,0 +1,187 @@
+"""Searches a family of small networks for the best ones that a board has room and time for.
+
+`python examples/search.py --board mps2-an505 --flash 24K --ram 5K --cycles 250K --trials 1000`
+trains candidates on scikit-learn's digits, on workers. Optuna chooses them: for high accuracy and
+few cycles, under limits of flash, RAM and cycles. All of them are estimated from their plans; only
+the Pareto front runs on the simulated board.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import optuna
+from optuna.trial import FrozenTrial, Trial, TrialState
+from sklearn.datasets import load_digits
+
+import cmbuild
+
+FAMILY = Path(__file__).with_name("search_family.py")
+
+
+@dataclass(frozen=True)
+class Limits:
+    flash: int
+    ram: int
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """Candidates in a folder, each a file that cmbuild takes as a model.
+
+    Attributes:
+        scheduler: of the workers.
+    """
+
+    folder: Path
+    board: str
+    limits: Limits
+    scheduler: str
+
+    def prepare(self) -> None:
+        digits = load_digits()
+        order = np.random.default_rng(0).permutation(len(digits.images))
+        images = np.float32(digits.images[order, np.newaxis] / 16)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        np.savez(self.folder / "digits.npz", images=images, labels=digits.target[order])
+        shutil.copy(FAMILY, self.folder)
+        # Builds the library for the core, so that estimates of code are those of its kernels.
+        choice = {"width": 8, "growth": 1.0, "stages": 1, "kernel": 3, "separable": False}
+        for run in cmbuild.sweep(self.model(choice), self.board, scheduler=self.scheduler):
+            if run.failure is not None:
+                raise run.failure
+
+    def model(self, choice: dict[str, object]) -> Path:
+        """The file of a candidate, which is the same for the same choice."""
+        arguments = ", ".join(f"{name}={value!r}" for name, value in choice.items())
+        words = (str(value).lower().replace(".", "_") for value in choice.values())
+        file = self.folder / f"net_{'_'.join(words)}.py"
+        new = file.with_suffix(f".{time.monotonic_ns()}")
+        new.write_text(
+            "from search_family import Choice, candidate\n\n\n"
+            f"def model():\n    return candidate(Choice({arguments}))\n"
+        )
+        new.rename(file)
+        return file
+
+    def objective(self, trial: Trial) -> tuple[float, float]:
+        """Accuracy and cycles of a candidate, as estimated when it is exported."""
+        choice = {
+            "width": trial.suggest_int("width", 4, 32, step=4),
+            "growth": trial.suggest_float("growth", 1.0, 2.0, step=0.25),
+            "stages": trial.suggest_int("stages", 1, 4),
+            "kernel": trial.suggest_categorical("kernel", (3, 5)),
+            "separable": trial.suggest_categorical("separable", (False, True)),
+        }
+        model = self.model(choice)
+        (found,) = cmbuild.fit(model, self.board, export=True, scheduler=self.scheduler)
+        need, cycles, accuracy = found.need, found.cycles, found.accuracy
+        assert need is not None and cycles is not None and accuracy is not None
+        flash, ram = need.weights + need.code, need.arena + need.static
+        limits = self.limits
+        exceeded = {
+            "flash": flash - limits.flash,
+            "ram": ram - limits.ram,
+            "cycles": cycles.total - limits.cycles,
+        }
+        for name, over in exceeded.items():
+            trial.set_constraint(name, over)
+        trial.set_user_attr("model", str(model))
+        return accuracy.quantized, float(cycles.total)
+
+    def front(self, study: optuna.Study) -> list[FrozenTrial]:
+        """The best candidates within the limits: the fastest first, each choice once."""
+        found = {trial.user_attrs["model"]: trial for trial in study.best_trials}
+        return sorted(filter(_fits, found.values()), key=lambda trial: trial.values[1])
+
+
+def _fits(trial: FrozenTrial) -> bool:
+    return all(over <= 0 for over in trial.constraints.values())
+
+
+@contextmanager
+def scheduler_of(arguments: argparse.Namespace) -> Iterator[str]:
+    if arguments.scheduler is not None:
+        yield arguments.scheduler
+        return
+    with cmbuild.cluster(arguments.workers) as scheduler:
+        yield scheduler
+
+
+def size(text: str) -> int:
+    """`48K` is 48 × 1024."""
+    return int(text.removesuffix("K")) * (1024 if text.endswith("K") else 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--board", default="mps2-an505")
+    parser.add_argument("--flash", type=size, default=24 * 1024)
+    parser.add_argument("--ram", type=size, default=5 * 1024, help="without the stack")
+    parser.add_argument("--cycles", type=size, default=250 * 1024)
+    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--scheduler", help="of a Dask cluster, instead of --workers")
+    parser.add_argument("--at-once", type=int, help="candidates; by default --workers")
+    parser.add_argument("--folder", type=Path, default=Path("build/search"))
+    arguments = parser.parse_args()
+    limits = Limits(arguments.flash, arguments.ram, arguments.cycles)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with scheduler_of(arguments) as scheduler:
+        search = Search(arguments.folder, arguments.board, limits, scheduler)
+        search.prepare()
+        # `--folder` keeps the study too: the same command goes on where it ended.
+        study = optuna.create_study(
+            storage=f"sqlite:///{arguments.folder / 'study.db'}",
+            study_name="search",
+            load_if_exists=True,
+            directions=("maximize", "minimize"),
+            sampler=optuna.samplers.TPESampler(seed=0),
+        )
+        start = time.monotonic()
+        study.optimize(
+            search.objective,
+            arguments.trials,
+            n_jobs=arguments.at_once or arguments.workers,
+            catch=(cmbuild.CmbuildError,),
+        )
+        seconds = time.monotonic() - start
+        done = study.get_trials(states=(TrialState.COMPLETE,))
+        fit = f"{sum(map(_fits, done))} of all {len(done)} within the limits"
+        print(f"{arguments.trials} candidates in {seconds:.0f} s; {fit}")
+        show(search, study)
+
+
+def show(search: Search, study: optuna.Study) -> None:
+    """Runs the front, and prints it."""
+    front = search.front(study)
+    if not front:
+        print("no candidate fits")
+        return
+    print(
+        "model                          estimated: accuracy    cycles   simulated: device    cycles"
+    )
+    models = [trial.user_attrs["model"] for trial in front]
+    runs = cmbuild.sweep(models, search.board, samples=360, scheduler=search.scheduler)
+    found = {run.model: run for run in runs}
+    for trial in front:
+        name, (accuracy, cycles) = trial.user_attrs["model"], trial.values
+        line = f"{Path(name).stem:30} {accuracy:20.1%} {cycles:9,.0f}"
+        result = found[name].result
+        if result is None or result.accuracy is None or result.cycles is None:
+            print(line, found[name].error)
+        else:
+            over = "" if result.cycles.total <= search.limits.cycles else "  over the limit"
+            print(f"{line} {result.accuracy.device or 0:19.1%} {result.cycles.total:9,}{over}")
+
+
+if __name__ == "__main__":
+    main()

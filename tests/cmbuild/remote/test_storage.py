@@ -1,0 +1,132 @@
+"""A cache in a folder that machines share: filled by one, used by the next, never trusted."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from harness.commands import NETWORK, Commands, Result
+
+from cmbuild.errors import UsageError
+from cmbuild.remote.sealing import EntryAddress
+from cmbuild.remote.storage import RemoteCache, connect
+
+ADDRESS = EntryAddress("plan", "ab" * 16)
+RUN = ("run", NETWORK, "--board", "native", "--json")
+SHARED = {"plan", "reference"}
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Path:
+    return tmp_path / "share"
+
+
+def machine(cmbuild: Commands, share: Path, name: str, **variables: str) -> Commands:
+    """One with a cache of its own, which holds nothing but a library."""
+    folder = cmbuild.folder.parent / name
+    folder.mkdir(exist_ok=True)
+    if (cmbuild.cache / "libraries").is_dir() and not (folder / "cache").exists():
+        shutil.copytree(cmbuild.cache / "libraries", folder / "cache" / "libraries")
+    environment = {"CMBUILD_REMOTE_CACHE": share.as_uri(), **variables}
+    return replace(cmbuild, folder=folder, cache=folder / "cache", environment=environment)
+
+
+def fetched(result: Result) -> set[str]:
+    assert result.exit_code == 0, result.stderr
+    return {name for name, state in result.states.items() if state == "fetched"}
+
+
+@pytest.fixture
+def cmbuild(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    commands = Commands.in_folder_of(tmp_path, tmp_path_factory)
+    assert commands("build", *RUN[1:]).exit_code == 0
+    return commands
+
+
+def test_what_one_machine_made_another_uses(cmbuild: Commands, share: Path) -> None:
+    first = machine(cmbuild, share, "first")(*RUN)
+    assert fetched(first) == set()
+    reader = machine(cmbuild, share, "reader")
+    second = reader("--remote-cache", "read", *RUN)
+    assert fetched(second) == SHARED
+    assert second.document["verified"]
+    assert second.document["memory"] == first.document["memory"]
+    assert fetched(reader(*RUN)) == set(), "now its own"
+    off = machine(cmbuild, share, "off", CMBUILD_REMOTE_CACHE_MODE="off")
+    assert fetched(off("build", *RUN[1:])) == set()
+
+
+def test_libraries_too(cmbuild: Commands, share: Path) -> None:
+    for name, found in (("first", set()), ("second", {*SHARED, "libs"})):
+        bare = machine(replace(cmbuild, cache=share), share, name)
+        assert fetched(bare(*RUN)) == found
+
+
+def test_a_reader_writes_nothing(cmbuild: Commands, share: Path) -> None:
+    machine(cmbuild, share, "reader")("--remote-cache", "read", *RUN)
+    assert not share.exists()
+
+
+def test_an_entry_with_a_flipped_bit_is_refused_and_replaced(
+    cmbuild: Commands, share: Path
+) -> None:
+    machine(cmbuild, share, "first")(*RUN)
+    entries = [path for path in share.rglob("*") if path.is_file()]
+    whole = {path: path.read_bytes() for path in entries}
+    assert {path.relative_to(share).parts[0] for path in entries} == SHARED
+    for path, content in whole.items():
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :])
+    second = machine(cmbuild, share, "second")(*RUN)
+    assert fetched(second) == set()
+    assert second.stderr.count("it is damaged; made again") == 2
+    third = machine(cmbuild, share, "third")(*RUN)
+    assert fetched(third) == SHARED
+
+
+def test_with_a_key_entries_are_signed(cmbuild: Commands, share: Path) -> None:
+    machine(cmbuild, share, "anybody")(*RUN)
+    owner = machine(cmbuild, share, "owner", CMBUILD_REMOTE_CACHE_KEY="secret")(*RUN)
+    assert fetched(owner) == set()
+    assert owner.stderr.count("it is not signed; made again") == 2
+    friend = machine(cmbuild, share, "friend", CMBUILD_REMOTE_CACHE_KEY="secret")(*RUN)
+    assert fetched(friend) == SHARED
+
+
+def test_a_cache_that_cannot_be_reached_is_one_line(cmbuild: Commands) -> None:
+    lost = machine(cmbuild, Path("/proc/nowhere"), "lost")("build", *RUN[1:])
+    assert lost.exit_code == 0, lost.stderr
+    lines = [line for line in lost.stderr.splitlines() if "remote cache" in line]
+    assert len(lines) == 1 and "continuing without it" in lines[0]
+
+
+def test_settings_are_checked() -> None:
+    assert connect(None, print, {}) is None
+    assert connect("off", print, {"CMBUILD_REMOTE_CACHE": "file:///x"}) is None
+    assert connect("read", print, {"CMBUILD_REMOTE_CACHE": "file:///x"}) is not None
+    with pytest.raises(UsageError, match="not a URL"):
+        connect(None, print, {"CMBUILD_REMOTE_CACHE": "/x"})
+    with pytest.raises(UsageError, match="not one of read, write, off"):
+        connect(None, print, {"CMBUILD_REMOTE_CACHE_MODE": "all"})
+
+
+def test_an_unknown_scheme_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nope"):
+        RemoteCache("nope://x", print).holds(ADDRESS)
+
+
+def test_an_entry_is_there_once_stored(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "file").write_text("content")
+    cache = RemoteCache((tmp_path / "share").as_uri(), print)
+    assert not cache.holds(ADDRESS) and not cache.fetch(ADDRESS, tmp_path / "to")
+    cache.store(ADDRESS, tmp_path / "made")
+    assert cache.holds(ADDRESS) and cache.fetch(ADDRESS, tmp_path / "to")
+    assert (tmp_path / "to" / "file").read_text() == "content"
+    assert [path.name for path in share_files(tmp_path / "share")] == [ADDRESS.fingerprint]
+
+
+def share_files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

@@ -1,0 +1,149 @@
+"""A warm process exports as a fresh one does: same output, same status, same end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from cmbuild.warm.server import IDLE_SECONDS
+from cmcompiler.frontend.job import ExportJob
+
+# Instead of exporting, a child does what its only job says.
+SERVER = """
+import os, sys, time
+from pathlib import Path
+from cmbuild.warm import server
+def do(jobs):
+    print(os.getcwd(), flush=True)
+    print("a warning", file=sys.stderr)
+    Path(f"{os.getpid()}.child").touch()
+    exec(jobs[0])
+    return 2
+server._MODULES, server._exported = (), do
+server.serve(Path(sys.argv[1]), float(sys.argv[2]))
+"""
+CLIENT = (sys.executable, "-m", "cmbuild.warm.client")
+
+
+@contextmanager
+def serving(place: Path, idle: float = IDLE_SECONDS) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-c", SERVER, str(place), str(idle)]
+    with subprocess.Popen(command) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    with serving(tmp_path / "socket"):
+        yield tmp_path / "socket"
+
+
+def child(folder: Path) -> int:
+    """The number of the child that is at work, once it is."""
+    deadline = time.monotonic() + 20
+    while not (found := list(folder.glob("*.child"))):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(found[0].stem)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def ends(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not is_alive(pid)
+
+
+def test_output_and_status_are_the_clients(place: Path, tmp_path: Path) -> None:
+    command = [*CLIENT, place, "print('done')"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, f"{tmp_path}\ndone\n")
+    assert done.stderr == "a warning\n"
+
+
+def test_no_export_sees_what_another_did(place: Path, tmp_path: Path) -> None:
+    leave, look = "os.left = 1", "print(hasattr(os, 'left'))"
+    subprocess.run([*CLIENT, place, leave], cwd=tmp_path, capture_output=True, check=False)
+    command = [*CLIENT, place, look]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_a_crash_ends_one_export_only(place: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        command = [*CLIENT, place, "os.kill(os.getpid(), 11)"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == -signal.SIGSEGV
+
+
+def test_a_killed_client_ends_its_export(place: Path, tmp_path: Path) -> None:
+    with subprocess.Popen([*CLIENT, place, "time.sleep(60)"], cwd=tmp_path) as client:
+        pid = child(tmp_path)
+        client.kill()
+    assert ends(pid)
+
+
+def test_a_killed_server_ends_its_exports(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(tmp_path / "socket"))
+        client = subprocess.Popen(
+            [*CLIENT, tmp_path / "socket", "time.sleep(60)"],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        pid = child(tmp_path)
+        server.kill()
+        assert "the process that exports was killed" in client.communicate()[1]
+        assert client.returncode == 1 and ends(pid)
+
+
+def test_a_server_without_requests_ends(tmp_path: Path) -> None:
+    with serving(tmp_path / "socket", 0.1) as server:
+        assert server.wait(10) == 0
+
+
+def test_without_a_server_the_client_exports(tmp_path: Path) -> None:
+    with serving(tmp_path / "socket", 0.1) as server:
+        server.wait(10)
+    command = [*CLIENT, tmp_path / "socket", tmp_path / "none.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "No such file" in done.stdout) == (2, True), done.stderr
+
+
+@pytest.mark.long
+def test_programs_are_those_of_a_fresh_process(tmp_path: Path) -> None:
+    jobs = []
+    for name in ("cold", "warm", "again"):
+        jobs.append(tmp_path / f"{name}.json")
+        job = ExportJob(model="digits", output=tmp_path / name)
+        jobs[-1].write_text(job.model_dump_json())
+    fresh = [sys.executable, "-m", "cmcompiler", "export", str(jobs[0])]
+    subprocess.run(fresh, capture_output=True, check=True)
+    with subprocess.Popen(
+        [sys.executable, "-m", "cmbuild.warm.server", tmp_path / "socket"],
+        env=os.environ,
+    ) as server:
+        for job in jobs[1:]:
+            subprocess.run([*CLIENT, tmp_path / "socket", job], capture_output=True, check=True)
+        server.kill()
+    for name in ("model.pte", "samples.npz", "outputs.npz"):
+        found = {(tmp_path / job.stem / name).read_bytes() for job in jobs}
+        assert len(found) == 1, name

@@ -1,0 +1,97 @@
+"""The example of a search: what fits is chosen from estimates, and only the front runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import cmbuild
+from cmbuild.sizing.results import (
+    ExportedAccuracy,
+    FitResult,
+    NeedResult,
+    PredictedCycles,
+)
+
+SEARCH = Path(__file__).parents[2] / "examples" / "search.py"
+
+
+@pytest.fixture
+def search(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("search_example", SEARCH)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "search_example", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def estimate(model: Path, board: str, **_: Any) -> list[FitResult]:
+    """Wider candidates are larger, slower and better."""
+    found = re.search(r"width=(\d+)", model.read_text())
+    assert found is not None
+    width = int(found[1])
+    need = NeedResult(width * 1024, 1024, width * 100, 100, 1024, "assumed", {})
+    accuracy = ExportedAccuracy(float=0.9, quantized=width / 40, samples=360)
+    cycles = PredictedCycles(width * 1000, None, 5)
+    return [FitResult(str(model), board, 1 << 20, 1 << 20, True, need, cycles, (), accuracy)]
+
+
+def test_the_front_fits_and_alone_runs(
+    search: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ran = []
+
+    def run(models: list[str] | Path, board: str, **_: Any) -> list[Any]:
+        if isinstance(models, Path):  # before the first candidate
+            return []
+        ran.extend(models)
+        result = SimpleNamespace(
+            accuracy=SimpleNamespace(device=0.75), cycles=SimpleNamespace(total=12345)
+        )
+        return [SimpleNamespace(model=model, result=result, failure=None) for model in models]
+
+    monkeypatch.setattr(cmbuild, "fit", estimate)
+    monkeypatch.setattr(cmbuild, "sweep", run)
+    words = ("--trials", "12", "--workers", "1", "--scheduler", "tcp://none:1", "--flash", "17K")
+    monkeypatch.setattr(sys, "argv", ["search.py", *words, "--folder", str(tmp_path / "s")])
+    search.main()
+    first = capsys.readouterr().out
+    assert "12 candidates in " in first and "75.0%" in first and "12,345" in first
+    widths = [int(Path(model).stem.split("_")[1]) for model in ran]
+    assert widths == sorted(widths) and 0 < max(widths) <= 16
+    search.main()
+    assert "of all 24 within the limits" in capsys.readouterr().out
+
+
+def test_sizes(search: ModuleType) -> None:
+    assert (search.size("48K"), search.size("300")) == (49152, 300)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_it_runs_as_documented(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, SEARCH, "--trials", "3", "--workers", "1"],
+        cwd=tmp_path,
+        env={**os.environ, "CMBUILD_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert re.match(r"3 candidates in \d+ s; \d of all 3 within the limits", lines[0])
+    assert all(re.search(r"net_\S+ +[\d.]+% +[\d,]+ +[\d.]+% +[\d,]+", row) for row in lines[2:])
+    assert len(lines) > 2
