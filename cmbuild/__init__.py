@@ -1,1 +1,55 @@
 """From a PyTorch model to verified firmware on Arm Cortex-M."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cmbuild.accuracy import EvalResult
+    from cmbuild.api.functions import build, cluster, evaluate, fit, package, run, sweep
+    from cmbuild.errors import CmbuildError
+    from cmbuild.results import BuildResult, PackageResult, RunResult
+    from cmbuild.sizing.results import FitResult
+    from cmbuild.workers.results import SweepResult
+
+__all__ = [
+    "BuildResult",
+    "CmbuildError",
+    "EvalResult",
+    "FitResult",
+    "PackageResult",
+    "RunResult",
+    "SweepResult",
+    "build",
+    "cluster",
+    "evaluate",
+    "fit",
+    "package",
+    "run",
+    "sweep",
+]
+
+_PLACES = {
+    "BuildResult": "cmbuild.results",
+    "CmbuildError": "cmbuild.errors",
+    "EvalResult": "cmbuild.accuracy",
+    "FitResult": "cmbuild.sizing.results",
+    "PackageResult": "cmbuild.results",
+    "RunResult": "cmbuild.results",
+    "SweepResult": "cmbuild.workers.results",
+    "build": "cmbuild.api.functions",
+    "cluster": "cmbuild.api.functions",
+    "evaluate": "cmbuild.api.functions",
+    "fit": "cmbuild.api.functions",
+    "package": "cmbuild.api.functions",
+    "run": "cmbuild.api.functions",
+    "sweep": "cmbuild.api.functions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what is used, so that `import cmbuild` takes no time."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
+from cmbuild.boards.memory import RegionUse
+from cmbuild.cycles.results import Cycles
+from cmbuild.display.tables import HtmlTable
 
 if TYPE_CHECKING:
+    from cmbuild.pipeline.layers import PlacedLayer
     from cmcompiler.frontend.job import ExportRecord
 
 
@@ -25,6 +29,7 @@ class PortResult:
         layout: of it in memory: `channels-last`, `contiguous`, or a dim order.
         scale, zero_point: of the tensor, or of the quantize or dequantize next to a float one;
             None if there is neither.
+        feed: `rows` if an input comes row by row, and RAM never holds it whole; else `whole`.
     """
 
     name: str
@@ -33,6 +38,7 @@ class PortResult:
     layout: str
     scale: float | None
     zero_point: int | None
+    feed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,42 +117,6 @@ class Instructions:
     per_op: tuple[OpCount, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OpCycles:
-    """Cycles of one kernel call, one inference.
-
-    Attributes:
-        title, source, kernel: as OpCount.
-    """
-
-    title: str
-    source: str
-    kernel: str
-    cycles: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cycles:
-    """Cycles of one inference by a model of the core, at zero wait states.
-
-    Attributes:
-        error_percent: largest known difference from boards; None without any evidence.
-        clock_hz: of the board; None where its descriptor does not tell.
-        milliseconds: at that clock.
-        provenance: `model of the Cortex-M33, zero wait states`.
-        per_op: empty where the run has another number of measured intervals than steps.
-        unknown: instructions that ran and that the model does not know.
-    """
-
-    total: int
-    error_percent: int | None
-    clock_hz: int | None
-    milliseconds: float | None
-    provenance: str
-    per_op: tuple[OpCycles, ...] = ()
-    unknown: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlashUse:
     """Bytes that are loaded: constants packed by the plan, and everything else.
@@ -186,7 +156,9 @@ class RamUse:
         arena: all activations and mutable buffers.
         static: other variables.
         state: of the arena, the mutable buffers.
-        stack: high-water mark of the run; None if unknown.
+        reserved: for the stack; 0 on a computer, whose operating system provides it.
+        stack: of that, the high-water mark of the run; None if unknown.
+        total: what the image takes of the board: `arena`, `static` and `reserved`.
         capacity: what the board has; None on a computer.
         pools: of the executor.
     """
@@ -194,21 +166,93 @@ class RamUse:
     arena: int
     state: int = 0
     static: int
+    reserved: int = 0
     stack: int | None
     total: int = field(init=False, default=0)
     capacity: int | None = None
     pools: tuple[PoolUse, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "total", self.arena + self.static + (self.stack or 0))
+        object.__setattr__(self, "total", self.arena + self.static + self.reserved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArenaStep:
+    """What lies in the arena during a step, in bytes.
+
+    Attributes:
+        title: of the step.
+        tensors: whole ones.
+        rings: the rows that are held of others.
+        scratch: the least that the step needs.
+    """
+
+    title: str
+    tensors: int
+    rings: int
+    scratch: int
+
+    @property
+    def total(self) -> int:
+        return self.tensors + self.rings + self.scratch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorUse:
+    """A tensor in the arena."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArenaPeak:
+    """The step during which most of the arena is in use.
+
+    Attributes:
+        step: its index.
+        source: the operator and instruction of the program.
+        bytes: in use.
+        tensors: those alive, the largest first; rows only of some, and memory that one takes over
+            from another counts in `bytes` once.
+    """
+
+    step: int
+    title: str
+    source: str
+    bytes: int
+    tensors: tuple[TensorUse, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArenaResult:
+    """The arena over time.
+
+    Attributes:
+        least: bytes that any plan of these operators in this order needs.
+        lower_bound: bytes that are in use at once, so no layout of these steps takes less.
+        timeline: an entry a step.
+    """
+
+    least: int
+    lower_bound: int
+    peak: ArenaPeak
+    timeline: tuple[ArenaStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Bytes of a board's memory in use."""
+    """Bytes of a board's memory in use.
+
+    Attributes:
+        arena: None for another executor's program.
+        regions: those that the image uses; none on a computer.
+    """
 
     flash: FlashUse
     ram: RamUse
+    arena: ArenaResult | None = None
+    regions: tuple[RegionUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +272,7 @@ class WeightsResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(HtmlTable):
     """A finished run, verified or not.
 
     Attributes:
@@ -241,9 +285,16 @@ class RunResult:
         has_fpu: of the core; without one, floats are computed in software.
         cycles: None if not counted; `uncounted` then says why, on a simulator.
         macs: multiply-accumulates of one inference.
+        layers: an entry a step.
         folder: with everything built for the model on the board.
         artifacts: files and folders by kind.
     """
+
+    COLUMNS = (
+        *("model", "board", "isa", "verification.verified", "verification.samples"),
+        *("accuracy.device", "instructions.total", "cycles.total", "cycles.milliseconds"),
+        *("memory.flash.total", "memory.ram.total"),
+    )
 
     model: str
     board: str
@@ -267,6 +318,7 @@ class RunResult:
     cycles: Cycles | None
     uncounted: str | None
     macs: int
+    layers: tuple[PlacedLayer, ...]
     memory: MemoryUse
     folder: Path
     artifacts: Mapping[str, Path]
@@ -290,8 +342,10 @@ class ExportResult:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildResult:
+class BuildResult(HtmlTable):
     """Firmware that was built but not run."""
+
+    COLUMNS = ("model", "board", "isa", "macs", "memory.flash.total", "memory.ram.total")
 
     model: str
     board: str
@@ -331,13 +385,15 @@ class FlashResult:
 
 
 @dataclass(frozen=True, slots=True)
-class PackageResult:
+class PackageResult(HtmlTable):
     """A package of a model's source.
 
     Attributes:
         samples: test vectors.
         folder: of the package, where the user will look for it.
     """
+
+    COLUMNS = ("model", "target", "isa", "samples", "constant_bytes", "arena_bytes", "folder")
 
     model: str
     target: str

@@ -9,17 +9,11 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
+from cmbuild.cycles.results import Cycles
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.results import (
-    Cycles,
-    Instructions,
-    MemoryUse,
-    OutputResult,
-    PortResult,
-    Score,
-    WeightsResult,
-)
+from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.results import Instructions, MemoryUse, OutputResult, PortResult, Score, WeightsResult
 
 
 class Document(BaseModel):
@@ -41,7 +35,7 @@ class ErrorDocument(Document):
 
 
 class StepDocument(Document):
-    """A step of the work; `state` is cached, done, failed or skipped."""
+    """A step of the work; `state` is cached, done, fetched, failed or skipped."""
 
     name: str
     subject: str
@@ -102,6 +96,7 @@ class RunDocument(ResultDocument):
     macs: int
     instructions: Instructions
     cycles: Cycles | None
+    layers: tuple[PlacedLayer, ...]
     memory: MemoryUse
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, Path]

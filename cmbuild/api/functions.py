@@ -1,0 +1,267 @@
+"""The verbs as functions: they return results, and raise the project's errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cmbuild import paths
+from cmbuild.accuracy import EvalResult
+from cmbuild.benchmark.matrix import parse_board
+from cmbuild.cache.folders import CacheFolder
+from cmbuild.display.tables import ResultTable
+from cmbuild.files import check_output_file, write
+from cmbuild.pipeline.callback import Callback, Progress
+from cmbuild.pipeline.evaluation import EvalRequest
+from cmbuild.pipeline.evaluation import evaluate as compare_forms
+from cmbuild.pipeline.floats import excess
+from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.pipeline import Pipeline, build_folder, package_folder
+from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
+from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.stage import Stage
+from cmbuild.process import Processes
+from cmbuild.report.html.page import page
+from cmbuild.results import BuildResult, PackageResult, RunResult
+from cmbuild.sizing.fits import Fits, boards_with_memory
+from cmbuild.sizing.results import FitResult
+from cmbuild.tasks.run import run as perform
+from cmbuild.workers.cluster import ClusterChoice, local
+from cmbuild.workers.distribution import distribute
+from cmbuild.workers.fitting import fit_on_workers
+from cmbuild.workers.results import SweepResult
+from cmbuild.workers.units import RunUnit
+
+
+def run(
+    model: str | Path,
+    board: str,
+    *,
+    html: str | Path | None = None,
+    progress: Progress | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> RunResult:
+    """Exports, builds and runs a model, and verifies its outputs.
+
+    Args:
+        model: as on the command line: `mv2`, `net.py:make`, `kws.pte`.
+        html: a file for the report with pictures.
+        progress: is called as each step ends.
+        jobs: stages to work on at once.
+        options: those of `cmbuild run`, by the names of RunRequest's fields: `isa="scalar"`,
+            `samples=20`, `weights=Path("kws.pt")`.
+
+    Raises:
+        TypeError: an unknown option.
+        UsageError: a wrong value, or an unknown model or board.
+        Mismatch: outputs differ from the reference.
+        CmbuildError: anything else that makes the command fail.
+    """
+    report = None if html is None else Path(html)
+    check_output_file(report)
+    request = compose(RunRequest, model=str(model), board=board, **options)
+    folder = build_folder(request.build)
+    with _session(folder / "logs", progress) as session:
+        stage = Pipeline(session.context).simulate(request)
+        try:
+            perform(session, [stage], [folder], jobs)
+        finally:
+            if report is not None and stage.result is not None:
+                write(report, page(stage.result))
+    assert stage.result is not None
+    return stage.result
+
+
+def build(
+    model: str | Path,
+    board: str,
+    *,
+    progress: Progress | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> BuildResult:
+    """Exports a model and links its firmware, without running it.
+
+    Args and errors are those of `run`, with the options of `cmbuild build`.
+    """
+    request = compose(BuildRequest, model=str(model), board=board, **options)
+    folder = build_folder(request)
+    with _session(folder / "logs", progress) as session:
+        runner = Pipeline(session.context).runner(request)
+        perform(session, [runner], [folder], jobs)
+    return runner.build_result()
+
+
+def package(
+    model: str | Path,
+    output_dir: str | Path | None = None,
+    *,
+    progress: Progress | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> PackageResult:
+    """Packages a model as C source for another build.
+
+    Args:
+        output_dir: replaces an earlier package there; by default in the build folder.
+        options: those of `cmbuild package`, whose `--as` is `form` here.
+
+    Other args and errors are those of `run`.
+    """
+    place = None if output_dir is None else Path(output_dir)
+    request = compose(PackageRequest, model=str(model), output_dir=place, **options)
+    folder = package_folder(request)
+    with _session(folder / "logs", progress) as session:
+        stage = Pipeline(session.context).package(request)
+        perform(session, [stage], [folder], jobs)
+        if session.failures.first is not None:
+            raise session.failures.first
+        result = stage.deliver(place)
+        if (error := excess(result.float, request.limits.max_float)) is not None:
+            raise error
+    return result
+
+
+def evaluate(
+    model: str | Path,
+    board: str | None = None,
+    *,
+    progress: Progress | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> EvalResult:
+    """Compares a model in float, fake-quantised, in int8 and, with a board, on a device.
+
+    Args and errors are those of `run`, with the options of `cmbuild eval`.
+    """
+    request = compose(EvalRequest, model=str(model), board=board, **options)
+    with _session(request.folder / "logs", progress) as session:
+
+        def work(stages: Sequence[Stage], folders: Sequence[Path]) -> None:
+            perform(session, stages, folders, jobs)
+            if session.failures.first is not None:
+                raise session.failures.first
+
+        result = compare_forms(Pipeline(session.context), request, work)
+    return result
+
+
+def fit(
+    models: str | Path | Iterable[str | Path],
+    boards: str | Iterable[str] = (),
+    *,
+    export: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> ResultTable[FitResult]:
+    """Which models fit which boards, without building.
+
+    Args:
+        models: one or several, as of `run`.
+        boards: all with limited memory if none.
+        export: export models not yet exported; otherwise `need` of their results is None.
+        workers, scheduler: as of `sweep`.
+        options: `io`, `feed`, `weights_as`.
+
+    Raises:
+        UsageError: an unknown model or board.
+        CmbuildError: an export failed.
+    """
+    places = boards_with_memory(_names(boards), options.get("weights_as"))
+    choice = ClusterChoice(workers, scheduler)
+    per_model = [
+        [
+            compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **options)
+            for place in places
+        ]
+        for model in _names(models)
+    ]
+    requests = [request for each in per_model for request in each]
+    with _session(CacheFolder.LOGS.path, progress) as session:
+        if choice.is_chosen:
+            cells = fit_on_workers(
+                session, per_model, places, choice, export=export, remedied=False
+            )
+            return ResultTable(cell.result for cell in cells)
+        fits = Fits(Pipeline(session.context))
+        if export:
+            perform(session, fits.missing(requests), [])
+            if session.failures.first is not None:
+                raise session.failures.first
+        found = ResultTable(fits.cell(request).result for request in requests)
+    return found
+
+
+def sweep(
+    models: str | Path | Iterable[str | Path],
+    boards: str | Iterable[str],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Iterator[SweepResult]:
+    """Runs every model on every board, and yields each result as it comes.
+
+    A run that fails is a result with its error; the others go on.
+
+    Args:
+        boards: names; `corstone300:scalar` for a lower instruction set.
+        workers, scheduler: as `cmbuild bench --workers N` and `--scheduler URL`.
+        options: those of `run`.
+
+    Raises:
+        TypeError, UsageError: at the call, for options that no run can have.
+    """
+    requests = [
+        compose(RunRequest, model=model, **parse_board(board), **options)
+        for model in _names(models)
+        for board in _names(boards)
+    ]
+    cluster = ClusterChoice(workers, scheduler)
+    if cluster.is_chosen:
+        return _distributed(requests, cluster, progress)
+    opened = partial(Session, Callback(progress))
+    return (RunUnit(request).perform(opened) for request in requests)
+
+
+@contextmanager
+def cluster(workers: int) -> Iterator[str]:
+    """Workers on this computer that several calls share: gives what they take as `scheduler`.
+
+    Exports are faster than in workers of one call, since each worker imports torch only once.
+
+    Raises:
+        CmbuildError: Dask is not installed, or a worker does not start.
+    """
+    ClusterChoice(workers)
+    with local(workers, Processes(), paths.default_build() / "logs") as address:
+        yield address
+
+
+def _distributed(
+    requests: Sequence[RunRequest], cluster: ClusterChoice, progress: Progress | None
+) -> Iterator[SweepResult]:
+    with _session(paths.default_build() / "logs", progress) as session:
+        pipeline = Pipeline(session.context)
+        for _, found in distribute(session, pipeline, requests, cluster):
+            yield found
+
+
+def _names(chosen: str | Path | Iterable[str | Path]) -> list[str]:
+    return [str(chosen)] if isinstance(chosen, (str, Path)) else list(map(str, chosen))
+
+
+@contextmanager
+def _session(logs: Path, progress: Progress | None) -> Iterator[Session]:
+    """Raises the first failure at its end."""
+    with Session(Callback(progress), logs) as session:
+        yield session
+    if session.failures.first is not None:
+        raise session.failures.first

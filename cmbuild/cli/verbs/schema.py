@@ -1,0 +1,29 @@
+"""cmbuild schema"""
+
+from __future__ import annotations
+
+import click
+
+EPILOG = """\b
+Examples:
+  cmbuild schema run
+  cmbuild schema > cmbuild.schema.json
+
+Without VERB: one object with the schema of each verb.
+"""
+
+
+@click.command("schema", epilog=EPILOG, short_help="Print the JSON Schema of what --json prints.")
+@click.argument("verb", required=False)
+def command(verb: str | None) -> int:
+    """Print the JSON Schema of what `cmbuild VERB --json` prints."""
+    import json
+
+    from cmbuild.errors import UnknownName
+    from cmbuild.report.schemas import DOCUMENTS, schema
+
+    if verb is not None and verb not in DOCUMENTS:
+        raise UnknownName(kind="command with --json", name=verb, known=DOCUMENTS)
+    found = schema(verb) if verb else {name: schema(name) for name in DOCUMENTS}
+    click.echo(json.dumps(found, indent=2))
+    return 0

@@ -1,0 +1,1 @@
+"""How results show themselves in a notebook."""
