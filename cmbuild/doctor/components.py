@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 import shutil
 import sys
@@ -68,8 +69,8 @@ class Component:
 
 
 # Packages of the extra `export`, each with what does not work without it.
-_EXPORT_PACKAGES = {
-    **dict.fromkeys(versions.EXPORT_PACKAGES, "export"),
+_EXPORT_PACKAGES = dict.fromkeys(versions.EXPORT_PACKAGES, "export")
+_OPTIONAL_PACKAGES = {
     "scikit-learn": "export of digits",
     "pillow": "images as inputs",
 }
@@ -88,15 +89,19 @@ def _probes() -> Iterator[Callable[[], Component]]:
     boards = list(readable_boards())
     yield _python
     compilers = [TOOLCHAINS[name].compiler for name in CROSS]
-    for tool in (compilers[0], tools.QEMU):
-        yield partial(_tool, tool)
+    # Zig and Unicorn, which pip installs, do for most boards.
+    for tool, instead in ((compilers[0], _has_zig), (tools.QEMU, _has_unicorn)):
+        yield partial(_optional if instead() else _tool, tool)
     for tool in (*compilers[1:], ARM_GXX):
         yield partial(_optional, tool)
     yield from (partial(_simulator, title, boards) for title in _platforms(boards))
-    for tool in (TOOLCHAINS[HOST].compiler, tools.CMAKE, tools.NINJA):
+    yield partial(_optional, TOOLCHAINS[HOST].compiler)
+    for tool in (tools.CMAKE, tools.NINJA):
         yield partial(_tool, tool)
     for name, needed_by in _EXPORT_PACKAGES.items():
         yield partial(_package, name, needed_by)
+    for name, needed_by in _OPTIONAL_PACKAGES.items():
+        yield partial(_package, name, needed_by, Status.OPTIONAL)
     for tool in (tools.WEST, tools.GIT):
         yield partial(_optional, tool)
     yield _disk
@@ -145,12 +150,20 @@ def _simulator(title: str, boards: list[Board]) -> Component:
     return Component(title, tools.version(path), path, Status.PRESENT, needed_by, "")
 
 
-def _package(name: str, needed_by: str) -> Component:
+def _has_zig() -> bool:
+    return tools.find_tool(TOOLCHAINS["zig"].compiler) is not None
+
+
+def _has_unicorn() -> bool:
+    return importlib.util.find_spec("unicorn") is not None
+
+
+def _package(name: str, needed_by: str, otherwise: Status = Status.MISSING) -> Component:
     install = pip_command("export")
     try:
         found = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        return Component(name, None, None, Status.MISSING, needed_by, install)
+        return Component(name, None, None, otherwise, needed_by, install)
     place = Path(str(found.locate_file("")))
     return Component(name, found.version, place, Status.PRESENT, needed_by, install)
 

@@ -2,7 +2,8 @@
 output. The launcher `unicorn` starts `python -m cmbuild.launchers.emulator`.
 
 Unicorn delivers no exceptions to the core, so a fault ends the run with the records that the
-image's own handler would have printed. There is no clock.
+image's own handler would have printed. There is no clock, but the core's cycle counter reads as the
+number of instructions if its page is mapped.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from cmbuild.image.console import PREFIX
 if TYPE_CHECKING:
     from unicorn import Uc
 
-_PAGE = 4096
+_PAGE = 1024  # Unicorn's, for these cores
 _PPB = 0xE000E000
+_PPB_BYTES = 4096
 _CPUID = 0xE000ED00
 
 # Armv8-M and Armv7-M Architecture Reference Manuals, "CPUID"; the values are those of QEMU's cores.
@@ -32,6 +34,9 @@ _CORES = {
     "cortex-m3": ("UC_CPU_ARM_CORTEX_M3", 0x410FC231),
 }
 CORES = tuple(_CORES)
+
+CYCLE_COUNTER = 0xE0001004
+"""CYCCNT of the architectures' "Data Watchpoint and Trace unit"."""
 
 # "Semihosting for AArch32 and AArch64" (Arm).
 _OPEN, _CLOSE, _WRITE0, _WRITE, _READ, _SEEK, _FLEN, _EXIT = 1, 2, 4, 5, 6, 10, 12, 0x20
@@ -61,12 +66,16 @@ class Emulator:
         mode = unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
         machine = self._machine = unicorn.Uc(unicorn.UC_ARCH_ARM, mode)
         machine.ctl_set_cpu_model(getattr(arm_const, model))
-        for origin, size in regions:
-            machine.mem_map(origin, -(-size // _PAGE) * _PAGE)
-        machine.mem_map(_PPB, _PAGE)
+        for origin, size in _mapped([*regions, (_PPB, _PPB_BYTES)]):
+            machine.mem_map(origin, size)
         machine.mem_write(_CPUID, struct.pack("<I", cpuid))
         machine.hook_add(unicorn.UC_HOOK_INTR, self._interrupted)
         machine.hook_add(unicorn.UC_HOOK_MEM_UNMAPPED, self._unmapped)
+        if any(origin <= CYCLE_COUNTER < origin + size for origin, size in _mapped(regions)):
+            counter = InstructionCounter(machine, arm_const.UC_ARM_REG_PC)
+            machine.hook_add(unicorn.UC_HOOK_BLOCK, counter.enter)
+            read = unicorn.UC_HOOK_MEM_READ
+            machine.hook_add(read, counter.read, begin=CYCLE_COUNTER, end=CYCLE_COUNTER)
 
     def run(self, image: Path) -> int:
         """Returns the image's exit status."""
@@ -159,6 +168,53 @@ class Emulator:
         while (byte := self._machine.mem_read(address + len(data), 1))[0] != 0:
             data += byte
         return data.decode(errors="replace")
+
+
+class InstructionCounter:
+    """The core's cycle counter, with a cycle for each instruction."""
+
+    def __init__(self, machine: Uc, program_counter: int) -> None:
+        self._machine = machine
+        self._program_counter = program_counter
+        self._executed = 0
+        self._end = 0  # of the block that runs
+        self._counts: dict[tuple[int, int], int] = {}
+
+    def enter(self, machine: Uc, address: int, size: int, data: object) -> None:
+        """A block starts: counts all of it."""
+        self._end = address + size
+        count = self._counts.get((address, size))
+        if count is None:
+            count = self._counts[address, size] = self._instructions(address, self._end)
+        self._executed += count
+
+    def read(self, machine: Uc, kind: int, address: int, size: int, *_: object) -> None:
+        """The core reads the counter: what is left of the block has not been executed yet."""
+        place = machine.reg_read(self._program_counter) & ~1
+        value = self._executed - self._instructions(place, self._end)
+        machine.mem_write(address, struct.pack("<I", value & 0xFFFFFFFF))
+
+    def _instructions(self, start: int, end: int) -> int:
+        """Of Thumb code: a first halfword from 0xE800 on begins an instruction of two."""
+        count, code = 0, bytes(self._machine.mem_read(start, max(0, end - start)))
+        place = 0
+        while place < len(code):
+            place += 4 if code[place + 1] >= 0xE8 else 2
+            count += 1
+        return count
+
+
+def _mapped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs of whole pages that hold some places, which may share pages: origins and sizes."""
+    runs: list[tuple[int, int]] = []
+    for origin, size in sorted(places):
+        first, end = origin // _PAGE * _PAGE, -(-(origin + size) // _PAGE) * _PAGE
+        if runs and first <= sum(runs[-1]):
+            begin = runs[-1][0]
+            runs[-1] = begin, max(end, sum(runs[-1])) - begin
+        else:
+            runs.append((first, end - first))
+    return runs
 
 
 @click.command()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cmbuild.boards.board import Board
 from cmbuild.errors import Failed, UnknownName, UsageError
 from cmbuild.hardware.port import find_port
+from cmbuild.hardware.rack.address import RackAddress
+from cmbuild.hardware.rack.flashing import FlashChoice
 from cmbuild.launchers.base import Launcher, LauncherMissing
+from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.serial import SerialLine
 
@@ -32,6 +37,22 @@ def hardware(board: Board, port: str | None = None) -> SerialLine:
     if board.uart is None:
         raise NoHardware(board=board.name)
     return SerialLine(board.uart.baud, board.uart.usb, port or find_port(board.uart.usb))
+
+
+def rack(
+    board: Board,
+    address: RackAddress,
+    flashing: FlashChoice,
+    note: Callable[[str], None],
+) -> RackLine:
+    """The launcher for a real board in a rack; see RackLine.
+
+    Raises:
+        NoHardware.
+    """
+    if board.uart is None:
+        raise NoHardware(board=board.name)
+    return RackLine(address, board, SerialLine(board.uart.baud), flashing, note)
 
 
 def choose(board: Board, name: str | None = None) -> Launcher:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.hardware.conversation import GREETING_SECONDS, Conversation
-from cmbuild.hardware.port import SerialPort, find_port
+from cmbuild.hardware.port import find_port, open_port
 from cmbuild.hardware.streams import Streams
 from cmbuild.launchers.base import Launcher, ProperRun, conclude
 from cmbuild.process import Completed, Processes
@@ -48,7 +48,11 @@ class SerialLine(Launcher):
 
     def find(self) -> Path:
         """Raises NoPort, SeveralPorts."""
-        return Path(self.port or find_port(self.usb))
+        return Path(self._name)
+
+    @property
+    def _name(self) -> str:
+        return self.port or find_port(self.usb)
 
     def instructions(self, ticks: int) -> int:
         return ticks
@@ -65,25 +69,35 @@ class SerialLine(Launcher):
         Raises:
             NoPort, SeveralPorts, CannotOpen, PortLost, NoGreeting, OtherImage, Interrupted.
         """
-        name = str(self.find())
+        name = self._name
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w") as file, SerialPort(name, self.baud) as port:
+        with log.open("w") as file, open_port(name, self.baud) as port:
             talk = Conversation(port, file, log, lambda: processes.is_ended)
             talk.check(talk.greeting(seconds), image)
         return name
 
     def run(
-        self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path
+        self,
+        processes: Processes,
+        image: Path,
+        folder: Path,
+        *,
+        timeout: float,
+        log: Path,
+        patience: float = GREETING_SECONDS,
     ) -> ProperRun:
         """
+        Args:
+            patience: seconds to wait for the board's greeting.
+
         Raises, in addition to those of every launcher:
             CannotOpen, PortLost, NoGreeting, OtherImage, Restarted.
         """
-        name, start = str(self.find()), time.monotonic()
+        name, start = self._name, time.monotonic()
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w") as file, SerialPort(name, self.baud) as port:
+        with log.open("w") as file, open_port(name, self.baud) as port:
             talk = Conversation(port, file, log, lambda: processes.is_ended)
-            greeting = talk.greeting()
+            greeting = talk.greeting(patience)
             talk.check(greeting, image)
             talk.serve(greeting, Streams(folder), timeout)
         completed = Completed((name,), 0, time.monotonic() - start, log)

@@ -10,7 +10,8 @@ from rich.text import Text
 from cmbuild.doctor.components import Component, Status
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
-from cmbuild.report.text import WIDTH, fit
+from cmbuild.report.text import fit
+from cmbuild.report.text import width as columns
 from cmbuild.text import plural
 
 _MARKS = {
@@ -39,7 +40,7 @@ class DoctorReport:
             mark, style = _MARKS[component.status]
             place = str(component.path or "not found")
             rest = f"{name:<{width}}  {component.needed_by}"
-            lines.append(Text.assemble("  ", (mark, style), f" {fit(rest, WIDTH - 4)}"))
+            lines.append(Text.assemble("  ", (mark, style), f" {fit(rest, columns() - 4)}"))
             if component.problem:
                 lines.append(Text(f"      {component.problem}", style))
             lines.append(Text(f"      {place}", "dim"))

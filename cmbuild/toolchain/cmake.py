@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from cmbuild.boards.link_script import link_script
 from cmbuild.errors import Failed, MissingTool, NotWritable, ProcessFailed, UsageError
 from cmbuild.hardware.registry import write_products
 from cmbuild.image.checks import check_placement
+from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.registry import simulated_memory
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
@@ -21,6 +22,7 @@ from cmbuild.toolchain.toolchains import Toolchain
 from cmcompiler.target import Target
 
 LIBRARY = "libcmrt.a"
+ARENA = "the arena"
 
 # A compiler that takes this long for a few files hangs.
 _TIMEOUT = 600.0
@@ -37,7 +39,36 @@ class UnfitPath(UsageError):
 
 class DoesNotFit(Failed):
     template = "{what} needs {needed:,} bytes in {region} of {board}, {over:,} bytes over"
-    hint = "`cmbuild boards {board}` shows its memory; --io int8 makes inputs and outputs smaller"
+    hint = "`cmbuild fit MODEL --board {board}` tries what makes it smaller"
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A part of a program that does not fit a region of a board.
+
+    Attributes:
+        needed, over: bytes.
+    """
+
+    what: str
+    board: str
+    region: str
+    needed: int
+    over: int
+
+    def error(self, detail: str | None = None, **hint: str) -> DoesNotFit:
+        """
+        Args:
+            detail: ends the message.
+            hint: `hint=` replaces the error's own.
+        """
+        what, region = self.what, self.region
+        made = DoesNotFit(
+            what=what, needed=self.needed, region=region, board=self.board, over=self.over, **hint
+        )
+        if detail is not None:
+            made.message += f"; {detail}"
+        return made
 
 
 def check_sizes(board: Board, *, constants: int, arena: int) -> None:
@@ -46,19 +77,23 @@ def check_sizes(board: Board, *, constants: int, arena: int) -> None:
     Raises:
         DoesNotFit: naming the region and by how much.
     """
+    for excess in excesses(board, constants=constants, arena=arena):
+        raise excess.error()
+
+
+def excesses(board: Board, *, constants: int, arena: int) -> Iterator[Excess]:
+    """The parts of a plan that do not fit, even if nothing else was there."""
     if board.layout is None:
         return
     for what, size, name in (
-        ("the arena", arena, board.layout.arena),
+        (ARENA, arena, board.layout.arena),
         ("the model's constant data", constants, board.layout.constants),
     ):
         room = board.regions[name].size
         if name == board.layout.data:
             room -= board.stack
         if size > room:
-            raise DoesNotFit(
-                what=what, needed=size, region=name, board=board.name, over=size - room
-            )
+            yield Excess(what, board.name, name, size, size - room)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +169,9 @@ class Builder:
         except ProcessFailed as error:
             raise (_overflow(folder / "build.log", board, project) or error) from error
         image = folder / (project if self.toolchain.is_host else f"{project}.elf")
-        check_placement(image, board)
+        record = ImageRecord.of(image)
+        check_placement(image, record, board)
+        record.write(folder)
         write_products(image, board)
         return image
 

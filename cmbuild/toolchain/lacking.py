@@ -18,6 +18,7 @@ from cmbuild.toolchain.compilers.host import HOST_CC
 from cmbuild.toolchain.tools import Tool
 
 _USED_BY_ALL = (ARM_GCC, tools.QEMU, HOST_CC)
+_USED_BY_TESTS = (ARM_GXX, tools.CCACHE, tools.ZSH, tools.FISH)
 
 
 def packages() -> list[str]:
@@ -29,10 +30,10 @@ def packages() -> list[str]:
 
 
 def test_packages() -> list[str]:
-    """The same, with what only tests use: other toolchains and C++."""
+    """The same, with what only tests use: other toolchains, C++, a cache of compilers, shells."""
     kinds = discovery.entries(compilers, "TOOLCHAIN").values()
     others = [kind.compiler for kind in kinds if kind.compiler not in _USED_BY_ALL]
-    return list(dict.fromkeys([*packages(), *_packages([*others, ARM_GXX])]))
+    return list(dict.fromkeys([*packages(), *_packages([*others, *_USED_BY_TESTS])]))
 
 
 def extras() -> list[str]:

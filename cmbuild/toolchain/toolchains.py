@@ -112,6 +112,14 @@ def find_toolchain(name: str, processes: Processes, log: Path) -> Toolchain:
     return Toolchain(name, compiler, version)
 
 
+def installed(name: str) -> str:
+    """A toolchain, or the one from PyPI where its compiler is not installed and that is."""
+    if name == HOST or tools.find_tool(TOOLCHAINS[name].compiler) is not None:
+        return name
+    others = (other for other in CROSS if TOOLCHAINS[other].compiler.extra is not None)
+    return next((o for o in others if tools.find_tool(TOOLCHAINS[o].compiler) is not None), name)
+
+
 def cpu_flags(name: str, target: Target) -> list[str]:
     """Flags that make a toolchain's compiler build for a target, from runtime/cmake/target.cmake.
 

@@ -54,6 +54,9 @@ CMAKE = Tool("cmake", ("cmake",), "every board", "3.25", extra="build")
 NINJA = Tool("ninja", ("ninja-build",), "every board", "1.10", extra="build")
 GIT = Tool("git", ("git",), "versions with the commit")
 WEST = Tool("west", (), "`cmbuild zephyr`", "1.0", extra="zephyr")
+CCACHE = Tool("ccache", ("ccache",), "tests, which build the same libraries many times")
+ZSH = Tool("zsh", ("zsh",), "tests of completion")
+FISH = Tool("fish", ("fish",), "tests of completion")
 GDB = Tool("gdb-multiarch", ("gdb-multiarch",), "`cmbuild debug`")
 
 

@@ -18,7 +18,8 @@ from cmbuild.image.checks import (
     check_image,
     check_placement,
 )
-from cmbuild.image.elf import NoVectors, section_address, vectors
+from cmbuild.image.elf import NoVectors, vectors
+from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.simulators.native import Native
 from cmbuild.launchers.simulators.qemu import Qemu
@@ -41,7 +42,14 @@ def image(place, tmp_path_factory):
 
 
 def check(image, board, launcher, kernels):
-    check_image(image, board, kernels, launcher.title, launcher.memory)
+    check_image(
+        image,
+        ImageRecord.of(image),
+        board,
+        kernels=kernels,
+        machine=launcher.title,
+        memory=launcher.memory,
+    )
 
 
 def test_a_right_image_passes(place, image):
@@ -50,7 +58,7 @@ def test_a_right_image_passes(place, image):
 
 def doctored(image, name):
     stack, reset = vectors(image)
-    arena = section_address(image, ".arena")
+    arena = ImageRecord.of(image).sections[".arena"]
     return {
         "segment": lambda elf: elf.segment(WEIGHTS, address=0x38800000),
         "loaded": lambda elf: elf.segment(WEIGHTS, physical=0x387FFFF0),
@@ -94,7 +102,7 @@ def test_a_mistake_is_one_line(*, name, error, message, place, image, tmp_path):
 def test_memory_that_the_board_lacks(region, place, image):
     regions = {name: r for name, r in place.board.regions.items() if name != region}
     with pytest.raises(OutsideMemory, match="where corstone300 has no memory"):
-        check_placement(image, replace(place.board, regions=regions))
+        check_placement(image, ImageRecord.of(image), replace(place.board, regions=regions))
 
 
 def test_memory_that_the_simulator_lacks(place, image):

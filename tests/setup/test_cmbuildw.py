@@ -9,14 +9,17 @@ import signal
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from harness.machine import PROJECT, TOOLS, Machine, python_for, unprivileged
 
-FOR_TESTS = "clang-19 lld-19 libstdc++-arm-none-eabi-newlib"
+FOR_TESTS = "clang-19 lld-19 libstdc++-arm-none-eabi-newlib ccache zsh fish"
 PACKAGES = "gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm gcc libc6-dev"
 
 
@@ -52,6 +55,43 @@ def test_the_first_start_sets_up_and_forwards(machine: Machine):
         "  6.3 GB with PyTorch: pip install cmbuild[export]",
     ]
     assert machine.apt_calls == []
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[str]:
+    """Serves what looks like PyTorch's index."""
+    (tmp_path / "whl/torch").mkdir(parents=True)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "whl"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_pytorch_without_cuda_where_its_index_answers(machine: Machine, index: str):
+    machine.torch_index = index
+    done = machine.run()
+    assert done.returncode == 0
+    assert "  with PyTorch for CPUs: pip install cmbuild[export]" in done.stderr
+    assert (machine.checkout / "index").read_text().split() == [index]
+
+
+def test_an_index_that_does_not_answer_is_no_word_lost(machine: Machine, index: str):
+    machine.torch_index = f"{index}/absent"
+    done = machine.run()
+    assert done.returncode == 0
+    assert "6.3 GB with PyTorch" in done.stderr
+    assert "absent" not in done.stderr
+    assert (machine.checkout / "index").read_text() == ""
+
+
+def test_completion_sets_nothing_up(machine: Machine):
+    words = [*machine.command()]
+    environment = {**machine.environment, "_CMBUILD_COMPLETE": "bash_complete"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not machine.venv.exists()
 
 
 def test_later_starts_only_forward(ready: Machine):
@@ -336,8 +376,9 @@ def read_only() -> Iterator[Machine]:
         user = unprivileged()
         machine = Machine.make(folder / "machine", python_for(user))
         machine.user = user
-        (machine.checkout / "installations").touch()
-        (machine.checkout / "installations").chmod(0o666)
+        for written in ("installations", "index"):
+            (machine.checkout / written).touch()
+            (machine.checkout / written).chmod(0o666)
         machine.home.chmod(0o777)
         machine.checkout.chmod(0o555)
         yield machine

@@ -16,11 +16,27 @@ Examples:
 @click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
-    """Print the script that makes SHELL complete cmbuild's verbs, options, models and boards."""
+    """Print the script that makes SHELL complete cmbuild's verbs, options and their values.
+
+    The same goes for a checkout's ./cmbuildw.
+    """
     from click.shell_completion import get_completion_class
 
-    script = get_completion_class(shell)
-    assert script is not None
+    complete = get_completion_class(shell)
+    assert complete is not None
     group = context.find_root().command
-    click.echo(script(group, {}, "cmbuild", "_CMBUILD_COMPLETE").source())
+    for name in ("cmbuild", "cmbuildw"):
+        script = complete(group, {}, name, "_CMBUILD_COMPLETE").source()
+        click.echo(script if name == "cmbuild" else _as_typed(script, shell, name))
     return 0
+
+
+def _as_typed(script: str, shell: str, name: str) -> str:
+    """A script that starts a program where the user did, which need not be on PATH."""
+    if shell == "zsh":
+        absent = f"    (( ! $+commands[{name}] )) && return 1\n"
+        return script.replace(absent, "").replace(f"_complete {name})", "_complete ${words[1]})")
+    if shell == "fish":
+        typed = "(commandline -opc)[1]"
+        return script.replace(f"(commandline -t) {name})", f"(commandline -t) {typed})")
+    return script  # bash passes the word that was typed

@@ -13,7 +13,7 @@ def command(as_json: bool) -> int:
     """Show every component that cmbuild uses: version, location, what needs it, how to install it.
 
     \b
-    Exit status: 0 nothing is missing; 3 something is.
+    Exit status: 0 nothing necessary is missing; 3 something is.
     """
     from cmbuild.doctor.components import components
     from cmbuild.errors import ExitCode

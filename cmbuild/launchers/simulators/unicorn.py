@@ -1,4 +1,4 @@
-"""Unicorn: a core and a board's exact memory, and no peripherals."""
+"""Unicorn: a core and a board's exact memory, and no peripherals but the core's cycle counter."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.descriptor import Address
 from cmbuild.boards.memory import Region
 from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLauncher
-from cmbuild.launchers.emulator import CORES
+from cmbuild.launchers.emulator import CORES, CYCLE_COUNTER
 from cmbuild.strictfile import Inconsistent
+
+_PAGE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,18 @@ class Unicorn(ProgramLauncher):
     def memory(self) -> Sequence[Region]:
         return self.regions
 
+    @property
+    def provenance(self) -> str:
+        return "counted by Unicorn" if self._counts else "not counted"
+
+    def instructions(self, ticks: int) -> int | None:
+        """The modelled cycle counter counts instructions; nothing else counts."""
+        return ticks if self._counts else None
+
+    @property
+    def _counts(self) -> bool:
+        return any(place // _PAGE == CYCLE_COUNTER // _PAGE for place in self.peripherals)
+
     def find(self) -> Path:
         if importlib.util.find_spec("unicorn") is None:
             raise LauncherMissing(launcher="unicorn", hint="pip install 'cmbuild[unicorn]'")
@@ -61,8 +75,8 @@ class Unicorn(ProgramLauncher):
 
 
 class UnicornTable(LauncherTable):
-    """Unicorn, with the board's memory, for Cortex-M3, M4, M7 and M33; it does not count
-    instructions.
+    """Unicorn, with the board's memory, for Cortex-M3, M4, M7 and M33; it counts instructions if
+    `cm_board_ticks` reads the core's cycle counter and `peripherals` has its address, 0xe0001000.
 
     Attributes:
         peripherals: addresses of registers that the board's code uses, modelled as plain memory.

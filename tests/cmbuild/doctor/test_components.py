@@ -39,6 +39,8 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(metadata, "distribution", lacking)
     monkeypatch.setattr(metadata, "version", lacking)
+    monkeypatch.setattr(components, "_has_zig", lambda: False)
+    monkeypatch.setattr(components, "_has_unicorn", lambda: False)
     return folder
 
 
@@ -60,7 +62,7 @@ def test_this_machine_has_what_the_tests_need():
 def test_nothing_there_is_all_missing_with_commands(bare: Path):
     components = found()
     optional = {name for name, c in components.items() if c.status is Status.OPTIONAL}
-    others = {"git", "clang", "west", "arm-none-eabi-g++"}
+    others = {"git", "clang", "west", "arm-none-eabi-g++", "cc", "scikit-learn", "pillow"}
     assert {FVP, *others} <= optional
     assert all(name.startswith("FVP_") for name in optional - others)
     present = {name for name, c in components.items() if c.status is Status.PRESENT}
@@ -79,6 +81,15 @@ def test_nothing_there_is_all_missing_with_commands(bare: Path):
     )
     pip = [f"{bare.parent}/python", "-m", "pip", "install", "-e", f"{ROOT}[export]"]
     assert shlex.split(components["torch"].install) == pip
+
+
+def test_what_pip_installs_makes_the_rest_optional(bare: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(components, "_has_zig", lambda: True)
+    monkeypatch.setattr(components, "_has_unicorn", lambda: True)
+    there = found()
+    assert there["arm-none-eabi-gcc"].status is Status.OPTIONAL
+    assert there["qemu-system-arm"].status is Status.OPTIONAL
+    assert there["torch"].status is Status.MISSING
 
 
 def test_broken_things_say_what_is_wrong(bare: Path):

@@ -50,3 +50,15 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch):
     with pytest.raises(LauncherMissing, match="unicorn not found") as error:
         LAUNCHER.find()
     assert error.value.hint == "pip install 'cmbuild[unicorn]'"
+
+
+def test_unicorn_counts_the_instructions_that_qemu_counts(commands: Commands) -> None:
+    """Op for op, on boards of the same memory: by the cycle counter, and by QEMU's timer."""
+    memory = ("--flash", "0x08000000:1M", "--ram", "0x20000000:128K")
+    assert commands("new", "board", "mine", "--cpu", "cortex-m4", *memory).exit_code == 0
+    found = []
+    for words in (("mine", "--launcher", "unicorn"), ("netduinoplus2",)):
+        result = commands("run", NETWORK, "--board", *words, "--json")
+        assert result.exit_code == 0, result.stderr
+        found.append([op["instructions"] for op in result.document["instructions"]["per_op"]])
+    assert found[0] == found[1]

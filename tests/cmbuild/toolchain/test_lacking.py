@@ -26,7 +26,14 @@ def test_what_is_lacking_is_named_as_packages(monkeypatch: pytest.MonkeyPatch, t
         f"python3.{sys.version_info.minor}-venv",
     ]
     for_tests = set(lacking.test_packages()) - set(lacking.packages())
-    assert for_tests == {"clang-19", "lld-19", "libstdc++-arm-none-eabi-newlib"}
+    assert for_tests == {
+        "clang-19",
+        "lld-19",
+        "libstdc++-arm-none-eabi-newlib",
+        "ccache",
+        "zsh",
+        "fish",
+    }
     assert lacking.extras() == ["build"]
     for name in ("cmake", "ninja"):
         (tmp_path / name).write_text("#!/bin/sh\necho 99.0\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cmbuild.process import Processes
+from cmbuild.toolchain import toolchains
 from cmbuild.toolchain.toolchains import UnusableTool, find_toolchain
 
 
@@ -28,3 +29,23 @@ def test_what_the_doctor_calls_too_old_is_not_used(
     with pytest.raises(UnusableTool, match="too old") as error:
         find_toolchain(name, Processes(), tmp_path / "log")
     assert "install" in str(error.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "chosen"),
+    [
+        ({"gcc", "zig"}, "gcc", "gcc"),
+        ({"zig"}, "gcc", "zig"),
+        ({"clang"}, "gcc", "gcc"),
+        (set(), "gcc", "gcc"),
+        ({"zig"}, toolchains.HOST, toolchains.HOST),
+    ],
+)
+def test_the_compiler_from_pypi_stands_in(
+    monkeypatch: pytest.MonkeyPatch, there: set[str], asked: str, chosen: str
+) -> None:
+    compilers = {toolchains.TOOLCHAINS[name].compiler for name in there}
+    monkeypatch.setattr(
+        toolchains.tools, "find_tool", lambda tool: Path("x") if tool in compilers else None
+    )
+    assert toolchains.installed(asked) == chosen

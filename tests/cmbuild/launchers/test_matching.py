@@ -1,0 +1,44 @@
+"""Which simulators a new board gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cmbuild.boards.memory import Memory, Region
+from cmbuild.boards.template import make_board
+from cmbuild.catalog import read_board, readable_boards
+from cmbuild.launchers.matching import launcher_tables
+from cmbuild.launchers.registry import launchers_of
+from cmcompiler.target import BEST_ISA
+
+
+@pytest.mark.parametrize(
+    ("cpu", "flash", "ram", "names"),
+    [
+        ("cortex-m4", (0x08000000, 1 << 20), (0x20000000, 128 << 10), ["netduinoplus2", "Unicorn"]),
+        ("cortex-m4", (0x08000000, 2 << 20), (0x20000000, 128 << 10), ["Unicorn"]),
+        ("cortex-m0plus", (0, 256 << 10), (0x20000000, 16 << 10), ["microbit"]),
+        ("cortex-m0plus", (0x10000000, 256 << 10), (0x20000000, 16 << 10), []),
+        ("cortex-m33", (0x100, 4096), (0x40000100, 4096), ["Unicorn"]),
+    ],
+)
+def test_simulators_with_the_memory(
+    cpu: str, flash: tuple[int, int], ram: tuple[int, int], names: list[str], tmp_path: Path
+) -> None:
+    regions = Region("flash", Memory.FLASH, *flash), Region("ram", Memory.RAM, *ram)
+    tables = launcher_tables(cpu, regions, readable_boards())
+    folder = make_board(
+        "mine", tmp_path, cpu=cpu, fpu=None, flash=regions[0], ram=regions[1], launchers=tables
+    )
+    launchers = launchers_of(read_board(folder))
+    assert [launcher.title.removeprefix("QEMU ") for launcher in launchers] == names
+
+
+@pytest.mark.parametrize("cpu", BEST_ISA)
+def test_every_core_gets_a_board_that_can_be_read(cpu: str, tmp_path: Path) -> None:
+    regions = Region("flash", Memory.FLASH, 0, 1 << 16), Region("ram", Memory.RAM, 1 << 29, 1 << 15)
+    tables = launcher_tables(cpu, regions, readable_boards())
+    make_board("b", tmp_path, cpu=cpu, fpu=None, flash=regions[0], ram=regions[1], launchers=tables)
+    assert bool(launchers_of(read_board(tmp_path / "b"))) == bool(tables)
