@@ -15,11 +15,13 @@ def names(package: ModuleType) -> tuple[str, ...]:
 
 def entries(package: ModuleType, attribute: str) -> dict[str, Any]:
     """The attribute of this name of each module of a package."""
-    modules = {
-        name: import_module(f"{package.__name__}.{name.replace('-', '_')}")
-        for name in names(package)
-    }
-    return {name: getattr(module, attribute) for name, module in modules.items()}
+    return {name: entry(package, name, attribute) for name in names(package)}
+
+
+def entry(package: ModuleType, name: str, attribute: str) -> Any:
+    """The attribute of one module, without importing the others."""
+    module = import_module(f"{package.__name__}.{name.replace('-', '_')}")
+    return getattr(module, attribute)
 
 
 def listed(names: tuple[str, ...]) -> str:

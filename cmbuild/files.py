@@ -6,6 +6,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from cmbuild.errors import CmbuildError, NoSpace, NotWritable, UsageError
@@ -50,6 +51,13 @@ def check_output_folder(folder: Path | None) -> None:
             return
 
 
+def check_output_file(file: Path | None) -> None:
+    """Raises UsageError if the path is a folder, or lies in something that is not one."""
+    if file is not None and file.is_dir():
+        raise UsageError(message=f"{file} is a folder", hint="name a file")
+    check_output_folder(None if file is None else file.absolute().parent)
+
+
 def copy(source: Path, target: Path) -> None:
     """Copies a file; missing folders are created.
 
@@ -75,7 +83,8 @@ def _put(target: Path, content: Callable[[], bytes]) -> None:
         temporary.write_bytes(content())
         temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise unwritable(target.parent, error) from error
 
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
+PROJECT = "cmbuild.toml"
+"""The file of a project."""
+
+PYPROJECT = "pyproject.toml"
+"""It may have the project's tables instead, below `[tool.cmbuild]`."""
+
 _PACKAGE = Path(__file__).resolve().parent
+_TABLE = re.compile(rb"^\s*\[+\s*tool\s*\.\s*cmbuild\s*[\].]", re.MULTILINE)
 
 
 def checkout() -> Path | None:
@@ -42,6 +50,34 @@ def cache(environ: Mapping[str, str] = os.environ) -> Path:
     return (base if base.is_absolute() else Path.home() / ".cache") / "cmbuild"
 
 
+def project_root(start: Path | None = None) -> Path | None:
+    """The nearest folder, from the current one upwards, with a project's file.
+
+    The search ends at the first folder of another owner: nobody else's file is found by accident.
+
+    Args:
+        start: by default the current folder.
+    """
+    start = Path.cwd() if start is None else start.absolute()
+    owner = start.stat().st_uid if start.is_dir() else None
+    for folder in (start, *start.parents):
+        if folder != start and folder.stat().st_uid != owner:
+            return None
+        if (folder / PROJECT).exists() or in_pyproject(folder):
+            return folder
+    return None
+
+
+def in_pyproject(folder: Path) -> bool:
+    """Whether a folder's pyproject.toml has tables of cmbuild."""
+    try:
+        return _TABLE.search((folder / PYPROJECT).read_bytes()) is not None
+    except OSError:
+        return False
+
+
 def default_build() -> Path:
-    """The build folder used without `--build-dir`: `build` in the current folder."""
-    return Path.cwd() / "build"
+    """The build folder used without `--build-dir`: `build` in the project, or in the current
+    folder where there is none.
+    """
+    return (project_root() or Path.cwd()) / "build"

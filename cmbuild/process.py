@@ -31,6 +31,7 @@ from cmbuild.errors import (
 
 _TAIL = 64 * 1024
 _GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+_CLEANING = 20.0  # seconds that an attendant has to clean up
 _PERIOD = 0.2  # seconds between checks of the log's size
 # A compiler's; those of GNU's and LLVM's linkers, which also print warnings and context.
 _DIAGNOSTIC = re.compile(
@@ -49,11 +50,18 @@ _GUARDED = (
     'exec 3<&-; exec "$@"'
 )
 
+# What is read from a child would hold escapes for colours. Jupyter sets both.
+_FORCES_COLOUR = ("CLICOLOR_FORCE", "FORCE_COLOR")
+
 # `python -m` would import from the working folder first, where anyone may have put a numpy.py.
 _RUN_MODULE = (
     "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )
+
+
+Attendant = subprocess.Popen[bytes]
+"""A process that its starter talks to."""
 
 
 def python_module(name: str) -> list[str]:
@@ -219,6 +227,37 @@ class Processes:
             _stop(process)
             self._forget(process)
 
+    @contextlib.contextmanager
+    def attendant(self, argv: Sequence[str | Path], *, log: Path) -> Iterator[Attendant]:
+        """A process that cleans up and ends by itself when its standard input is closed: at the end
+        of the context, or by the kernel if this process is killed. So nothing else ends it.
+
+        Args:
+            log: file that gets its standard error; overwritten.
+        """
+        log.parent.mkdir(parents=True, exist_ok=True)
+        if self._echo is not None:
+            self._echo(shlex.join(map(str, argv)))
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                list(map(str, argv)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            assert process.stdin is not None and process.stdout is not None
+            for stream in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    stream.close()
+            try:
+                process.wait(_CLEANING)
+            except subprocess.TimeoutExpired:
+                _stop(process)
+
     def foreground(self, argv: Sequence[str | Path], *, cwd: Path) -> int:
         """Runs an interactive program, which gets the terminal and Ctrl-C.
 
@@ -286,7 +325,7 @@ class Processes:
                     stdout=streams.output,
                     stderr=streams.error,
                     cwd=cwd,
-                    env=None if env is None else {**os.environ, **env},
+                    env=_environment(env or {}),
                     start_new_session=True,
                 )
             except (FileNotFoundError, PermissionError) as error:
@@ -301,6 +340,12 @@ class Processes:
             if self._ended.is_set():
                 _signal(process, signal.SIGTERM)
             return process
+
+
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
+    """This process's own variables with others on top."""
+    own = {name: value for name, value in os.environ.items() if name not in _FORCES_COLOUR}
+    return {**own, **added}
 
 
 @dataclass(frozen=True, slots=True)

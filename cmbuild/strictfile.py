@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -76,8 +76,11 @@ T = TypeVar("T", bound=Table)
 R = TypeVar("R")
 
 
-def read(path: Path, kind: type[T], build: Callable[[T], R]) -> R:
+def read(path: Path, kind: type[T], build: Callable[[T], R], inside: tuple[str, ...] = ()) -> R:
     """What `build` makes of a file; it may raise Inconsistent.
+
+    Args:
+        inside: the table of the file to read, if not all of it: `("tool", "cmbuild")`.
 
     Raises:
         BrokenFile: naming file, line and key.
@@ -88,17 +91,29 @@ def read(path: Path, kind: type[T], build: Callable[[T], R]) -> R:
     except FileNotFoundError as error:
         raise BrokenFile(path=path, line="", key="", problem="not found") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise BrokenFile(path=path, line="", key="", problem=f"unreadable: {error}") from error
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
+        raise BrokenFile(path=path, line="", key="", problem=f"unreadable: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(path, error) from error
+    for name in inside:
+        document = document.get(name, {}) if isinstance(document, dict) else {}
     try:
         return build(kind.model_validate(document))
     except ValidationError as error:
         # A misspelt key is also a missing one: say the former.
         first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-        raise _broken(path, text, first["loc"], *_explain(first, kind)) from error
+        raise _broken(path, text, (*inside, *first["loc"]), *_explain(first, kind)) from error
     except Inconsistent as error:
-        raise _broken(path, text, error.key, error.problem, error.hint) from error
+        raise _broken(path, text, (*inside, *error.key), error.problem, error.hint) from error
+
+
+def broken(path: Path, key: Sequence[str], problem: str, hint: str | None = None) -> BrokenFile:
+    """The error for a key of a file that was read before, found wrong only now."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    return _broken(path, text, key, problem, hint)
 
 
 def _explain(error: Any, kind: type[Table]) -> tuple[str, str | None]:
@@ -110,6 +125,8 @@ def _explain(error: Any, kind: type[Table]) -> tuple[str, str | None]:
         *parents, key = map(str, error["loc"])
         table = _table(kind, parents)
         return "unknown key", did_you_mean(key, _fields(table)) if table else None
+    if what in ("model_type", "dict_type"):
+        return f"expected a table, not {error['input']!r}", None
     if what == "value_error":
         return str(context["error"]), None
     return f"{error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}", None
@@ -128,8 +145,9 @@ def _table(kind: type[Table], location: Sequence[str]) -> type[Table] | None:
     if field is None:
         return None
     candidates = [field.annotation, *get_args(field.annotation)]
-    tables = [each for each in candidates if isinstance(each, type) and issubclass(each, Table)]
-    is_named = isinstance(field.annotation, type) or type(None) in candidates
+    plain = [each for each in candidates if isinstance(each, type) and get_origin(each) is None]
+    tables = [each for each in plain if issubclass(each, Table)]
+    is_named = get_origin(field.annotation) is None or type(None) in candidates
     return _table(tables[0], location[1 if is_named else 2 :]) if tables else None
 
 
@@ -148,9 +166,12 @@ def _broken(
 
 
 def _line(text: str, key: Sequence[str]) -> int | None:
-    """The line of a key, or of the innermost table around it that has one."""
+    """The line of a key, or of the innermost table around it that has one, or of the first table
+    inside one that has none.
+    """
     table: list[str] = []
     found: tuple[int, int] | None = None
+    inside: int | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if match := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
             table = [part.strip().strip("\"'") for part in match[1].split(".")]
@@ -161,7 +182,9 @@ def _line(text: str, key: Sequence[str]) -> int | None:
             continue
         if here == list(key[: len(here)]) and (found is None or len(here) > found[0]):
             found = (len(here), number)
-    return None if found is None else found[1]
+        if inside is None and len(key) > 1 and here[: len(key) - 1] == list(key[:-1]):
+            inside = number
+    return inside if found is None else found[1]
 
 
 def _syntax_error(path: Path, error: tomllib.TOMLDecodeError) -> BrokenFile:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+FEW = 20
+"""Samples below which a share is not called a percentage."""
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KM]?)(?:i?B)?", re.IGNORECASE)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
 def count(number: int) -> str:
@@ -21,6 +28,14 @@ def size(number: int) -> str:
     return f"{number} B"
 
 
+def parse_size(written: str) -> int | None:
+    """Bytes of `256K`, `1.5 MB` or `262144`, in binary units; None for anything else."""
+    match = _SIZE.fullmatch(written.strip())
+    if match is None:
+        return None
+    return round(float(match[1]) * _UNITS[(match[2] or "").upper()])
+
+
 def shape(sizes: Sequence[int]) -> str:
     """`1×3×224×224`, or `scalar`."""
     return "×".join(map(str, sizes)) or "scalar"
@@ -29,6 +44,12 @@ def shape(sizes: Sequence[int]) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """`97.8 %` of 0.978."""
     return f"{100 * share:.{digits}f} %"
+
+
+def rate(share: float, samples: int) -> str:
+    """`97.8 %`; of few samples `7 of 8`, which say little about others."""
+    few = samples < FEW
+    return f"{round(share * samples)} of {samples}" if few else percent(share)
 
 
 def plural(number: int, noun: str) -> str:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from cmbuild.benchmark.upstream import Measurement, measured
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
-from cmbuild.errors import CmbuildError, Failed, UsageError
+from cmbuild.errors import CmbuildError, Failed, UnknownName, UsageError
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.options import compose
-from cmbuild.pipeline.request import EXECUTORS, RunRequest
+from cmbuild.pipeline.request import EXECUTORS, NARROW, WEIGHTS, WIDE, RunRequest
 from cmbuild.results import RunResult
 from cmbuild.text import plural
 from cmbuild.toolchain.toolchains import CROSS, HOST
 from cmcompiler import zoo
+from cmcompiler.isa import Isa
 from cmcompiler.target import BEST_ISA
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class BenchCell:
         failure: why it did not finish, or is not verified, in one line.
         caveat: how the machine that ran it differs from the board.
         executor: what ran the program: `static`, `executorch`.
+        weights: of request.WEIGHTS, those of convolutions and linear layers.
     """
 
     model: str
@@ -70,10 +72,18 @@ class BenchCell:
     failure: str | None
     caveat: str | None = None
     executor: str = "static"
+    weights: str = NARROW
 
     @property
     def instructions(self) -> int | None:
         return None if self.result is None else self.result.instructions.total
+
+    @property
+    def cycles(self) -> int | None:
+        """By a model of the core."""
+        if self.result is None or self.result.cycles is None:
+            return None
+        return self.result.cycles.total
 
     @property
     def efficiency(self) -> float | None:
@@ -106,14 +116,21 @@ def requests(
     build_dir: Path,
     executors: Executors = Executors(),
     *,
+    weights: str | None = None,
+    io: str | None = None,
+    feed: str | None = None,
+    ram_budget: str | None = None,
     max_float: str | None = None,
 ) -> list[RunRequest]:
-    """One for each model on each board, built by each toolchain, run by each executor.
+    """One for each model on each board, built by each toolchain, run by each executor, with each
+    type of weights that its kernels read.
 
     Args:
         models: names or files, separated by commas; the whole zoo if None.
         boards: names, optionally with `:isa`, separated by commas; all that can run if None.
         toolchains: names, separated by commas; each board's own if None.
+        weights: of request.WEIGHTS, separated by commas; the first if None.
+        io, feed, ram_budget: of the static executor: see cmbuild.pipeline.request.
         max_float: see cmbuild.pipeline.request.Limits.
 
     Raises:
@@ -122,25 +139,46 @@ def requests(
     everything = _names("models", models, zoo.names())
     places = _names("boards", boards, () if boards else _all_boards(cross=toolchains is not None))
     compilers = _names("toolchain", toolchains, CROSS) if toolchains is not None else [None]
+    widths = _names("weights-as", weights, WEIGHTS) if weights is not None else [None]
+    if unknown := [width for width in widths if width and width not in WEIGHTS]:
+        raise UnknownName(kind="type of weights", name=unknown[0], known=WEIGHTS)
     found = []
-    for model, place, toolchain, executor in product(
-        everything, places, compilers, executors.names
+    for model, place, toolchain, executor, width in product(
+        everything, places, compilers, executors.names, widths
     ):
-        board, _, isa = place.partition(":")
+        if width == WIDE and len(widths) > 1 and not _reads_wide(place, executor):
+            continue
         found.append(
             compose(
                 RunRequest,
                 model=model,
-                board=board,
-                isa=isa or None,
+                **parse_board(place),
                 toolchain=toolchain,
                 executor=executor,
                 executorch_root=executors.root,
                 build_dir=build_dir,
+                weights_as=width,
+                io=io,
+                feed=feed if executor == EXECUTORS[0] else None,
+                ram_budget=ram_budget if executor == EXECUTORS[0] else None,
                 max_float=max_float,
             )
         )
     return found
+
+
+def parse_board(place: str) -> dict[str, str | None]:
+    """Options of a request for `corstone300` or `corstone300:scalar`."""
+    board, _, isa = place.partition(":")
+    return {"board": board, "isa": isa or None}
+
+
+def _reads_wide(place: str, executor: str) -> bool:
+    """Whether kernels read weights of int16."""
+    board, isa = parse_board(place).values()
+    assert board is not None
+    best = find_board(board, board_folders()).isas[0].label
+    return executor == EXECUTORS[0] and (isa or best) == Isa.DSP.label
 
 
 def _all_boards(cross: bool) -> list[str]:
@@ -175,9 +213,18 @@ def cell(run: SimulateStage, failure: CmbuildError | None) -> BenchCell:
         and (toolchain, runner.executor) == (UPSTREAMS, EXECUTORS[0]),
         result=run.result,
         failure=None if failure is None else failure.message,
-        caveat=None if run.result is None else run.launcher.caveat,
+        caveat=_caveat(run),
         executor=runner.executor,
+        weights=WEIGHTS[runner.plan.options.wide],
     )
+
+
+def _caveat(run: SimulateStage) -> str | None:
+    """Of the launcher that ran it, which this computer need not have."""
+    if run.result is None:
+        return None
+    named = {each.name: each for each in launchers_of(run.runner.board)}
+    return named[run.result.launcher].caveat
 
 
 def check(cells: Sequence[BenchCell]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -38,14 +39,15 @@ def digest(path: Path) -> str:
 
 def files(folder: Path) -> list[Path]:
     """The files below a folder in a fixed order, except those that editors and Python leave."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not any(
-            part.startswith(".") or part == "__pycache__" for part in path.relative_to(folder).parts
-        )
-    )
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if _counts(name)]
+        found += [Path(place, name) for name in names if _counts(name)]
+    return sorted(path for path in found if path.is_file())
+
+
+def _counts(name: str) -> bool:
+    return not name.startswith(".") and name != "__pycache__"
 
 
 def _digest_of_files(named: Iterable[tuple[str, Path]]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns its exit code, 130 also for Ctrl-C while modules are imported."""
+    # A command makes long-lived objects and ends: the default, 700, looks through them in vain.
+    gc.set_threshold(50_000)
     try:
         from cmbuild.cli.root import run
 

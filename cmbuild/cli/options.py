@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,10 +46,15 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 def complete_models(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
+    from cmbuild.errors import CmbuildError
+    from cmbuild.projects.project import find_project
     from cmcompiler import zoo
 
-    names = [CompletionItem(name) for name in zoo.names() if name.startswith(incomplete)]
-    return [*names, CompletionItem(incomplete, type="file")]
+    own: Iterable[str] = ()
+    with suppress(CmbuildError):
+        own = find_project().models
+    names = sorted(name for name in {*own, *zoo.names()} if name.startswith(incomplete))
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
 
 
 def complete_boards(
@@ -58,6 +64,38 @@ def complete_boards(
 
     return [CompletionItem(name) for name in board_folders() if name.startswith(incomplete)]
 
+
+def complete_cores(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from cmcompiler.target import BEST_ISA
+
+    return [CompletionItem(name) for name in BEST_ISA if name.startswith(incomplete)]
+
+
+def complete_toolchains(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from cmbuild.toolchain.toolchains import TOOLCHAINS
+
+    return [CompletionItem(name) for name in TOOLCHAINS if name.startswith(incomplete)]
+
+
+def complete_isas(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from cmcompiler.isa import Isa
+
+    return [CompletionItem(isa.label) for isa in Isa if isa.label.startswith(incomplete)]
+
+
+_COMPLETE = {
+    "board": complete_boards,
+    "isa": complete_isas,
+    "target": complete_cores,
+    "toolchain": complete_toolchains,
+}
+"""Values of options, by field."""
 
 model = click.argument("model", shell_complete=complete_models)
 
@@ -100,8 +138,8 @@ def _option(
         keywords = {"is_flag": True, "help": spelling.help}
     elif option.is_multiple:
         keywords["multiple"] = True
-    elif option.field == "board":
-        keywords["shell_complete"] = complete_boards
+    elif option.field in _COMPLETE:
+        keywords["shell_complete"] = _COMPLETE[option.field]
     if option.default is not None:  # None would count as the value of a required option
         keywords.setdefault("default", option.default)
     return click.option(*flags, option.field, **keywords | changes)
@@ -117,6 +155,19 @@ def _type(option: Option, spelling: Spelling) -> Any:
     return option.kind if spelling.least is None else click.IntRange(min=spelling.least)
 
 
+def boards(help: str) -> Callable[[F], F]:
+    """`--board`, as often as wanted."""
+    return click.option(
+        "--board",
+        "-b",
+        "boards",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_boards,
+        help=help,
+    )
+
+
 build_dir = of(BuildRequest, only=("build_dir",))
 
 firmware = of(BuildRequest, method={"flags": ("--program-method",)})
@@ -129,6 +180,18 @@ json = click.option(
 verbose = click.option("--verbose", "-v", is_flag=True, help="Print the commands as they run.")
 
 output = together(json, verbose)
+
+cluster = together(
+    click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N", help="Work in N processes here."
+    ),
+    click.option(
+        "--scheduler",
+        metavar="URL",
+        help="Work on the cluster of a Dask scheduler: tcp://HOST:8786.",
+    ),
+)
+"""See `cmbuild worker`."""
 
 jobs = click.option(
     "--jobs",

@@ -50,7 +50,12 @@ def _print_versions(context: click.Context, option: click.Parameter, asked: bool
     callback=_print_versions,
     help="Show the versions of cmbuild and its dependencies.",
 )
-def cli() -> None:
+@click.option(
+    "--remote-cache",
+    type=click.Choice(["read", "write", "off"]),
+    help="Use of the cache at $CMBUILD_REMOTE_CACHE; by default write: read and fill it.",
+)
+def cli(remote_cache: str | None) -> None:
     """From a PyTorch model to verified Cortex-M firmware."""
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from cmbuild.errors import ExitCode
 from cmbuild.pipeline.failures import Failures
@@ -12,9 +15,19 @@ from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.process import Processes
+from cmbuild.projects.project import Project
 from cmbuild.report.choice import reporter
 from cmbuild.tasks.graph import found
 from cmbuild.tasks.run import run
+
+if TYPE_CHECKING:
+    from cmbuild.accuracy import EvalResult
+    from cmbuild.boards.board import Board
+    from cmbuild.pipeline.request import BuildRequest, ConformanceRequest, RunRequest
+    from cmbuild.sizing.fits import Cell
+    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.evaluation import DataRequest
+    from cmbuild.workers.results import SweepResult
 
 
 class VerbSession:
@@ -27,6 +40,10 @@ class VerbSession:
     def __init__(self, session: Session) -> None:
         self.pipeline = Pipeline(session.context)
         self._session = session
+
+    def pipeline_of(self, project: Project) -> Pipeline:
+        """Makes stages for another project than that of the current folder."""
+        return Pipeline(self._session.context, project)
 
     @property
     def status(self) -> ExitCode:
@@ -65,6 +82,45 @@ class VerbSession:
         finally:
             self.show(*found(stages))
 
+    def distribute(
+        self, requests: Sequence[RunRequest], choice: ClusterChoice
+    ) -> dict[int, SweepResult]:
+        """Results of runs on workers, by the index of the request."""
+        from cmbuild.workers.distribution import distribute
+
+        return dict(distribute(self._session, self.pipeline, requests, choice))
+
+    def fit(
+        self,
+        models: Sequence[Sequence[BuildRequest]],
+        boards: Sequence[Board],
+        choice: ClusterChoice,
+        *,
+        export: bool,
+        remedied: bool,
+    ) -> list[Cell]:
+        """See cmbuild.workers.fitting.fit_on_workers."""
+        from cmbuild.workers.fitting import fit_on_workers
+
+        return fit_on_workers(
+            self._session, models, boards, choice, export=export, remedied=remedied
+        )
+
+    def test(self, request: ConformanceRequest, choice: ClusterChoice) -> None:
+        """Runs and shows tests on workers; raises the failure that they come to."""
+        from cmbuild.workers.testing import suite_on_workers
+
+        stage = suite_on_workers(self._session, self.pipeline, request, choice)
+        self.show(*found([stage]))
+        if (failure := stage.verdict()) is not None:
+            raise failure
+
+    def evaluate_data(self, request: DataRequest, choice: ClusterChoice) -> EvalResult:
+        """See cmbuild.workers.evaluation.evaluate_data."""
+        from cmbuild.workers.evaluation import evaluate_data
+
+        return evaluate_data(self._session, self.pipeline, request, choice)
+
     def show(self, *results: object) -> None:
         """Results for the end of the session: see cmbuild.report.rendering."""
         self._session.results += results
@@ -90,5 +146,6 @@ def session(
         keep_going: a failed stage stops only the stages that need it.
         remarks: lines to show before the first stage.
     """
-    with Session(reporter(json, verbose), logs, keep_going, remarks) as at_work:
+    mode = click.get_current_context().find_root().params.get("remote_cache")
+    with Session(reporter(json, verbose), logs, keep_going, remarks, mode) as at_work:
         yield VerbSession(at_work)

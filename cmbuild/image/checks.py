@@ -8,7 +8,8 @@ from pathlib import Path
 from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
 from cmbuild.errors import Failed
-from cmbuild.image import elf
+from cmbuild.image.elf import NoVectors, Vectors
+from cmbuild.image.record import ImageRecord
 
 ALIGNMENT = 16
 """Of a program's constants and arena: struct cm_context of cmrt/program.h. With less, MVE's vector
@@ -40,7 +41,9 @@ class LacksKernels(Failed):
 
 def check_image(
     image: Path,
+    record: ImageRecord,
     board: Board,
+    *,
     kernels: Iterable[str],
     machine: str,
     memory: Sequence[Region] | None,
@@ -48,6 +51,7 @@ def check_image(
     """Checks everything about an image before it is executed.
 
     Args:
+        record: of the image.
         kernels: names of those that the program calls, without `cm_`.
         machine: what executes it, for people.
         memory: of the machine; None if it is the board's own, or unknown.
@@ -55,23 +59,23 @@ def check_image(
     Raises:
         OutsideMemory, Misaligned, BadReset, LacksKernels, NoVectors.
     """
-    check_kernels(image, kernels)
+    check_kernels(image, record, kernels)
     if board.layout is None:
         return
-    check_placement(image, board)
+    check_placement(image, record, board)
     if memory is not None:
-        _check_memory(image, board, machine, memory)
-    check_alignment(image, board)
+        _check_memory(image, record, board, machine, memory)
+    check_alignment(image, record, board)
 
 
-def check_kernels(image: Path, kernels: Iterable[str]) -> None:
+def check_kernels(image: Path, record: ImageRecord, kernels: Iterable[str]) -> None:
     """Raises LacksKernels if the image does not define one of them."""
     wanted = {f"cm_{kernel}" for kernel in kernels}
-    if missing := sorted(wanted - elf.functions(image)):
+    if missing := sorted(wanted - record.functions.keys()):
         raise LacksKernels(image=image, kernels=", ".join(missing))
 
 
-def check_placement(image: Path, board: Board) -> None:
+def check_placement(image: Path, record: ImageRecord, board: Board) -> None:
     """Checks that everything loaded, and the initial stack, lies in the board's memory.
 
     Raises:
@@ -81,28 +85,30 @@ def check_placement(image: Path, board: Board) -> None:
     """
     if board.layout is None:
         return
-    top, reset = elf.vectors(image)
+    top, reset = _vectors(image, record)
     if top % _STACK_ALIGNMENT:
         raise Misaligned(
             what="the stack", image=image, start=top, alignment=_STACK_ALIGNMENT, board=board.name
         )
-    _check_memory(image, board, board.name, tuple(board.regions.values()))
-    code = (s for s in elf.segments(image) if s.loaded)
+    _check_memory(image, record, board, board.name, tuple(board.regions.values()))
+    code = (s for s in record.segments if s.loaded)
     if not reset & 1 or not any(s.address <= reset < s.address + s.loaded for s in code):
         raise BadReset(image=image, start=reset & ~1)
 
 
-def check_alignment(image: Path, board: Board) -> None:
+def check_alignment(image: Path, record: ImageRecord, board: Board) -> None:
     """Raises Misaligned if weights or arena are not aligned as kernels require."""
     for name, what in ((".weights", "the section .weights"), (".arena", "the arena")):
-        start = elf.section_address(image, name)
+        start = record.sections.get(name)
         if start is not None and start % ALIGNMENT:
             raise Misaligned(
                 what=what, image=image, start=start, alignment=ALIGNMENT, board=board.name
             )
 
 
-def _check_memory(image: Path, board: Board, place: str, memory: Sequence[Region]) -> None:
+def _check_memory(
+    image: Path, record: ImageRecord, board: Board, place: str, memory: Sequence[Region]
+) -> None:
     def check(what: str, start: int, size: int) -> None:
         if not any(region.holds(start, size) for region in memory):
             end = start + size
@@ -110,9 +116,15 @@ def _check_memory(image: Path, board: Board, place: str, memory: Sequence[Region
                 what=what, image=image, start=start, end=end, place=place, board=board.name
             )
 
-    for segment in elf.segments(image):
+    for segment in record.segments:
         for start, size in ((segment.address, segment.size), (segment.physical, segment.loaded)):
             if size:
                 check("a segment", start, size)
-    top = elf.vectors(image).stack
+    top = _vectors(image, record).stack
     check("the stack", top - board.stack, board.stack)
+
+
+def _vectors(image: Path, record: ImageRecord) -> Vectors:
+    if record.vectors is None:
+        raise NoVectors(image=image)
+    return record.vectors

@@ -32,6 +32,7 @@ class Sizes:
         arena: activations.
         static: variables, the stack not counted.
         stack: reserved for the stack.
+        hot: of the code, what is copied to RAM; counts in `static` too.
     """
 
     weights: int
@@ -39,6 +40,7 @@ class Sizes:
     arena: int
     static: int
     stack: int
+    hot: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Section:
     """A section that takes memory."""
 
     name: str
+    address: int
     size: int
     is_loaded: bool
     is_writable: bool
@@ -79,7 +82,8 @@ def sizes(image: Path) -> Sizes:
     variables = sum(named.get(name, 0) for name in (".hot", ".data", ".bss", ".fault_stack"))
     code = (".vectors", ".hot", ".text", ".rodata", ".data")
     loaded = sum(named.get(name, 0) for name in code)
-    return Sizes(weights, loaded, arena, variables, named.get(".stack", 0))
+    hot, stack = named.get(".hot", 0), named.get(".stack", 0)
+    return Sizes(weights, loaded, arena, variables, stack, hot)
 
 
 def segments(image: Path) -> list[Segment]:
@@ -123,21 +127,8 @@ def vectors(image: Path) -> Vectors:
     return Vectors(*struct.unpack_from("<2I", data))
 
 
-def section_address(image: Path, name: str) -> int | None:
-    """The address of a section; None if it does not exist."""
-    with _opened(image) as file:
-        section = file.get_section_by_name(name)
-        return None if section is None else int(section["sh_addr"])
-
-
-def functions(image: Path) -> frozenset[str]:
-    """Names of the functions defined in it."""
-    with _opened(image) as file:
-        return frozenset(name for _, _, name in _functions(file))
-
-
-def function_addresses(image: Path) -> dict[str, int]:
-    """Where the functions are that it defines, without the Thumb bit."""
+def functions(image: Path) -> dict[str, int]:
+    """Addresses of the functions defined in it, by name, without the Thumb bit."""
     with _opened(image) as file:
         return {name: address for address, _, name in _functions(file)}
 
@@ -169,6 +160,14 @@ class Symbols:
         _, file, line = self.lines[index] if index >= 0 else (0, "", 0)
         return f"{name} ({file}:{line})" if line else name
 
+    def nearest(self, address: int) -> str | None:
+        """`describe`, or else the function that begins last before the address: what is written in
+        assembly may state no size.
+        """
+        index = bisect.bisect_right(self.functions, address & ~1, key=itemgetter(0)) - 1
+        found = self.describe(address)
+        return self.functions[index][2] if found is None and index >= 0 else found
+
     def _function(self, address: int) -> str | None:
         index = bisect.bisect_right(self.functions, address, key=itemgetter(0)) - 1
         if index < 0:
@@ -193,7 +192,9 @@ def _sections(file: ELFFile) -> Iterator[Section]:
         if flags & SH_FLAGS.SHF_ALLOC:
             is_loaded = section["sh_type"] != "SHT_NOBITS"
             is_writable = bool(flags & SH_FLAGS.SHF_WRITE)
-            yield Section(section.name, section["sh_size"], is_loaded, is_writable)
+            yield Section(
+                section.name, section["sh_addr"], section["sh_size"], is_loaded, is_writable
+            )
 
 
 def _functions(file: ELFFile) -> Iterator[tuple[int, int, str]]:

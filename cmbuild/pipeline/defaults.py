@@ -10,7 +10,8 @@ from typing import Any
 from cmbuild import paths
 from cmbuild.cache.folders import LOCK, builds
 from cmbuild.errors import UsageError
-from cmbuild.project import FILE, find_project
+from cmbuild.paths import PROJECT as FILE
+from cmbuild.projects.project import find_project
 
 MODEL = "model.txt"
 """A file of built runners: the model, as the user named it."""

@@ -16,6 +16,8 @@ class StepState(Enum):
 
     CACHED = "cached"
     DONE = "done"
+    FETCHED = "fetched"
+    """Made by another machine, and taken from the remote cache."""
     FAILED = "failed"
     SKIPPED = "skipped"
     """It needs the result of a failed one."""
@@ -57,6 +59,8 @@ class StepOutcome:
         """`cached`, `linked 0.6 s`, `failed`."""
         if self.state is StepState.DONE:
             return f"{self.step.verb} {self.seconds:.1f} s"
+        if self.state is StepState.FETCHED:
+            return f"fetched {self.seconds:.1f} s"
         return str(self.state.value)
 
 

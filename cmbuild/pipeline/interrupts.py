@@ -26,7 +26,12 @@ class Interrupts:
         return self._received.is_set()
 
     def listen(self) -> None:
-        """From now on a signal ends the children and raises KeyboardInterrupt."""
+        """From now on a signal ends the children and raises KeyboardInterrupt.
+
+        Only the main thread can listen; in another one the program's own handlers stay.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return
         for number in SIGNALS:
             self._handlers[number] = signal.signal(number, self._receive)
 

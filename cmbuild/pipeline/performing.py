@@ -11,6 +11,7 @@ from cmbuild.cache.store import Condition
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.stage import Stage
+    from cmbuild.remote.storage import RemoteCache
 
 
 class Waiting:
@@ -40,23 +41,51 @@ def is_made(stage: Stage) -> bool:
         return False  # perform fails in the same way, and reports it
 
 
-def perform(stage: Stage, check: Callable[[], None], note: Callable[[str], None]) -> None:
+def perform(
+    stage: Stage,
+    check: Callable[[], None],
+    note: Callable[[str], None],
+    remote: RemoteCache | None = None,
+) -> bool:
     """Makes the result of a stage, unless another command has just done so.
 
     Args:
         check: raises what ends a wait for another command.
         note: shows a line at once.
+        remote: is asked first, and gets what was made.
+
+    Returns: whether it came from there.
     """
     entry = stage.entry
     message = f"another command is making {entry.folder.name}; waiting for it"
     with locked(entry.lock, Waiting(message, check, note)):
         condition = stage.condition()
         if condition is Condition.WHOLE:
-            return
+            return False
         if condition is Condition.DAMAGED:
             note(f"{entry.folder} has changed since it was made; made again")
+        if remote is not None and stage.travels and _fetch(stage, remote):
+            return True
         with entry.replace(stage.fingerprint) as folder:
             stage.make(folder)
+        if remote is not None and stage.travels:
+            remote.store(stage.address, entry.folder)
+    return False
+
+
+class _NotFetched(Exception):
+    """Leaves an entry as it was."""
+
+
+def _fetch(stage: Stage, remote: RemoteCache) -> bool:
+    try:
+        with stage.entry.replace(stage.fingerprint) as folder:
+            if not remote.fetch(stage.address, folder):
+                raise _NotFetched
+    except _NotFetched:
+        return False
+    # What was made from the same inputs may still be outdated on this machine.
+    return stage.condition() is Condition.WHOLE
 
 
 def clean(stage: Stage) -> None:

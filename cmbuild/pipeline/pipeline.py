@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -11,39 +11,34 @@ from typing import TYPE_CHECKING
 from cmbuild.boards.registry import board_folders, hides_builtin
 from cmbuild.cache.folders import CacheFolder, below, slug
 from cmbuild.catalog import find_board
-from cmbuild.conformance.harness_image import HarnessStage
-from cmbuild.conformance.stages import ConformanceStage
-from cmbuild.conformance.suite import find_suite
 from cmbuild.errors import UnknownName, UsageError
-from cmbuild.executorch.checkout import find_cmsis_nn, find_root
-from cmbuild.executorch.simulated import simulated
-from cmbuild.executorch.stages.checkout import CheckoutStage
-from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, OperatorStage
-from cmbuild.executorch.stages.plan import ExecutorchPlanStage
-from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
 from cmbuild.files import check_input
-from cmbuild.pipeline.request import Boundary, Sampling
+from cmbuild.pipeline.naming import Names
+from cmbuild.pipeline.request import FEEDS, HARDWARE, IO, Boundary, Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
+from cmbuild.pipeline.stages.labelled import LabelledStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.measured import MeasuredStage
-from cmbuild.pipeline.stages.package import PackageStage
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.program import ProgramSource
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.simulate import SimulateStage
-from cmbuild.project import find_project
-from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS
-from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
+from cmbuild.pipeline.stages.texts import TextsStage
+from cmbuild.projects.project import Project, find_project
+from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, installed
 from cmcompiler.frontend.job import ExportJob
 from cmcompiler.frontend.source import find_source
 from cmcompiler.isa import Isa
+from cmcompiler.plan.options import PlanOptions
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import Target
 
 if TYPE_CHECKING:
     from cmbuild.boards.board import Board
+    from cmbuild.conformance.harness_image import HarnessStage
+    from cmbuild.conformance.stages import ConformanceStage
     from cmbuild.pipeline.context import WorkContext
     from cmbuild.pipeline.request import (
         ApplicationRequest,
@@ -55,6 +50,8 @@ if TYPE_CHECKING:
         PackageRequest,
         RunRequest,
     )
+    from cmbuild.pipeline.stages.package import PackageStage
+    from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
 
 
 _CPU = "cortex-m55"
@@ -63,6 +60,11 @@ _CPU = "cortex-m55"
 
 class NotForExecutorch(UsageError):
     template = "{what} is not supported by --executor executorch"
+
+
+class NeedsDsp(UsageError):
+    template = "--weights-as int16 needs the DSP extension; kernels for {place} are {isa}"
+    hint = "omit it: only the inner loops of that extension read such weights"
 
 
 class NoSuchIsa(UsageError):
@@ -74,7 +76,9 @@ def build_folder(request: BuildRequest) -> Path:
     place = request.place.name
     if request.uses_executorch:
         place += f".{request.executor.executor}"
-    return below(request.build_dir.absolute(), slug(request.source.model), place)
+    if request.planning.wide:
+        place += ".int16"
+    return below(request.build_dir.absolute(), slug(request.source.name), place)
 
 
 def package_folder(request: PackageRequest) -> Path:
@@ -85,12 +89,12 @@ def package_folder(request: PackageRequest) -> Path:
     """
     target = Target.parse(request.target, request.isa)
     place = f"{target.cpu}.{target.isa.label}"
-    return below(request.build_dir.absolute(), slug(request.source.model), place)
+    return below(request.build_dir.absolute(), slug(request.source.name), place)
 
 
 def evaluation_folder(source: ModelChoice, build_dir: Path) -> Path:
     """The folder of a model's plan for no board: <model>/eval."""
-    return below(build_dir.absolute(), slug(source.model), "eval")
+    return below(build_dir.absolute(), slug(source.name), "eval")
 
 
 class Pipeline:
@@ -100,12 +104,17 @@ class Pipeline:
         BrokenFile: the project's cmbuild.toml is not valid.
     """
 
-    def __init__(self, context: WorkContext) -> None:
+    def __init__(self, context: WorkContext, project: Project | None = None) -> None:
+        """
+        Args:
+            project: by default that of the current folder.
+        """
         self.context = context
-        self._project = find_project()
+        self._project = project or find_project()
+        self._names = Names(self._project, context.note)
         self._ops = self._project.ops
         self._batch = Batch(context)
-        self._exports: dict[ExportJob, ExportStage] = {}
+        self._exports: dict[tuple[str, ExportJob], ExportStage] = {}
         self._libraries: dict[str, LibraryStage] = {}
         self._boards: dict[str, Board] = {}
 
@@ -114,7 +123,24 @@ class Pipeline:
         Raises:
             UsageError, CompilerError: an unknown model or target, or a missing file.
         """
-        job = ExportJob(
+        source = self._names.chosen(source)
+        key = source.name, self._job(source, target)
+        if key not in self._exports:
+            find_source(source.model)
+            self._exports[key] = self._exported(source, key[1], self._batch)
+        return self._exports[key]
+
+    def _exported(self, source: ModelChoice, job: ExportJob, batch: Batch) -> ExportStage:
+        home = None if source.label is None else self._project.folder.absolute()
+        folder = CacheFolder.EXPORTS.path
+        return ExportStage(
+            job, batch, folder, label=source.label, home=home, wanted=source.intermediates
+        )
+
+    def _job(self, source: ModelChoice, target: str) -> ExportJob:
+        is_ours = source.label is not None
+        torch_ops = self._ops.torch
+        return ExportJob(
             model=source.model,
             target=target,
             seed=source.seed,
@@ -122,13 +148,12 @@ class Pipeline:
             calibration=source.calibration,
             portable=source.portable,
             sensitivity=source.sensitivity,
-            torch_ops=self._ops.torch,
+            refinement=not source.no_refinement,
+            # A model of the project runs in its folder, wherever the user is.
+            torch_ops=torch_ops.absolute() if torch_ops is not None and is_ours else torch_ops,
+            intermediates=source.intermediates is not None,
             output=Path(),
         )
-        if job not in self._exports:
-            find_source(job.model)
-            self._exports[job] = ExportStage(job, self._batch, CacheFolder.EXPORTS.path)
-        return self._exports[job]
 
     def runner(self, request: BuildRequest, launcher: str | None = None) -> RunnerStage:
         """
@@ -140,6 +165,7 @@ class Pipeline:
                 missing file.
             BrokenFile: a descriptor is not valid.
         """
+        request = self._names.resolved(request)
         place = request.place
         board = self._board(place.board)
         isa = _isa(board, place.isa)
@@ -151,8 +177,11 @@ class Pipeline:
         library = self._library(board, isa, place.toolchain)
         if request.uses_executorch:
             return self._executorch_runner(request, source, library, board, launcher)
-        plan = PlanStage(source, board, isa, folder, not request.planning.no_streams)
-        return RunnerStage(plan, library, board, folder)
+        plan = PlanStage(source, board, isa, folder, _options(request, isa, board.name))
+        runner = RunnerStage(plan, library, board, folder)
+        if request.source.intermediates is not None:
+            runner.after += (TextsStage(plan, request.source.intermediates, folder),)
+        return runner
 
     def simulate(self, request: RunRequest) -> SimulateStage:
         """
@@ -161,19 +190,44 @@ class Pipeline:
                 missing file.
             BrokenFile: a descriptor is not valid.
         """
+        request = self._names.resolved_run(request)
         build = request.build
         runner = self.runner(build, request.launcher)
-        sampling, measured = request.sampling, None
+        sampling, measured, labelled = request.sampling, None, None
         reference = self._reference(runner.plan, sampling, build.source)
         if not build.source.is_program:
             is_own = sampling.inputs or sampling.reset or sampling.samples is None
             measured = self._measured(runner.plan, build.source) if is_own else reference
+        if build.source.data is not None and not sampling.inputs:
+            labelled = self._labelled(runner.plan, build.source, build.source.data)
         folder, processes, flash = build_folder(build), self.context.processes, None
-        if request.on == "hardware":
+        if request.on == HARDWARE:
             flash = FlashStage(runner, request.flashing, processes, folder, only_if_needed=True)
         return SimulateStage(
-            runner, reference, request, processes, folder, measured=measured, flash=flash
+            runner,
+            reference,
+            request,
+            processes,
+            folder,
+            measured=measured,
+            labelled=labelled,
+            flash=flash,
+            sensitivity=self._sensitivity(build.source, runner.board.cpu),
+            note=self.context.note,
         )
+
+    def _sensitivity(self, source: ModelChoice, cpu: str) -> Sequence[ExportStage]:
+        """Exports that measured what quantising each operator costs, if `eval` has made them;
+        in a batch of their own, so that no run makes them.
+        """
+        if source.is_program:
+            return ()
+        source, batch = self._names.chosen(source), Batch(self.context)
+        jobs = (self._job(source, target) for target in dict.fromkeys((cpu, _CPU)))
+        return [
+            self._exported(source, job.model_copy(update={"sensitivity": True}), batch)
+            for job in jobs
+        ]
 
     def flash(self, runner: RunnerStage, request: FlashRequest | RunRequest) -> FlashStage:
         """Flashes a runner onto a real board."""
@@ -182,10 +236,14 @@ class Pipeline:
 
     def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
         """A new workspace for Zephyr, in the user's folder."""
+        from cmbuild.zephyr.stages import WorkspaceStage
+
         return WorkspaceStage(folder, self.context.processes, build_dir.absolute() / "zephyr")
 
     def application(self, request: ApplicationRequest) -> ApplicationStage:
         """A Zephyr application."""
+        from cmbuild.zephyr.stages import ApplicationStage
+
         return ApplicationStage(request, self.context.processes)
 
     def measured(
@@ -197,6 +255,7 @@ class Pipeline:
             board: whose core the program is for; that of most boards if None.
             samples: how many; as many as take some seconds if None.
         """
+        source = self._names.chosen(source)
         cpu = _CPU if board is None else self._board(board).cpu
         target = Target.parse(cpu)
         program = self._source(source, Boundary(), target.cpu)
@@ -207,9 +266,16 @@ class Pipeline:
 
     def package(self, request: PackageRequest) -> PackageStage:
         """Raises UsageError or CompilerError: an unknown model, core or instruction set."""
+        from cmbuild.packaging.renaming import check_name
+        from cmbuild.pipeline.stages.package import PackageStage
+
+        request = self._names.resolved(request)
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
         source = self._source(request.source, request.boundary, target.cpu)
-        plan = PlanStage(source, None, target.isa, folder, not request.planning.no_streams)
+        options = _options(request, target.isa, target.cpu)
+        options = replace(options, feed=options.feed or FEEDS[0])
+        name = None if request.name is None else check_name(request.name)
+        plan = PlanStage(source, None, target.isa, folder, options, prefix=name)
         # Test vectors are independent samples, whatever ran before.
         sampling = replace(request.sampling, reset=True)
         reference = self._reference(plan, sampling, request.source)
@@ -223,21 +289,29 @@ class Pipeline:
             UsageError: an unknown board, instruction set or toolchain.
             BrokenFile: a descriptor is not valid.
         """
+        from cmbuild.conformance.harness_image import HarnessStage
+
         board = self._board(board_name)
         library = self._library(board, _isa(board, isa), toolchain)
         return HarnessStage(library, board, CacheFolder.HARNESSES.path)
 
-    def tests(self, request: ConformanceRequest) -> ConformanceStage:
+    def tests(self, request: ConformanceRequest, tests: Sequence[str] = ()) -> ConformanceStage:
         """
+        Args:
+            tests: files of the suite; all if empty.
+
         Raises:
             UsageError: an unknown board, instruction set or toolchain.
             BrokenFile: a descriptor is not valid.
             Missing: a package that the tests need is not installed.
         """
+        from cmbuild.conformance.stages import ConformanceStage
+        from cmbuild.conformance.suite import find_suite
+
         place = request.place
         image = self.kernel_harness(place.board, place.isa, place.toolchain)
         suite = find_suite(parallel=request.jobs > 1)
-        return ConformanceStage(suite, image, request, self.context, request.folder)
+        return ConformanceStage(suite, image, request, self.context, request.folder, tests=tests)
 
     def library(self, target: Target, toolchain: str) -> LibraryStage:
         """The runtime library for a core."""
@@ -254,8 +328,23 @@ class Pipeline:
         launcher: str | None,
     ) -> RunnerStage:
         """The runner whose executor is ExecuTorch's own runtime."""
-        if request.boundary.io != "program":
+        from cmbuild.executorch.checkout import find_cmsis_nn, find_root
+        from cmbuild.executorch.simulated import simulated
+        from cmbuild.executorch.stages.checkout import CheckoutStage
+        from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, OperatorStage
+        from cmbuild.executorch.stages.plan import ExecutorchPlanStage
+        from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
+
+        if request.boundary.io != IO[0]:
             raise NotForExecutorch(what=f"--io {request.boundary.io}")
+        if request.source.intermediates is not None:
+            raise NotForExecutorch(what="--intermediates")
+        if request.boundary.feed == "rows":
+            raise NotForExecutorch(what="--feed rows")
+        if request.planning.ram_budget is not None:
+            raise NotForExecutorch(what="--ram-budget")
+        if request.planning.wide:
+            raise NotForExecutorch(what="--weights-as int16")
         if not TOOLCHAINS[library.toolchain_name].builds_executorch:
             raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
         folder, processes = build_folder(request), self.context.processes
@@ -280,8 +369,11 @@ class Pipeline:
     def _measured(self, plan: PlanStage, source: ModelChoice) -> MeasuredStage:
         return MeasuredStage(plan, Sampling(), source.seed, CacheFolder.REFERENCES.path)
 
+    def _labelled(self, plan: PlanStage, source: ModelChoice, data: Path) -> LabelledStage:
+        return LabelledStage(plan, data, source.seed, CacheFolder.REFERENCES.path)
+
     def _source(self, source: ModelChoice, boundary: Boundary, cpu: str) -> ProgramSource:
-        name, method, io = slug(source.model), boundary.method, boundary.io
+        name, method, io = slug(source.name), boundary.method, boundary.io or IO[0]
         if not source.is_program:
             export = self.export(source, cpu)
             return ProgramSource(name, method, io, export=export, ops=self._ops)
@@ -298,10 +390,23 @@ class Pipeline:
 
     @cached_property
     def _board_folders(self) -> Mapping[str, Path]:
-        return board_folders()
+        return board_folders(self._project.folder.absolute())
 
     def _library(self, board: Board, isa: Isa, toolchain: str | None) -> LibraryStage:
         return self.library(Target(board.cpu, isa, board.fpu), _toolchain(board, toolchain))
+
+
+def _options(request: BuildRequest | PackageRequest, isa: Isa, place: str) -> PlanOptions:
+    """
+    Args:
+        place: the board or core, for messages.
+    """
+    planning, feed = request.planning, request.boundary.feed
+    if planning.no_streams and feed == "rows":
+        raise UsageError(message="--feed rows needs streams; omit --no-streams")
+    if planning.wide and isa is not Isa.DSP:
+        raise NeedsDsp(place=place, isa=isa.label)
+    return PlanOptions(not planning.no_streams, feed, planning.budget, planning.wide)
 
 
 def _isa(board: Board, name: str | None) -> Isa:
@@ -315,7 +420,7 @@ def _isa(board: Board, name: str | None) -> Isa:
 
 def _toolchain(board: Board, name: str | None) -> str:
     if name is None:
-        return board.toolchain
+        return installed(board.toolchain)
     known = [board.toolchain] if board.toolchain == HOST else CROSS
     if name not in known:
         raise UnknownName(kind=f"toolchain for {board.name}", name=name, known=known)

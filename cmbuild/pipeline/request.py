@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 
-from cmbuild import paths
+from cmbuild import paths, text
 from cmbuild.discovery import listed, names
 from cmbuild.errors import UsageError
+from cmbuild.hardware.rack.address import PREFIX, RackAddress
 from cmbuild.launchers import simulators
 from cmbuild.pipeline.options import option
 from cmbuild.toolchain.toolchains import CROSS
 
-IO = ("program", "int8")
-PLACES = ("simulator", "hardware")
+IO = ("program", "int8", "uint8")
+FEEDS = ("whole", "rows")
+SIMULATOR, HARDWARE = "simulator", "hardware"
+WEIGHTS = NARROW, WIDE = ("int8", "int16")
 EXECUTORS = ("static", "executorch")
+
+
+class UnknownPlace(UsageError):
+    template = "--on {on!r} is not simulator, hardware or labgrid:PLACE"
+    hint = "labgrid:TAG=VALUE is any place with this tag; docs/flashing.md tells more"
 
 
 def _build_dir() -> Path:
@@ -29,7 +37,9 @@ class ModelChoice:
     """A model, and how to export it unless it is already a program.
 
     Attributes:
-        model: name in the zoo, `path.py[:callable]`, `path.pt2` or `path.pte`.
+        model: name in the project or the zoo, `path.py[:callable]`, `path.pt2` or `path.pte`.
+        label: its name in the project, once `model` is what that stands for.
+        data: labelled samples that accuracy is measured on, if the project names some.
     """
 
     model: str
@@ -38,7 +48,13 @@ class ModelChoice:
     calibration: Path | None = option(
         "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
     )
+    no_refinement: bool = option("Keep the quantizer's own ranges and biases.", False)
     portable: bool = option("Keep to operators that ExecuTorch's own runtime has.", False)
+    intermediates: Path | None = option(
+        "Write each stage of export and plan as text.", is_output=True, metavar="DIR"
+    )
+    label: str | None = None
+    data: Path | None = None
 
     def __post_init__(self) -> None:
         from cmcompiler.frontend.job import MAX_SEED
@@ -46,11 +62,11 @@ class ModelChoice:
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(message=f"seed {self.seed} is not from 0 to {MAX_SEED}")
         if self.is_program:
-            for name in ("weights", "calibration", "portable"):
+            for name in ("weights", "calibration", "no_refinement", "portable"):
                 if getattr(self, name):
+                    flag = f"--{name.replace('_', '-')}"
                     raise UsageError(
-                        message=f"--{name} needs a model to export; {self.model} is already "
-                        "a program"
+                        message=f"{flag} needs a model to export; {self.model} is already a program"
                     )
 
     @property
@@ -61,6 +77,11 @@ class ModelChoice:
     @property
     def is_program(self) -> bool:
         return self.model.endswith(".pte")
+
+    @property
+    def name(self) -> str:
+        """As the user calls it."""
+        return self.label or self.model
 
 
 class SensitiveChoice(ModelChoice):
@@ -96,7 +117,16 @@ class Boundary:
     """A method of a program, and how its inputs and outputs are passed."""
 
     method: str = option("Method of the program.", "forward", metavar="NAME")
-    io: str = option("int8: omit quantize and dequantize at inputs and outputs.", IO[0], choices=IO)
+    io: str | None = option(
+        "int8: omit quantize and dequantize at inputs and outputs; uint8: take inputs of unsigned "
+        "bytes, such as a camera's, instead.",
+        choices=IO,
+    )
+    feed: str | None = option(
+        "rows: take inputs and hand out images row by row, so that RAM never holds them whole; by "
+        "default where that makes the arena smaller.",
+        choices=FEEDS,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +134,33 @@ class Planning:
     """How the static executor's plan is made."""
 
     no_streams: bool = option("Compute whole tensors, never a few rows of several in turns.", False)
+    ram_budget: str | None = option(
+        "Use the fastest plan whose arena fits in it: 256K; by default the smallest arena for some "
+        "3 % more instructions.",
+        metavar="SIZE",
+    )
+    weights_as: str | None = option(
+        "int16: twice the flash for weights of convolutions and linear layers, and fewer cycles; "
+        "for cores with the DSP extension (M4, M7, M33).",
+        choices=WEIGHTS,
+    )
+
+    def __post_init__(self) -> None:
+        if self.ram_budget is not None and not text.parse_size(self.ram_budget):
+            raise UsageError(
+                message=f"--ram-budget {self.ram_budget!r} is no size",
+                hint="bytes, or with a unit: 262144, 256K, 1.5M",
+            )
+
+    @property
+    def wide(self) -> bool:
+        """Whether weights are expanded to int16."""
+        return self.weights_as == WIDE
+
+    @property
+    def budget(self) -> int | None:
+        """Bytes of arena."""
+        return None if self.ram_budget is None else text.parse_size(self.ram_budget)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +175,11 @@ class ExecutorChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sampling:
-    """The samples that a program runs on."""
+    """The samples that a program runs on.
+
+    Attributes:
+        first: of those in the inputs, the number of the first.
+    """
 
     samples: int | None = option(
         "Number of samples; by default one.", flags=("-n",), least=1, metavar="N"
@@ -131,6 +192,7 @@ class Sampling:
     )
     output_dir: Path | None = option("Folder for output_0.npy, ...", is_output=True, metavar="DIR")
     reset: bool = option("Reset mutable buffers before each sample.", False)
+    first: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,9 +264,21 @@ class RunRequest:
         f"{listed(names(simulators))}; by default the best available.", metavar="NAME"
     )
     on: str = option(
-        "hardware: a real board, flashed first if it runs another image.", PLACES[0], choices=PLACES
+        "hardware: a real board, flashed first if it runs another image; labgrid:PLACE or "
+        "labgrid:TAG=VALUE: one in a rack.",
+        SIMULATOR,
+        metavar="WHERE",
     )
     flashing: FlashOptions = field(default_factory=FlashOptions)
+
+    def __post_init__(self) -> None:
+        if self.rack is None and self.on not in (SIMULATOR, HARDWARE):
+            raise UnknownPlace(on=self.on)
+
+    @property
+    def rack(self) -> RackAddress | None:
+        """Which board of a rack, if `on` names one; raises UsageError."""
+        return RackAddress.parse(self.on) if self.on.startswith(PREFIX) else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,11 +287,15 @@ class PackageRequest:
 
     source: ModelChoice
     form: str = option(
-        "The build it is for; source: any build, with the runtime's C files.",
+        "The build it is for; all but zephyr include the runtime's C files.",
         "zephyr",
         name="as",
-        choices=("zephyr", "source"),
+        choices=("zephyr", "source", "arduino", "platformio"),
         shown=True,
+    )
+    name: str | None = option(
+        "Prefix of all symbols, macros and files: a C identifier; by default from the model.",
+        metavar="NAME",
     )
     target: str = option("The core.", "cortex-m55", metavar="CPU", shown=True)
     isa: str | None = option(

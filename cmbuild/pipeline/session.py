@@ -16,10 +16,12 @@ from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.failures import Failures, cause, explain
 from cmbuild.pipeline.interrupts import Interrupts
 from cmbuild.process import Processes
+from cmbuild.remote.storage import connect
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.events import Reporter
     from cmbuild.pipeline.stages.stage import Stage
+    from cmbuild.warm.exports import WarmExports
 
 
 class Session:
@@ -28,6 +30,7 @@ class Session:
     Attributes:
         results: what was found out so far.
         selected: the stages to perform.
+        fetched: those whose result came from a remote cache.
         status: the exit code, once the session has ended.
     """
 
@@ -37,18 +40,35 @@ class Session:
         logs: Path,
         keep_going: bool = False,
         remarks: Sequence[str] = (),
+        remote_mode: str | None = None,
+        *,
+        warm: WarmExports | None = None,
     ) -> None:
         """
         Args:
             remarks: lines to show before the first stage.
+            remote_mode: of the remote cache: see cmbuild.remote.storage.connect.
+            warm: see WorkContext.
+
+        Raises:
+            UsageError, Missing: see there.
         """
         self.reporter = reporter
+        self.remote_mode = remote_mode
         self.processes = Processes(echo=reporter.command)
-        self.context = WorkContext(self.processes, logs, reporter.progress, reporter.note)
+        self.context = WorkContext(
+            self.processes,
+            logs,
+            reporter.progress,
+            reporter.note,
+            connect(remote_mode, reporter.note),
+            warm,
+        )
         self.interrupts = Interrupts(self.processes)
         self.failures = Failures(keep_going)
         self.results: list[object] = []
         self.selected: Sequence[Stage] = ()
+        self.fetched: set[Stage] = set()
         self.status = ExitCode.FINE
         self._remarks = remarks
         self._locks = ExitStack()
@@ -104,7 +124,9 @@ class Session:
 
     def perform(self, stage: Stage) -> None:
         """Makes the result of a stage; a wrong result is a failure, and is kept."""
-        performing.perform(stage, self.interrupts.check, self.reporter.note)
+        check, note = self.interrupts.check, self.reporter.note
+        if performing.perform(stage, check, note, self.context.remote):
+            self.fetched.add(stage)
         if (error := stage.verdict()) is not None:
             self.failures.add(error, stage)
 

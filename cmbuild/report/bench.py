@@ -18,9 +18,11 @@ from cmbuild.results import MemoryUse
 from cmbuild.text import count, size
 
 _NONE = "–"
-_HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "MAC/i", "flash", "RAM")
-_COMPARING = ("board", "isa", "verified", "instr", "by", "gain", "MAC/i", "flash", "RAM")
-_WIDTHS = (-12, -7, -10, 8, 9, 7, 7, 9, 9)  # of columns; to the left where negative
+_HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "cycles", "flash", "RAM")
+_COMPARING = ("board", "isa", "verified", "instr", "by", "gain", "cycles", "flash", "RAM")
+_WIDTHS = (-12, -7, -10, 8, 9, 6, 8, 9, 9)  # of columns; to the left where negative
+_FIRST_TO_GO = ("upstream", "ratio", "cycles"), ("flash", "RAM", "cycles")
+"""Columns that a narrow terminal does without, and those if cells are compared."""
 
 
 class UpstreamDocument(Document):
@@ -40,6 +42,7 @@ class CellDocument(Document):
     isa: str
     toolchain: str
     executor: str
+    weights: str
     launcher: str | None
     verified: bool
     rule: str | None
@@ -49,6 +52,9 @@ class CellDocument(Document):
     provenance: str | None
     caveat: str | None
     mac_per_instruction: float | None
+    cycles: int | None
+    cycles_error_percent: int | None
+    milliseconds: float | None
     memory: MemoryUse | None
     upstream: UpstreamDocument | None
     ratio: float | None
@@ -69,6 +75,12 @@ class CellDocument(Document):
                 "provenance": run.instructions.provenance,
                 "memory": run.memory,
             }
+            if run.cycles is not None:
+                fields |= {
+                    "cycles": run.cycles.total,
+                    "cycles_error_percent": run.cycles.error_percent,
+                    "milliseconds": run.cycles.milliseconds,
+                }
         return cls.model_validate(fields)
 
 
@@ -87,12 +99,14 @@ class BenchReport:
     cells: Sequence[BenchCell]
 
     def screen(self) -> Text:
-        lines = [Text(_line(_COMPARING if self._compares else _HEADER), FAINT)]
+        widths = self._widths()
+        lines = [Text(_line(_COMPARING if self._compares else _HEADER, widths), FAINT)]
         for model in dict.fromkeys(cell.model for cell in self.cells):
             cells = [cell for cell in self.cells if cell.model == model]
             lines.append(_heading(model, cells))
             for cell in cells:
-                lines += _rows(cell, self._base(cell), self._name(cell))
+                name = self._name(cell)
+                lines += _rows(cell, self._base(cell), name, self._gains_cycles, widths)
         return Text("\n").join([*lines, Text(), *map(Text, self._legend())])
 
     def document(self, steps: Sequence[StepOutcome]) -> BenchDocument:
@@ -104,19 +118,38 @@ class BenchReport:
 
     @property
     def _compares(self) -> bool:
-        """Toolchains or executors, if several: compared instead of upstream."""
-        return len({(cell.board, cell.isa) for cell in self.cells}) < len(
-            {(cell.board, cell.isa, cell.toolchain, cell.executor) for cell in self.cells}
-        )
+        """Toolchains, executors or types of weights, if several: compared instead of upstream."""
+        places = {(cell.board, cell.isa) for cell in self.cells}
+        return len(places) < len({(c.board, c.isa, *_variant(c)) for c in self.cells})
+
+    @property
+    def _gains_cycles(self) -> bool:
+        """Whether cycles are compared: with other weights, as many instructions take fewer."""
+        return len({(cell.toolchain, cell.executor) for cell in self.cells}) == 1
+
+    def _widths(self) -> tuple[int, ...]:
+        """Of the columns; 0 for those that have no room."""
+        header = _COMPARING if self._compares else _HEADER
+        room = text.width() - 2 - sum(map(abs, _WIDTHS))
+        longest = max((len(cell.board) + 1 for cell in self.cells), default=0)
+        widths = [min(_WIDTHS[0], -min(longest, room - _WIDTHS[0])), *_WIDTHS[1:]]
+        for name in _FIRST_TO_GO[self._compares]:
+            if room < 0:
+                column = header.index(name)
+                room += widths[column]
+                widths[column] = 0
+        return tuple(widths)
 
     def _name(self, cell: BenchCell) -> str:
         """What distinguishes it from the other cells of its model and board."""
+        if len({each.weights for each in self.cells}) > 1:
+            return cell.weights
         if len({each.executor for each in self.cells}) == 1:
             return cell.toolchain
         return "static" if cell.executor == "static" else "upstream"
 
     def _base(self, cell: BenchCell) -> BenchCell | None:
-        """The cell of the first toolchain or executor, if several."""
+        """The cell of the first toolchain, executor or type of weights, if several."""
         if not self._compares:
             return None
         place = (cell.model, cell.board, cell.isa)
@@ -125,12 +158,14 @@ class BenchReport:
     def _legend(self) -> Iterator[str]:
         if ways := provenance(self.cells):
             yield text.entry("instr", f"instructions of one inference, never cycles: {ways}")
-            yield text.entry("MAC/i", "multiply-accumulates of an instruction")
+        if models := cycle_models(self.cells):
+            yield text.entry("cycles", f"of one inference: {models}")
         for board, caveat in dict.fromkeys((c.board, c.caveat) for c in self.cells if c.caveat):
             yield text.entry("mind", f"{board}: {caveat}")
         if self._compares:
             first = self._name(self.cells[0])
-            yield text.entry("gain", f"instructions with {first}, by this one's")
+            what = "cycles" if self._gains_cycles else "instructions"
+            yield text.entry("gain", f"{what} with {first}, by this one's")
         elif any(cell.ratio for cell in self.cells):
             told = measurements().about.partition(",")[0]
             yield text.entry("upstream", f"instructions of {told}; ratio: by cmbuild")
@@ -146,55 +181,82 @@ def provenance(cells: Sequence[BenchCell]) -> str:
     return "; ".join(dict.fromkeys(ways))
 
 
+def cycle_models(cells: Sequence[BenchCell]) -> str:
+    """What the cycles were estimated with, if they were."""
+    runs = (cell.result for cell in cells if cell.result is not None)
+    known = (run.cycles for run in runs if run.cycles is not None)
+    found = {cycles.provenance: cycles.error_percent for cycles in known}
+    return "; ".join(
+        f"{told}, {'not validated' if error is None else f'±{error} %'}"
+        for told, error in found.items()
+    )
+
+
 def _heading(model: str, cells: Sequence[BenchCell]) -> Text:
     macs = next((cell.result.macs for cell in cells if cell.result is not None), None)
     return Text(f"  {model}" if macs is None else f"  {model}, {count(macs)} MACs", "bold")
 
 
-def _rows(cell: BenchCell, base: BenchCell | None, name: str) -> Iterator[Text]:
+def _variant(cell: BenchCell) -> tuple[str, ...]:
+    return cell.toolchain, cell.executor, cell.weights
+
+
+def _rows(
+    cell: BenchCell,
+    base: BenchCell | None,
+    name: str,
+    gains_cycles: bool,
+    widths: Sequence[int],
+) -> Iterator[Text]:
     """
     Args:
         base: to compare with; compares with upstream if None.
-        name: of the toolchain or executor that distinguishes it from its base.
+        name: of the toolchain, executor or weights that distinguish it from its base.
+        gains_cycles: compare cycles with the base's, rather than instructions.
     """
     run, upstream = cell.result, cell.upstream
     other = _count(None if upstream is None else upstream.instructions)
     ratio = cell.ratio
     if base is not None:
         other, ratio = name, None  # the column has another name
-        if base.instructions and cell.instructions:
-            ratio = base.instructions / cell.instructions
+        before, after = base.instructions, cell.instructions
+        if gains_cycles:
+            before, after = base.cycles, cell.cycles
+        if before and after:
+            ratio = before / after
     verified = "✗ no" if run is None or cell.failure else run.verification.rule
     row = Text(
         _line(
             (
-                text.fit(cell.board, 11),
+                text.fit(cell.board, -widths[0] - 1),
                 cell.isa,
                 verified,
                 _count(cell.instructions),
                 other,
                 _NONE if ratio is None else f"{ratio:.2f}×",
-                _NONE if cell.efficiency is None else f"{cell.efficiency:.2f}",
+                _count(cell.cycles),
                 _NONE if run is None else size(run.memory.flash.total),
                 _NONE if run is None else size(run.memory.ram.total),
-            )
+            ),
+            widths,
         )
     )
-    start = 2 - _WIDTHS[0] - _WIDTHS[1]
+    start = 2 - widths[0] - widths[1]
     row.stylize(BAD if cell.failure else GOOD, start, start + len(verified))
     yield row
     if cell.failure is not None:
         indent = " " * 6
         told = textwrap.fill(
-            cell.failure, text.WIDTH, initial_indent=indent, subsequent_indent=indent
+            cell.failure, text.width(), initial_indent=indent, subsequent_indent=indent
         )
         yield Text(told, BAD)
 
 
-def _line(columns: Sequence[str]) -> str:
+def _line(columns: Sequence[str], widths: Sequence[int]) -> str:
     padded = (
         column.ljust(-width) if width < 0 else column.rjust(width)
-        for column, width in zip(columns, _WIDTHS, strict=True)
+        for column, width in zip(columns, widths, strict=True)
+        if width
     )
     return "  " + "".join(padded)
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from cmbuild.benchmark.matrix import BenchCell
 from cmbuild.benchmark.upstream import measurements
-from cmbuild.report.bench import CellDocument, provenance
+from cmbuild.pipeline.request import NARROW
+from cmbuild.report.bench import CellDocument, cycle_models, provenance
 
 Plain = str | int | float | None
 
@@ -27,12 +28,13 @@ def to_markdown(cells: Sequence[BenchCell], command: str) -> str:
     """A document: a table, the command that made it, and where its figures come from."""
     header = (
         *("model", "board", "isa", "toolchain", "verified", "instructions", "upstream", "ratio"),
-        *("MAC/instruction", "flash", "RAM"),
+        *("MAC/instruction", "cycles", "flash", "RAM"),
     )
-    table = [_row(header), _row(["---"] * 5 + ["---:"] * 6), *map(_row, map(_shown, cells))]
+    table = [_row(header), _row(["---"] * 5 + ["---:"] * 7), *map(_row, map(_shown, cells))]
     notes = [
         f"Instructions are those of one inference, never cycles: {provenance(cells)}. "
-        "Flash and RAM are bytes.",
+        "Flash and RAM are bytes; RAM is arena, variables and the reserved stack.",
+        f"Cycles are estimates, which docs/cycles.md explains: {cycle_models(cells)}.",
         f"Upstream: {measurements().about} The ratio is upstream's instructions by cmbuild's.",
     ]
     paragraphs = ["# Models on boards", f"`{command}` makes this table."]
@@ -40,9 +42,10 @@ def to_markdown(cells: Sequence[BenchCell], command: str) -> str:
 
 
 COLUMNS = (
-    *("model", "board", "target", "isa", "toolchain", "executor"),
+    *("model", "board", "target", "isa", "toolchain", "executor", "weights"),
     *("launcher", "verified", "rule", "failure"),
     *("macs", "instructions", "provenance", "caveat", "mac_per_instruction"),
+    *("cycles", "cycles_error_percent", "milliseconds"),
     *("upstream_instructions", "ratio"),
     *("flash_code", "flash_weights", "flash_total"),
     *("ram_arena", "ram_static", "ram_stack", "ram_total"),
@@ -68,13 +71,14 @@ def _shown(cell: BenchCell) -> list[str]:
     return [
         cell.model,
         cell.board if cell.caveat is None else f"{cell.board} ({cell.caveat})",
-        cell.isa,
+        cell.isa if cell.weights == NARROW else f"{cell.isa}, {cell.weights} weights",
         cell.toolchain if cell.executor == "static" else f"{cell.toolchain}, {cell.executor}",
         f"no: {cell.failure}" if cell.failure or run is None else run.verification.rule,
         "" if cell.instructions is None else f"{cell.instructions:,}",
         "" if upstream is None else f"{upstream.instructions:,}",
         "" if cell.ratio is None else f"{cell.ratio:.2f}×",
         "" if cell.efficiency is None else f"{cell.efficiency:.2f}",
+        "" if cell.cycles is None else f"{cell.cycles:,}",
         "" if run is None else f"{run.memory.flash.total:,}",
         "" if run is None else f"{run.memory.ram.total:,}",
     ]

@@ -19,7 +19,7 @@ from cmbuild.results import BuildResult, MemoryUse, PortResult, WeightsResult
 
 
 class BuildDocument(ResultDocument):
-    """`memory.ram.stack` is null: its depth is known only after a run."""
+    """`memory.ram.stack` is null: how much of the reserved stack is used is known after a run."""
 
     model: str
     board: str

@@ -14,14 +14,16 @@ from cmbuild.report.stream import write
 if TYPE_CHECKING:
     from cmbuild.errors import CmbuildError
 
-STATUS = 48  # column at which the status of a step starts
+_STATUS = 32  # columns for the status of a step, at most
+_FIRST, _LAST = 40, 80  # where it starts
 REASON = 6  # indentation of the line that says why a step failed
 
 
 def line(kind: str, subject: str, status: str) -> str:
     """`  runner    mv2 on corstone300                  linked 0.6 s`."""
     start = f"  {kind:<{text.LABEL}}"
-    return f"{start}{text.fit(subject, STATUS - len(start) - 1):<{STATUS - len(start)}}{status}"
+    room = max(_FIRST, min(_LAST, text.width() - _STATUS)) - len(start)
+    return f"{start}{text.fit(subject, room - 1):<{room}}{status}"
 
 
 class Lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _STYLES = {
     StepState.CACHED: "dim",
     StepState.DONE: "green",
+    StepState.FETCHED: "green",
     StepState.FAILED: "red",
     StepState.SKIPPED: "dim",
 }
@@ -35,7 +37,7 @@ class LiveSteps:
 
     def __init__(self, verbose: bool, console: Console | None = None) -> None:
         self._verbose = verbose
-        self._console = console or Console(highlight=False)
+        self._console = console or _console()
         self._steps: tuple[WorkStep, ...] = ()
         self._since: dict[WorkStep, float] = {}
         self._doing: dict[WorkStep, str] = {}
@@ -124,3 +126,10 @@ class LiveSteps:
         doing = self._doing.get(step, "")
         spinner = _SPINNER[int(seconds * 10) % len(_SPINNER)]
         return Text(line(step.kind, step.subject, f"{spinner} {seconds:.0f} s {doing}"))
+
+
+def _console() -> Console:
+    """Of standard output; $NO_COLOR stands for no styles at all."""
+    if os.environ.get("NO_COLOR"):
+        return Console(highlight=False, color_system=None)
+    return Console(highlight=False)

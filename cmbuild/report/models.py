@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
+from cmbuild.projects.project import Project
 from cmbuild.report.documents import Document
 from cmbuild.report.text import table
 from cmbuild.text import shape
@@ -26,7 +29,16 @@ class ModelDocument(Document):
     dataset: str
 
 
+class OwnModelDocument(Document):
+    """A model of the project; `boards` are those that it has a budget for."""
+
+    name: str
+    source: str
+    boards: tuple[str, ...]
+
+
 class ModelsDocument(Document):
+    project: tuple[OwnModelDocument, ...]
     models: tuple[ModelDocument, ...]
 
 
@@ -35,10 +47,23 @@ class ModelsReport:
     """Implements Report."""
 
     models: Sequence[ZooModel]
+    project: Project
 
     def screen(self) -> Text:
         rows = [(model.name, shape(model.input_shape), model.summary) for model in self.models]
-        return Text(table(("model", "input", ""), rows))
+        known = table(("model", "input", ""), rows)
+        own = [(model.name, shown(model.source)) for model in self.project.models.values()]
+        return Text(f"{table(('project', 'source'), own)}\n\n{known}" if own else known)
 
     def document(self, steps: Sequence[StepOutcome]) -> ModelsDocument:
-        return ModelsDocument.model_validate(self)
+        own = tuple(
+            OwnModelDocument(name=model.name, source=model.source, boards=tuple(model.budgets))
+            for model in self.project.models.values()
+        )
+        models = tuple(map(ModelDocument.model_validate, self.models))
+        return ModelsDocument(project=own, models=models)
+
+
+def shown(source: str) -> str:
+    """A source as one would type it here."""
+    return os.path.relpath(source) if Path(source).is_absolute() else source

@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Implements Report."""
+    """Implements Report.
+
+    Attributes:
+        by_layer: shows each step instead of the most expensive kinds of ops.
+    """
 
     result: RunResult
+    by_layer: bool = False
 
     @property
     def title(self) -> str:
@@ -29,7 +34,7 @@ class RunReport:
     def screen(self) -> Text:
         from cmbuild.report.screen import screen
 
-        return screen(self.result)
+        return screen(self.result, self.by_layer)
 
     def document(self, steps: Sequence[StepOutcome]) -> RunDocument:
         from cmbuild.report.documents import RunDocument

@@ -1,7 +1,8 @@
-"""The screen at the end of a run: whether it is right, and what it costs. 80 columns."""
+"""The screen at the end of a run: whether it is right, and what it costs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,11 +12,13 @@ from pathlib import Path
 from rich.text import Text
 
 from cmbuild.accuracy import Accuracy, Fidelity
+from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.report import text
 from cmbuild.report.floats import float_lines, lacking_lines
+from cmbuild.report.layers import layer_lines
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import (
-    Cycles,
+    ArenaResult,
     Instructions,
     MemoryUse,
     OpCount,
@@ -23,14 +26,20 @@ from cmbuild.results import (
     RunResult,
     Verification,
 )
-from cmbuild.text import count, percent, plural, shape, size
+from cmbuild.text import FEW, count, plural, rate, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops
+_TITLE, _TITLE_LEAST = 26, 18  # columns for their titles
+_BAR_LEAST = 8
 
 
-def screen(run: RunResult) -> Text:
-    """The facts of a run, most important first."""
+def screen(run: RunResult, by_layer: bool = False) -> Text:
+    """The facts of a run, most important first.
+
+    Args:
+        by_layer: with a table of all steps.
+    """
     lines = [
         _verdict(run.verification, _reference(run)),
         *map(Text, _quality(run.accuracy, run.fidelity)),
@@ -40,7 +49,7 @@ def screen(run: RunResult) -> Text:
         *float_lines(run.float, run.has_fpu),
         Text(),
         *(Text(line) for line in _facts(run)),
-        *_table(run.instructions),
+        *([Text(), *layer_lines(run.layers)] if by_layer else _table(run.instructions, run.cycles)),
         Text(),
         Text(text.entry("artefacts", f"{shown(run.folder)}/")),
     ]
@@ -64,17 +73,20 @@ def _verdict(check: Verification, reference: str) -> Text:
     if check.verified:
         verb = "matches" if check.samples == 1 else "match"
         measure = "bit-exact" if check.rule == "exact" else "within tolerance"
-        return Text.assemble(
-            ("  ✓ verified", GOOD),
-            f": {good} of {plural(check.samples, 'sample')} {verb} {reference}, {measure}",
+        mark, style = "✓ verified", GOOD
+        facts = f"{good} of {plural(check.samples, 'sample')} {verb} {reference}, {measure}"
+    else:
+        mark, style = "✗ NOT verified", BAD
+        facts = (
+            f"{check.failed} of {plural(check.samples, 'sample')}"
+            f" ({plural(check.mismatches, 'element')}) differ from {reference}"
         )
-    lines = [
-        f": {check.failed} of {plural(check.samples, 'sample')}"
-        f" ({plural(check.mismatches, 'element')}) differ from {reference}"
-    ]
+    lines = [text.indented(f"{mark}: {facts}", 2)]
     if check.first is not None:
-        lines.append(f"    first op that differs: {check.first}")
-    return Text.assemble(("  ✗ NOT verified", BAD), "\n".join(lines))
+        lines.append(text.indented(f"first op that differs: {check.first}", 4))
+    verdict = Text("\n".join(lines))
+    verdict.stylize(style, 2, 2 + len(mark))
+    return verdict
 
 
 def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:
@@ -85,8 +97,11 @@ def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[s
             "int8": accuracy.reference,
             "on the device": accuracy.device,
         }
-        known = [f"{who} {percent(x)}" for who, x in shares.items() if x is not None]
-        counted = plural(accuracy.samples, "sample")
+        number = accuracy.samples
+        known = [f"{who} {rate(x, number)}" for who, x in shares.items() if x is not None]
+        counted = (
+            f"right, of {plural(number, 'sample')}" if number < FEW else plural(number, "sample")
+        )
         yield text.entry("accuracy", f"{', '.join(known)} ({counted})")
     elif fidelity is not None:
         agreeing = round(fidelity.agreement * fidelity.samples)
@@ -103,7 +118,10 @@ def _facts(run: RunResult) -> Iterator[str]:
         yield text.entry(f"top-{len(run.best)}", "   ".join(scores))
     yield from port_lines(run.inputs, run.outputs)
     yield text.entry("work", _work(run))
-    if run.cycles is not None:
+    measured = run.instructions.total if run.instructions.unit == "cycles" else None
+    if measured and run.cycles is not None:
+        yield text.entry("time", _measured(measured, run.cycles))
+    elif run.cycles is not None:
         yield text.entry("time", _time(run.cycles))
     elif run.uncounted is not None:
         yield text.entry("time", f"not counted: {run.uncounted}")
@@ -125,20 +143,41 @@ def memory_lines(memory: MemoryUse) -> Iterator[str]:
     yield text.entry("flash", parts + _of(flash.capacity))
     state = f" ({size(ram.state)} of it state)" if ram.state else ""
     parts = f"{size(ram.arena)} arena{state} + {size(ram.static)} static"
+    if ram.reserved:
+        parts += f" + {size(ram.reserved)} stack"
     if ram.stack is not None:
-        parts += f" + {size(ram.stack)} stack"
+        parts += f" ({size(ram.stack)} used)" if ram.reserved else ""
     yield text.entry("RAM", parts + _of(ram.capacity))
+    if memory.arena is not None:
+        yield text.entry("peak", _peak(memory.arena))
+        yield text.entry("arena", _over_time(memory.arena))
     if ram.pools:
         uses = (f"{pool.name} {pool.used:,} of {pool.size:,} B" for pool in ram.pools)
         yield text.entry("pools", ", ".join(uses))
+
+
+def _peak(arena: ArenaResult) -> str:
+    """`54.3 KB at conv2d 1×1, step 7 of 69: tensors 36.8 KB, rings 14 KB, scratch 3.5 KB`"""
+    use, total = arena.timeline[arena.peak.step], len(arena.timeline)
+    kinds = {"tensors": use.tensors, "rings": use.rings, "scratch": use.scratch}
+    parts = ", ".join(f"{name} {size(bytes)}" for name, bytes in kinds.items() if bytes)
+    where = f"{arena.peak.title}, step {arena.peak.step + 1} of {total}"
+    return f"{size(arena.peak.bytes)} at {where}: {parts}"
+
+
+def _over_time(arena: ArenaResult) -> str:
+    """A column a step, as high as the bytes in use."""
+    return text.profile([use.total for use in arena.timeline], text.width() - text.LABEL - 2)
 
 
 def _port(port: PortResult) -> str:
     words = [port.name, port.dtype, shape(port.shape)]
     if port.layout != "contiguous":
         words.append(port.layout)
+    if port.feed == "rows":
+        words.append("row by row")
     if port.scale is not None and port.zero_point is not None:
-        inside = "" if port.dtype.startswith("int") else "int8 inside: "
+        inside = "int8 inside: " if port.dtype.startswith("float") else ""
         words.append(f"({inside}scale {port.scale:.4g}, zero point {port.zero_point})")
     return " ".join(words)
 
@@ -166,8 +205,30 @@ def _time(cycles: Cycles) -> str:
     if cycles.milliseconds is None or cycles.clock_hz is None:
         return f"≈ {_millions(cycles.total)} cycles ({facts})"
     clock = f"{cycles.clock_hz / 1e6:.3g} MHz"
-    total = _millions(cycles.total)
-    return f"≈ {_duration(cycles.milliseconds)} at {clock} ({total} cycles, {facts})"
+    total, duration = _millions(cycles.total), _duration(cycles.milliseconds)
+    if (slowest := cycles.slowest) is not None:
+        total += f" to {_millions(slowest.total)}"
+        duration = _span(cycles.milliseconds, slowest.milliseconds)
+        facts += f"; the most if {slowest.assumes}"
+    return f"≈ {duration} at {clock} ({total} cycles, {facts})"
+
+
+def _measured(total: int, estimate: Cycles) -> str:
+    """`172 ms at 120 MHz (20.7 M cycles measured; 20.4 M, -1.4 %, by the model of the …)`"""
+    difference = f"{100 * (estimate.total / total - 1):+.1f} %"
+    facts = f"{_millions(total)} cycles measured; {_millions(estimate.total)}, {difference}, by the"
+    facts += f" {estimate.provenance}"
+    if estimate.clock_hz is None:
+        return facts
+    milliseconds = total / estimate.clock_hz * 1e3
+    return f"{_duration(milliseconds)} at {estimate.clock_hz / 1e6:.3g} MHz ({facts})"
+
+
+def _span(least: float, most: float) -> str:
+    """`172 to 240 ms`"""
+    first, last = _duration(least), _duration(most)
+    value, unit = first.split()
+    return f"{value if last.endswith(f' {unit}') else first} to {last}"
 
 
 def _duration(milliseconds: float) -> str:
@@ -193,28 +254,61 @@ class _Group:
     calls: int
     instructions: int
     macs: int
+    estimated: int | None
 
 
-def _groups(ops: Sequence[OpCount]) -> list[_Group]:
+def _groups(ops: Sequence[OpCount], estimates: Sequence[OpCycles] = ()) -> list[_Group]:
     """By title, the most expensive first."""
+    cycles: Counter[str] = Counter()
+    for each in estimates:
+        cycles[each.title] += each.cycles
     titles: dict[str, list[OpCount]] = {}
     for op in ops:
         titles.setdefault(op.title, []).append(op)
     groups = [
-        _Group(title, len(same), sum(op.instructions for op in same), sum(op.macs for op in same))
+        _Group(
+            title,
+            len(same),
+            sum(op.instructions for op in same),
+            sum(op.macs for op in same),
+            cycles[title] if estimates else None,
+        )
         for title, same in titles.items()
     ]
     return sorted(groups, key=lambda group: -group.instructions)
 
 
-def _table(instructions: Instructions) -> Iterator[Text]:
+def _titles(groups: Sequence[_Group], room: int) -> int:
+    """Columns for the titles: as many as they need, in what the other columns leave."""
+    longest = max(len(group.title) for group in groups)
+    return max(_TITLE_LEAST, min(max(_TITLE, longest), room))
+
+
+def _comparison(groups: Sequence[_Group]) -> Iterator[Text]:
+    """What the board counted beside what the model says."""
+    name = _titles(groups, text.width() - 42)
+    yield Text()
+    yield Text(f"  {'op':<{name}}{'n':>4}{'measured':>12}{'model':>12}{'difference':>12}", FAINT)
+    for group in groups:
+        estimated = group.estimated or 0
+        off = f"{100 * (estimated / group.instructions - 1):+.1f} %" if group.instructions else ""
+        title, measured = text.fit(group.title, name), count(group.instructions)
+        row = f"  {title:<{name}}{group.calls:>4}{measured:>12}{count(estimated):>12}{off:>12}"
+        yield Text(row.rstrip())
+
+
+def _table(instructions: Instructions, cycles: Cycles | None) -> Iterator[Text]:
+    if instructions.unit == "cycles" and cycles is not None and cycles.per_op:
+        yield from _comparison(_groups(instructions.per_op, cycles.per_op))
+        return
     groups = _groups(instructions.per_op)
     if not instructions.total or not groups:
         return
     yield Text()
     unit = instructions.unit
     ratio = "MAC/instr" if unit == "instructions" else "MAC/cycle"
-    yield Text(f"  {'op':<26}{'n':>4}{unit:>15}   share   {ratio}", FAINT)
+    name = _titles(groups, text.width() - 43 - _BAR_LEAST)
+    yield Text(f"  {'op':<{name}}{'n':>4}{unit:>15}   share   {ratio}", FAINT)
     whole = max(1, sum(group.instructions for group in groups))
     for group in islice(groups, _OPS):
         share = group.instructions / whole
@@ -222,11 +316,11 @@ def _table(instructions: Instructions) -> Iterator[Text]:
         is_rated = group.macs and group.instructions
         ratio = f"{group.macs / group.instructions:.1f}" if is_rated else ""
         row = (
-            f"  {text.fit(group.title, 26):<26}{group.calls:>4}"
+            f"  {text.fit(group.title, name):<{name}}{group.calls:>4}"
             f"{count(group.instructions):>15}{share:>7.0%}{ratio:>12}   "
         )
-        yield Text(row + text.bar(share, text.WIDTH - len(row)))
+        yield Text((row + text.bar(share, max(0, text.width() - len(row)))).rstrip())
     if rest := groups[_OPS:]:
         counted = sum(group.instructions for group in rest)
         calls = sum(group.calls for group in rest)
-        yield Text(f"  {'others':<26}{calls:>4}{count(counted):>15}{counted / whole:>7.0%}")
+        yield Text(f"  {'others':<{name}}{calls:>4}{count(counted):>15}{counted / whole:>7.0%}")

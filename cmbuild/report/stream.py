@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import IO
 
 _ASCII = str.maketrans(
-    {"✓": "+", "✗": "x", "×": "x", "–": "-", "−": "-", "…": "...", "→": "->", "≈": "~", "█": "#"}
+    {"✓": "+", "✗": "x", "×": "x", "–": "-", "−": "-", "…": "...", "→": "->", "≈": "~"}
+    | {"±": "+-", "≥": ">=", "≤": "<=", "·": "-", "µ": "u"}
+    | dict.fromkeys("▌▋▊▉█", "#")
+    | dict.fromkeys("▏▎▍", "")
+    | dict(zip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "-/|\\-/|\\-/", strict=False))
+    | dict(zip("▁▂▃▄▅▆▇", ".:-=+*%", strict=True))
 )
 """Replacements for the marks of a report where they cannot be printed."""
 

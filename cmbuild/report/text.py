@@ -1,14 +1,29 @@
-"""Lines, columns and tables in plain text of at most 80 columns."""
+"""Lines, columns and tables in plain text, as wide as the terminal."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import textwrap
 from collections.abc import Sequence
+from itertools import pairwise
 
-WIDTH = 80
+NARROWEST, WIDEST = 60, 200
+_USUAL = 80  # of what is no terminal
 LABEL = 10  # width of the labels at the left
 
+_LEAST = 16  # columns for the last of a table
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+_FOLDERS = re.compile(r"(?:[^\s/:]*/)+(?=[^\s/]+)")  # `a/b/` of `a/b/kws.py:make`
+
+
+def width() -> int:
+    """Columns to fill: those of the terminal or $COLUMNS, within reason."""
+    columns = shutil.get_terminal_size((_USUAL, 24)).columns
+    return max(NARROWEST, min(WIDEST, columns))
 
 
 def bar(share: float, width: int) -> str:
@@ -16,6 +31,15 @@ def bar(share: float, width: int) -> str:
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     full, part = divmod(eighths, 8)
     return "█" * full + _EIGHTHS[part].strip()
+
+
+def profile(heights: Sequence[int], width: int) -> str:
+    """A column for each number, or for the largest of several where there are more than `width`."""
+    columns = min(width, len(heights))
+    cuts = [len(heights) * column // columns for column in range(columns + 1)] if columns else []
+    tops = [max(heights[a:b]) for a, b in pairwise(cuts)]
+    most = max(tops, default=0)
+    return "".join(_LEVELS[max(0, -(-top * 8 // most) - 1)] if most else " " for top in tops)
 
 
 def entry(label: str, text: str) -> str:
@@ -34,20 +58,41 @@ def indented(text: str, columns: int) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """The text, cut with an ellipsis if it is too long."""
+    """The text, cut with an ellipsis if it is too long; folders go first: `…/kws.py:make`."""
+    if len(text) > width:
+        text = _FOLDERS.sub("…/", text)
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as needed, two spaces apart; the last one wraps."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    return "\n".join(_row(row, widths[:-1]) for row in (header, *rows))
+    """Columns as wide as needed, two spaces apart, the last one wrapped.
+
+    A narrow terminal has the last one on a line of its own, then one space between the others. Only
+    then are the widest of them cut: names are for typing, and figures mean nothing without an end.
+    """
+    lines = (header, *rows)
+    *widths, last = (max(map(len, column)) for column in zip(*lines, strict=True))
+    gap = 2
+    is_below = sum(widths) + gap * (len(widths) + 1) + min(_LEAST, last) > width()
+    if is_below and sum(widths) + gap * len(widths) > width():
+        gap = 1
+        while sum(widths) + len(widths) + 1 > width():
+            widths[widths.index(max(widths))] -= 1
+    return "\n".join(_row(row, widths, gap, is_below) for row in lines)
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    start = "".join(f"  {cell:<{width}}" for cell, width in zip(cells, widths, strict=False)) + "  "
+def _row(cells: Sequence[str], widths: Sequence[int], gap: int, is_below: bool) -> str:
+    columns = zip(cells, widths, strict=False)
+    start = "  " + (" " * gap).join(f"{fit(cell, size):<{size}}" for cell, size in columns)
+    if is_below:
+        below = f"\n{indented(cells[-1], 4)}" if cells[-1] else ""
+        return start.rstrip() + below
+    start = f"{start}{' ' * gap if widths else ''}"
     filled = textwrap.fill(
-        cells[-1], WIDTH, initial_indent=start, subsequent_indent=" " * len(start)
+        cells[-1],
+        width(),
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
     )
     return filled.rstrip() or start.rstrip()
 
@@ -55,5 +100,5 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _filled(start: str, text: str) -> str:
     indent = " " * len(start)
     return textwrap.fill(
-        text, WIDTH, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+        text, width(), initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
     )

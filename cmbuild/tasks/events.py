@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 
+_MADE = (StepState.DONE, StepState.FETCHED, StepState.CACHED)
+
+
 class TaskEvents:
     """Implements doit's reporter protocol, in a session that outlives doit."""
 
@@ -56,7 +59,8 @@ class TaskEvents:
             self._session.reporter.started(stage.step)
 
     def add_success(self, task: Task) -> None:
-        self._ended(task, StepState.DONE)
+        fetched = self._session is not None and _stage(task) in self._session.fetched
+        self._ended(task, StepState.FETCHED if fetched else StepState.DONE)
 
     def add_failure(self, task: Task, fail: BaseFail) -> None:
         if isinstance(fail, UnmetDependency):
@@ -109,7 +113,7 @@ class TaskEvents:
             text = stage.summary()
 
         # Among several of its kind, a stage is known by its subject.
-        if state in (StepState.DONE, StepState.CACHED) and self._kinds[stage.kind] == 1:
+        if state in _MADE and self._kinds[stage.kind] == 1:
             self._session.attempt(summarize, stage)
         failure = self._session.failures.own(stage) if state is StepState.FAILED else None
         reason = None if failure is None else failure.message

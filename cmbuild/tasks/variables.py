@@ -15,7 +15,7 @@ from cmbuild.pipeline.request import RunRequest
 
 _NO = ("0", "", "no", "false")
 
-_OPTIONS = {option.name: option for option in options(RunRequest)}
+_OPTIONS = {each.name: each for each in options(RunRequest) if each.spelling is not None}
 """The options of `cmbuild run` and `cmbuild flash`; several inputs with commas."""
 
 NAMES = tuple(dict.fromkeys(("model", "board", *_OPTIONS, "json", "verbose")))

@@ -40,6 +40,17 @@ def test_output_of_both_streams_is_in_the_log(tmp_path: Path) -> None:
     assert log.read_text() == "out\nerr\n"
 
 
+def test_no_child_is_made_to_write_in_colour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in Jupyter: CMake would colour the flags that are read from its output."""
+    for name in ("CLICOLOR_FORCE", "FORCE_COLOR", "KEPT"):
+        monkeypatch.setenv(name, "1")
+    code = "import os; print(sorted({'CLICOLOR_FORCE', 'FORCE_COLOR', 'KEPT'} & os.environ.keys()))"
+    completed = Processes().run(python(code), log=tmp_path / "log", timeout=60)
+    assert completed.output == "['KEPT']\n"
+
+
 def test_failure_quotes_the_line_that_matters(tmp_path: Path) -> None:
     lines = ["x.c:3: error: no such thing", "2 more", "error: it was not made"]
     code = f"import sys; print(*{lines}, sep='\\n'); sys.exit(7)"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import ExecutorChoice, Limits
+from cmbuild.pipeline.request import WEIGHTS, Boundary, ExecutorChoice, Limits, Planning
 from cmbuild.toolchain.toolchains import CROSS
 
 EPILOG = """\b
@@ -15,6 +15,7 @@ Examples:
   cmbuild bench --models resnet8,ds_cnn --boards corstone300,microbit
   cmbuild bench --boards corstone300,corstone300:scalar --markdown table.md
   cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
+  cmbuild bench --boards mps2-an386 --io int8 --weights-as int8,int16
   cmbuild bench --models net.py:make,model.pte --csv figures.csv -j 2
 
 Without --models or --boards: everything that can run here. If a model fails on a
@@ -33,11 +34,19 @@ board, the row gives the reason, the others continue, and the exit status is 1.
     help="executorch: ExecuTorch's own runtime; both: compare them.",
 )
 @options.of(ExecutorChoice, only=("executorch_root",))
+@options.of(Boundary, only=("io", "feed"))
+@options.of(Planning, only=("ram_budget",))
+@click.option(
+    "--weights-as",
+    metavar="P,Q",
+    help=f"{', '.join(WEIGHTS)}: compare them, where kernels use the DSP extension.",
+)
 @options.of(Limits)
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
 @options.build_dir
 @options.jobs
+@options.cluster
 @options.output
 def command(
     *,
@@ -46,11 +55,17 @@ def command(
     toolchain: str | None,
     executor: str,
     executorch_root: Path | None,
+    io: str | None,
+    feed: str | None,
+    ram_budget: str | None,
+    weights_as: str | None,
     max_float: str | None,
     csv_file: Path | None,
     markdown: Path | None,
     build_dir: Path,
     jobs: int,
+    workers: int | None,
+    scheduler: str | None,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -63,13 +78,29 @@ def command(
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
     from cmbuild.report.bench_files import to_csv, to_markdown
+    from cmbuild.workers.cluster import ClusterChoice
 
     executors = matrix.Executors.named(executor, executorch_root)
-    requests = matrix.requests(models, boards, toolchain, build_dir, executors, max_float=max_float)
+    requests = matrix.requests(
+        models,
+        boards,
+        toolchain,
+        build_dir,
+        executors,
+        weights=weights_as,
+        io=io,
+        feed=feed,
+        ram_budget=ram_budget,
+        max_float=max_float,
+    )
     named = {
         "models": models,
         "boards": boards,
         "toolchain": toolchain,
+        "io": io,
+        "feed": feed,
+        "ram-budget": ram_budget,
+        "weights-as": weights_as,
         "max-float": max_float,
         "markdown": markdown,
     }
@@ -77,13 +108,20 @@ def command(
     chosen += [f"--executor {executor}"] if executor != "static" else []
     command_line = " ".join(["cmbuild bench", *chosen])
 
+    cluster = ClusterChoice(workers, scheduler)
     folders = [build_folder(request.build) for request in requests]
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
         runs = [work.pipeline.simulate(request) for request in requests]
-        work.perform(runs, folders, jobs)
-        cells = [matrix.cell(run, work.failures.of(run)) for run in runs]
+        if cluster.is_chosen:
+            failures = {}
+            for index, found in work.distribute(requests, cluster).items():
+                runs[index].result, failures[runs[index]] = found.result, found.failure
+        else:
+            work.perform(runs, folders, jobs)
+            failures = {run: work.failures.of(run) for run in runs}
+        cells = [matrix.cell(run, failures[run]) for run in runs]
         work.show(BenchReport(cells))
         if csv_file is not None:
             write(csv_file, to_csv(cells))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import RunRequest
+from cmbuild.pipeline.request import HARDWARE, SIMULATOR, RunRequest
 
 EPILOG = """\b
 Examples:
@@ -31,7 +31,11 @@ Exit status: 0 the session ended; 1 it could not be built or started;
     RunRequest,
     only=("launcher", "on", "flash_method", "probe"),
     launcher={"help": "By default the first with a gdb server."},
-    on={"help": "hardware: a real board, through a debug probe."},
+    on={
+        "help": "hardware: a real board, through a debug probe.",
+        "type": click.Choice((SIMULATOR, HARDWARE)),
+        "metavar": None,
+    },
     flash_method={
         "flags": ("--method",),
         "help": "Of a real board, as for `cmbuild flash`; by default the first with a gdb server.",
@@ -83,7 +87,8 @@ def command(
     selection = Selection(probe=request.flashing.probe)
     program = None if no_gdb else find_gdb(gdb)
     folder = build_folder(request.build)
-    if request.on == "hardware":
+    is_real = request.on == HARDWARE
+    if is_real:
         # Fails at once if gdb is not installed.
         probe(board, folder, method, selection, port)
     else:
@@ -93,7 +98,7 @@ def command(
         run = work.pipeline.simulate(request)
         runner = run.runner
         work.perform([runner, run.reference], [folder], jobs)
-        if request.on == "hardware":
+        if is_real:
             server = probe(board, runner.image, method, selection, port)
         else:
             server = simulator(place, runner, run.reference, folder / "debug", port)

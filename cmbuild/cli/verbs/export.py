@@ -49,5 +49,9 @@ def command(
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
         exports = [work.pipeline.export(source, target) for source in sources]
         work.perform(exports)
-        work.show(*(export.deliver(output_dir) for export in exports))
+        for export, source in zip(exports, sources, strict=True):
+            texts = source.intermediates
+            if texts is not None and len(exports) > 1:
+                texts = texts / export.name
+            work.show(export.deliver(output_dir, texts))
     return work.status

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import Boundary, BuildRequest
+from cmbuild.pipeline.request import Boundary, BuildRequest, Planning
 
 EPILOG = """\b
 Examples:
   cmbuild fit
   cmbuild fit mv2 --board rp2350 --io int8
+  cmbuild fit resnet8 --board nrf52840dk --weights-as int16
   cmbuild fit model.pte ds_cnn --json
+  cmbuild fit --export --workers 4
 
 Programs come from the cache; --export exports missing ones. Weights and arena
 are exact. Code size is estimated from the libraries in the cache, and marked if
@@ -29,20 +32,21 @@ is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
     "fit", epilog=EPILOG, short_help="Show which models fit which boards, without building."
 )
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
-@click.option(
-    "--board",
-    "-b",
-    "boards",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=options.complete_boards,
-    help="See `cmbuild boards`; by default all.",
-)
-@options.of(Boundary, only=("io",))
+@options.boards("See `cmbuild boards`; by default all.")
+@options.of(Boundary, only=("io", "feed"))
+@options.of(Planning, only=("ram_budget", "weights_as"))
 @click.option("--export", is_flag=True, help="Export models not yet exported.")
+@options.cluster
 @options.json
 def command(
-    models: tuple[str, ...], boards: tuple[str, ...], io: str, export: bool, as_json: bool
+    *,
+    models: tuple[str, ...],
+    boards: tuple[str, ...],
+    export: bool,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Show which MODELS fit which boards, or how many bytes they are over, without building."""
     from cmbuild.cache.folders import CacheFolder
@@ -50,19 +54,31 @@ def command(
     from cmbuild.pipeline.options import compose
     from cmbuild.report.fit import FitReport
     from cmbuild.sizing.fits import Fits, boards_with_memory, check
+    from cmbuild.workers.cluster import ClusterChoice
     from cmcompiler import zoo
 
-    chosen, places = models or tuple(zoo.names()), boards_with_memory(boards)
-    requests = [
-        compose(BuildRequest, model=model, board=place.name, io=io, build_dir=Path())
-        for model in chosen
-        for place in places
+    everything = models or tuple(zoo.names())
+    places = boards_with_memory(boards, chosen["weights_as"])
+    cluster = ClusterChoice(workers, scheduler)
+    per_model = [
+        [
+            compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **chosen)
+            for place in places
+        ]
+        for model in everything
     ]
     with session(CacheFolder.LOGS.path, json=as_json) as work:
-        fits = Fits(work.pipeline)
-        if export:
-            work.perform(fits.missing(requests))
-        cells = [fits.cell(request) for request in requests]
+        if cluster.is_chosen:
+            cells = work.fit(per_model, places, cluster, export=export, remedied=bool(boards))
+        else:
+            requests = [request for requests in per_model for request in requests]
+            fits = Fits(work.pipeline)
+            if export:
+                work.perform(fits.missing(requests))
+            cells = [fits.cell(request) for request in requests]
+            if boards:
+                pairs = zip(cells, requests, strict=True)
+                cells = [fits.remedied(cell, request) for cell, request in pairs]
         if any(cell.need is not None for cell in cells):
             work.show(FitReport(cells))
         check(cells, models, boards)

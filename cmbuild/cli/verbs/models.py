@@ -10,13 +10,14 @@ from cmbuild.cli import options
 @click.command("models", short_help="List the models that come with cmbuild.")
 @options.json
 def command(as_json: bool) -> int:
-    """List the models that `cmbuild run` knows by name.
+    """List the models that `cmbuild run` knows by name: the project's, and those of the zoo.
 
-    Your own models are path.py[:callable], path.pt2 or path.pte.
+    Any other is path.py[:callable], path.pt2 or path.pte.
     """
+    from cmbuild.projects.project import find_project
     from cmbuild.report.choice import reporter
     from cmbuild.report.models import ModelsReport
     from cmcompiler import zoo
 
-    reporter(as_json).close([ModelsReport(zoo.models())], None)
+    reporter(as_json).close([ModelsReport(zoo.models(), find_project())], None)
     return 0

@@ -12,7 +12,9 @@ EPILOG = """\b
 Example:
   cmbuild new board mine --cpu cortex-m4 \\
       --flash 0x08000000:1M --ram 0x20000000:256K
-  cmbuild build mlp --board mine
+  cmbuild run mlp --board mine
+
+Simulated by a machine of QEMU that has the core and the memory, or by Unicorn.
 """
 
 
@@ -51,16 +53,15 @@ def board(*, name: str, cpu: str, flash: str, ram: str, fpu: str | None, place: 
     """
     from cmbuild.boards.memory import Memory
     from cmbuild.boards.template import make_board, parse_memory
+    from cmbuild.catalog import readable_boards
+    from cmbuild.launchers.matching import launcher_tables
 
+    regions = parse_memory(Memory.FLASH, flash), parse_memory(Memory.RAM, ram)
+    tables = launcher_tables(cpu, regions, readable_boards())
     folder = make_board(
-        name,
-        place,
-        cpu=cpu,
-        fpu=fpu,
-        flash=parse_memory(Memory.FLASH, flash),
-        ram=parse_memory(Memory.RAM, ram),
+        name, place, cpu=cpu, fpu=fpu, flash=regions[0], ram=regions[1], launchers=tables
     )
     for path in sorted(folder.iterdir()):
         click.echo(f"  wrote     {path}")
-    click.echo(f"  try       cmbuild build mlp --board {name}")
+    click.echo(f"  try       cmbuild {'run' if tables else 'build'} mlp --board {name}")
     return 0

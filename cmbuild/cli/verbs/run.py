@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,8 @@ Examples:
   cmbuild run mv2 --board corstone300 --input dog.jpg --output-dir out
   cmbuild run net.py:make --board native --json
   cmbuild run mlp --board rp2350 --on hardware
+  cmbuild run mlp --board rp2350 --on labgrid:board=rp2350
+  cmbuild run mv2 --board rp2350 --io int8 --layers --html mv2.html
 
 MODEL is a name of `cmbuild models`, path.py[:callable], path.pt2 or path.pte.
 A .pte needs no torch; without --input it runs on seeded random samples.
@@ -31,20 +34,37 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
 )
 @options.chosen_model
 @options.of(RunRequest, without=("dry_run",))
+@click.option("--layers", is_flag=True, help="Show each layer under its module's own name.")
+@click.option(
+    "--html", type=options.FILE, metavar="FILE", help="Write a report with pictures, for a browser."
+)
 @options.jobs
 @options.output
-def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
+def command(
+    *, layers: bool, html: Path | None, as_json: bool, verbose: bool, jobs: int, **chosen: Any
+) -> int:
     """Export, plan, build and run MODEL on a board, and compare its outputs bit by bit with the
     reference.
     """
     from cmbuild.cli.session import session
+    from cmbuild.files import check_output_file, write
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.report.html.page import page
+    from cmbuild.report.run import RunReport
 
     named, remarks = complete(chosen)
+    check_output_file(html)
     request = compose(RunRequest, **named)
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
-        work.perform_and_show([work.pipeline.simulate(request)], [folder], jobs)
+        run = work.pipeline.simulate(request)
+        try:
+            work.perform([run], [folder], jobs)
+        finally:
+            if run.result is not None:
+                work.show(RunReport(run.result, layers))
+                if html is not None:
+                    write(html, page(run.result))
     return work.status

@@ -7,6 +7,7 @@ import shutil
 import threading
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import mkdtemp
@@ -21,10 +22,14 @@ from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import python_module
+from cmbuild.remote.pins import pinned
 from cmbuild.results import ExportResult
 from cmcompiler.errors import ErrorKind
 from cmcompiler.frontend.job import (
+    INTERMEDIATES,
+    NEEDED,
     OUTPUTS,
+    PACKAGES,
     PROGRAM,
     RECORD,
     SAMPLES,
@@ -48,16 +53,32 @@ class ExportStage(Stage):
     kind = StageKind.EXPORT
     verb = "exported"
     shared = True
+    travels = True
 
-    def __init__(self, job: ExportJob, batch: Batch, folder: Path) -> None:
+    def __init__(
+        self,
+        job: ExportJob,
+        batch: Batch,
+        folder: Path,
+        *,
+        label: str | None = None,
+        home: Path | None = None,
+        wanted: Path | None = None,
+    ) -> None:
         """
         Args:
             job: what to export; its output is ignored.
             folder: of all exports, in the cache.
+            label: the model's name in a project.
+            home: the folder in which the model's code runs; the current one if None.
+            wanted: the user's folder for the stages of an export that fails.
         """
         self.job = job
-        self.name = f"{slug(job.model)}-{job.target}"
-        self.subject = f"{job.model} for {job.target}"
+        self.model = label or job.model
+        self.home = home
+        self.wanted = wanted
+        self.name = f"{slug(self.model)}-{job.target}"
+        self.subject = f"{self.model} for {job.target}"
         self._batch = batch
         self._folder = folder
         batch.add(self)
@@ -66,6 +87,7 @@ class ExportStage(Stage):
         paths = {"weights", "calibration", "torch_ops", "output"}
         options = self.job.model_dump(mode="json", exclude=paths)
         return options | {
+            "model": self._below_home(self.job.model),
             "files": list(dependencies(self.job)),
             "versions": _versions(),
             "calibration": self.job.calibration is not None,
@@ -92,7 +114,23 @@ class ExportStage(Stage):
 
     @cached_property
     def record(self) -> ExportRecord:
-        return read_json(ExportRecord, self.entry.folder / RECORD)
+        record = read_json(ExportRecord, self.entry.folder / RECORD)
+        place, here = self._below_home(self.job.model), self.job.model
+        if record.model == here or not record.model.endswith(place):
+            return record
+        # Another clone of the project made it: places in its source are here, too.
+        there, home = record.model.removesuffix(place), here.removesuffix(place)
+        sites = {
+            name: replace(site, file=home + site.file.removeprefix(there))
+            if site.file is not None and site.file.startswith(there)
+            else site
+            for name, site in record.call_sites.items()
+        }
+        return record.model_copy(update={"model": here, "call_sites": sites})
+
+    def _below_home(self, model: str) -> str:
+        """A model of a project by its place there, which is the same in every clone."""
+        return model if self.home is None else model.removeprefix(f"{self.home}/")
 
     def condition(self) -> Condition:
         found = super().condition()
@@ -100,15 +138,24 @@ class ExportStage(Stage):
             return Condition.ABSENT
         return found
 
-    def deliver(self, folder: Path | None) -> ExportResult:
-        """The result; copies it into the user's folder, if one is given."""
+    @property
+    def texts(self) -> list[Path]:
+        """Each of its stages as text, if the job asks for that."""
+        return sorted((self.entry.folder / INTERMEDIATES).glob("*.txt"))
+
+    def deliver(self, folder: Path | None, wanted: Path | None = None) -> ExportResult:
+        """The result; copies it into the user's folder, and its stages into `wanted`, if given."""
+        if wanted is not None:
+            for file in self.texts:
+                copy(file, wanted.absolute() / file.name)
         program, samples = self.program, self.samples
         if folder is not None:
-            stem = folder.absolute() / slug(self.job.model)
+            stem = folder.absolute() / slug(self.model)
             program, samples = Path(f"{stem}.pte"), Path(f"{stem}.npz")
             copy(self.program, program)
             copy(self.samples, samples)
-        return ExportResult(self.record, program, samples)
+        record = self.record.model_copy(update={"model": self.model})
+        return ExportResult(record, program, samples)
 
     def make(self, folder: Path) -> None:
         for name in ("record", "outputs"):
@@ -117,9 +164,17 @@ class ExportStage(Stage):
 
 
 @cache
-def _versions() -> Mapping[str, str]:
+def _installed() -> Mapping[str, str]:
     """Looked up once for all exports."""
     return versions()
+
+
+def _versions() -> Mapping[str, str]:
+    """Of the packages that would export; a machine without them takes what others exported with
+    the versions that the project pins.
+    """
+    found = _installed()
+    return found if found.keys() >= NEEDED else pinned(Path(), PACKAGES) or found
 
 
 class Batch:
@@ -142,7 +197,8 @@ class Batch:
         """
         with self._lock:
             if stage.name not in self._outcomes:
-                due = [other for other in self._stages if other is stage or self._is_due(other)]
+                beside = [other for other in self._stages if other.home == stage.home]
+                due = [other for other in beside if other is stage or self._is_due(other)]
                 self._outcomes |= self._run(due, folder)
         outcome = self._outcomes[stage.name]
         if isinstance(outcome, CmbuildError):
@@ -151,7 +207,10 @@ class Batch:
             shutil.move(file, folder)
 
     def _is_due(self, stage: ExportStage) -> bool:
-        return stage.name not in self._outcomes and not is_made(stage)
+        if stage.name in self._outcomes or is_made(stage):
+            return False
+        remote = self._context.remote
+        return remote is None or not remote.holds(stage.address)
 
     def _run(self, due: list[ExportStage], folder: Path) -> dict[str, Path | CmbuildError]:
         staging = Path(mkdtemp(prefix=".export-", dir=folder.parent))
@@ -174,15 +233,29 @@ class Batch:
                 kind = ErrorKind(event["kind"])
                 outcomes[stage.name] = compiler_failure(kind, event["error"], event["hint"])
 
+        warm = self._context.warm
+        command = [*python_module("cmcompiler"), "export"] if warm is None else warm.command()
         completed = self._context.processes.run(
-            [*python_module("cmcompiler"), "export", *jobs],
+            [*command, *jobs],
             log=self._context.logs / "export.txt",
             timeout=_SECONDS,
+            cwd=due[0].home,
             check=False,
             listener=listen,
             name="the export",
         )
-        for stage in due:
+        for index, stage in enumerate(due):
             if stage.name not in outcomes:
-                outcomes[stage.name] = completed.failure(f"the export of {stage.job.model}")
+                outcomes[stage.name] = completed.failure(f"the export of {stage.model}")
+            if isinstance(outcomes[stage.name], CmbuildError) and stage.wanted is not None:
+                self._keep(staging / f"{index}.{INTERMEDIATES}", stage.wanted)
         return outcomes
+
+    def _keep(self, folder: Path, wanted: Path) -> None:
+        """What there is of an export that failed."""
+        files = sorted(folder.glob("*.txt"))
+        for file in files:
+            copy(file, wanted.absolute() / file.name)
+        if files:
+            last = files[-1].stem.partition("-")[2]
+            self._context.note(f"its stages until it failed are in {wanted}; the last is {last}")

@@ -29,6 +29,7 @@ class LibraryStage(Stage):
     kind = StageKind.LIBS
     verb = "built"
     shared = True
+    travels = True
 
     def __init__(
         self, target: Target, toolchain: str, ops: Extension, context: WorkContext, folder: Path

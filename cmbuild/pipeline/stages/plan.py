@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmbuild import text
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
+from cmbuild.pipeline.layers import step_name
 from cmbuild.pipeline.stages.program import ProgramSource
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.results import PortResult
-from cmbuild.toolchain.cmake import check_sizes
+from cmbuild.results import ArenaPeak, ArenaResult, ArenaStep, PortResult, TensorUse
+from cmbuild.toolchain.cmake import ARENA, DoesNotFit, Excess, excesses
 from cmcompiler.isa import Isa
+from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.record import PlanRecord, PortRecord
+
+if TYPE_CHECKING:
+    from cmcompiler.plan.plan import Plan
 
 
 class PlanStage(Stage):
@@ -23,6 +30,7 @@ class PlanStage(Stage):
 
     kind = StageKind.PLAN
     verb = "planned"
+    travels = True
 
     def __init__(
         self,
@@ -30,12 +38,14 @@ class PlanStage(Stage):
         board: Board | None,
         isa: Isa,
         folder: Path,
-        streams: bool = True,
+        options: PlanOptions = SMALLEST,
+        *,
+        prefix: str | None = None,
     ) -> None:
         """
         Args:
             board: the one that it must fit, if known.
-            streams: see make_plan.
+            prefix: of all symbols, if not made from the model's name.
         """
         self.name = f"{source.name}-{folder.name}"
         self.subject = f"{source.name} for {isa.label}"
@@ -43,14 +53,16 @@ class PlanStage(Stage):
         self.source = source
         self.board = board
         self.isa = isa
-        self.streams = streams
+        self.options = options
+        self.prefix = prefix
         self._folder = folder
 
     def parts(self) -> Mapping[str, Value]:
         return self.source.parts("plan", "emit") | {
             "name": self.source.name,
             "isa": self.isa,
-            "streams": self.streams,
+            "options": asdict(self.options),
+            "prefix": self.prefix,
             "kernels": self.source.ops.kernels,
         }
 
@@ -72,6 +84,30 @@ class PlanStage(Stage):
     def outputs(self) -> tuple[PortResult, ...]:
         return tuple(map(_port, self.record.outputs))
 
+    @property
+    def arena(self) -> ArenaResult | None:
+        """What lies in it over time."""
+        record, peak = self.record, self.record.peak
+        if peak is None or not record.timeline:
+            return None
+        step = record.steps[peak.step]
+        tensors = sorted(peak.tensors, key=lambda tensor: -tensor[1])
+        return ArenaResult(
+            least=record.least_bytes,
+            lower_bound=peak.bytes,
+            peak=ArenaPeak(
+                step=peak.step,
+                title=step.title,
+                source=step.source,
+                bytes=peak.bytes,
+                tensors=tuple(TensorUse(name=name, bytes=size) for name, size in tensors),
+            ),
+            timeline=tuple(
+                ArenaStep(title=step.title, **use.model_dump())
+                for step, use in zip(record.steps, record.timeline, strict=True)
+            ),
+        )
+
     def make(self, folder: Path) -> None:
         from cmbuild.toolchain.kernel_sources import check_calls, read_kernels
         from cmcompiler.emit.folder import emit
@@ -79,13 +115,44 @@ class PlanStage(Stage):
 
         ops, graph = self.source.ops, self.source.graph()
         with ops.registered():
-            plan = make_plan(graph, self.isa, self.streams)
+            plan = make_plan(graph, self.isa, self.options)
         if ops.kernels is not None:
             check_calls(plan, read_kernels(ops.kernels))
         # The runner checks it again; this check comes before a library is built in vain.
+        if found := list(self._excesses(plan)):
+            raise self._does_not_fit(max(found, key=lambda excess: excess.over), plan)
+        emit(plan, folder, self.source.read(), self.source.name, self.prefix)
+
+    def _excesses(self, plan: Plan) -> Iterator[Excess]:
         if self.board is not None:
-            check_sizes(self.board, constants=len(plan.constants), arena=plan.arena_bytes)
-        emit(plan, folder, self.source.read(), self.source.name)
+            constants, arena = len(plan.constants), plan.arena_bytes
+            yield from excesses(self.board, constants=constants, arena=arena)
+
+    def _does_not_fit(self, excess: Excess, plan: Plan) -> DoesNotFit:
+        """Says where the arena is largest, and which remedies help; each of them is tried."""
+        from cmbuild.sizing.peak import describe_peak
+        from cmbuild.sizing.remedies import Choice, advice, attempts
+        from cmcompiler.plan.planner import make_plan
+
+        assert self.board is not None
+
+        def sized(choice: Choice) -> int:
+            options = replace(
+                self.options, feed=choice.feed, streams=choice.streams, wide=choice.wide
+            )
+            source = replace(self.source, io=choice.io)
+            graph = source.graph()
+            with source.ops.registered():
+                found = self._excesses(make_plan(graph, choice.isa, options))
+            return sum(each.over for each in found)
+
+        over = sum(each.over for each in self._excesses(plan))
+        options = self.options
+        choice = Choice(self.source.io, options.feed, options.streams, self.isa, options.wide)
+        hint = advice(attempts(choice, self.board.isas, over, sized), over)
+        names = [step_name(step, self.source.record) for step in plan.steps]
+        peak = describe_peak(plan, names) if excess.what == ARENA else None
+        return excess.error(None if peak is None else f"the peak is {peak}", hint=hint)
 
     def summary(self) -> str:
         return (
@@ -103,4 +170,5 @@ def _port(port: PortRecord) -> PortResult:
         port.layout,
         None if scheme is None else scheme.scale,
         None if scheme is None else scheme.zero_point,
+        port.feed,
     )

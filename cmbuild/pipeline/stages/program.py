@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cmcompiler
-from cmbuild.cache.fingerprint import Value
+from cmbuild.cache.fingerprint import Value, digest
 from cmbuild.errors import UsageError
 from cmbuild.results import WeightsResult
-from cmcompiler.errors import InvalidProgram
+from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.extension import Extension
+from cmcompiler.frontend.portability import lacking
+from cmcompiler.usercode import shown
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.export import ExportStage
@@ -22,7 +26,14 @@ if TYPE_CHECKING:
     from cmcompiler.ir.graph import Graph
     from cmcompiler.pte.program import Method
 
+_INSTRUCTION = re.compile(r"#(\d+)\b")
 _READERS = ("decode", "errors.py", "importer", "ir", "isa.py", "ops", "pte")
+
+
+@cache
+def _code(name: str) -> str:
+    """The digest of a part of the compiler; once for all stages, because all run the same code."""
+    return digest(Path(cmcompiler.__file__).parent / name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class ProgramSource:
     Attributes:
         name: for folders and symbols.
         method: of the program.
-        io: `program` or `int8`: see cmcompiler.importer.build.build_graph.
+        io: `program`, `int8` or `uint8`: see cmcompiler.importer.build.build_graph.
         file: the user's program.
         export: the stage that makes it otherwise.
         ops: the project's, which it may contain.
@@ -55,7 +66,7 @@ class ProgramSource:
     @property
     def model(self) -> str:
         """The name that the user gave."""
-        return str(self.path) if self.export is None else self.export.job.model
+        return str(self.path) if self.export is None else self.export.model
 
     @property
     def after(self) -> tuple[Stage, ...]:
@@ -75,12 +86,11 @@ class ProgramSource:
 
     def parts(self, *compiler: str) -> dict[str, Value]:
         """What the graph, and any result of cmcompiler's modules, depends on."""
-        folder = Path(cmcompiler.__file__).parent
         return {
             "program": self.path,
             "method": self.method,
             "io": self.io,
-            "compiler": {name: folder / name for name in (*_READERS, *compiler)},
+            "compiler": {name: _code(name) for name in (*_READERS, *compiler)},
             "ops": self.ops.host,
         }
 
@@ -108,6 +118,13 @@ class ProgramSource:
             if isinstance(instruction, KernelInstruction):
                 yield instruction.operator
 
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Operators that ExecuTorch's own runtime does not have; raises like `graph`."""
+        if self.record is not None:
+            return self.record.lacking
+        return lacking(self.operators())
+
     def graph(self) -> Graph:
         """
         Raises:
@@ -120,11 +137,23 @@ class ProgramSource:
         with self._told(), self.ops.registered():
             return build_graph(read_program(self.read()), self.method, self.io)
 
+    def _placed(self, message: str) -> str:
+        """A message with the lines of the user's source that its instructions, `#3`, come from."""
+        if self.record is None:
+            return message
+        numbers = dict.fromkeys(map(int, _INSTRUCTION.findall(message)))
+        nodes = (self.record.instructions.get(number) for number in numbers)
+        sites = [self.record.call_sites[node] for node in nodes if node is not None]
+        lines = {f"{shown(site.file)}:{site.line}": None for site in sites if site.file}
+        return f"{', '.join(lines)}: {message}" if lines else message
+
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Names the file in errors about invalid programs."""
+        """Names file and line in errors about programs."""
         try:
             yield
+        except Unsupported as error:
+            raise Unsupported(self._placed(error.message), error.hint) from error
         except InvalidProgram as error:
             message = f"{self.path.name}: {error.message}"
             raise UsageError(message=message, hint=error.hint) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ class ReferenceStage(Stage):
     kind = StageKind.REFERENCE
     verb = "computed"
     shared = True
+    travels = True
 
     def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
         """
@@ -64,13 +65,22 @@ class ReferenceStage(Stage):
         if sampling.inputs:
             image = source.record.image if source.record else None
             samples = user_samples(sampling.inputs, ports, image)
-            count = sampling.samples or len(samples)
-            if count > len(samples):
-                raise TooFewSamples(count=count, there=len(samples))
-            labels = None if samples.labels is None else samples.labels[:count]
-            return Samples(tuple(stack[:count] for stack in samples.inputs), labels)
+            first, there = sampling.first, len(samples) - sampling.first
+            count = sampling.samples or there
+            if count > there:
+                raise TooFewSamples(count=count, there=there)
+            part = slice(first, first + count)
+            labels = None if samples.labels is None else samples.labels[part]
+            return Samples(tuple(stack[part] for stack in samples.inputs), labels)
         exported = self._exported
         return exported_samples(exported, ports, self._count(exported), self._seed)
+
+    def labels(self) -> Sequence[int] | None:
+        """Of all samples in the user's file; None if it has none."""
+        from cmbuild.verify.samples import user_samples
+
+        found = user_samples(self._sampling.inputs, self.plan.record.inputs, None).labels
+        return None if found is None else list(map(int, found))
 
     @property
     def is_chosen(self) -> bool:
@@ -81,6 +91,13 @@ class ReferenceStage(Stage):
     def is_exported(self) -> bool:
         """Whether random samples were added to those of an export."""
         return not self._sampling.inputs and self.plan.source.export is not None
+
+    @property
+    def added(self) -> int:
+        """How many random samples follow those of an export."""
+        if not self.is_exported or self._exported is None:
+            return 0
+        return max(0, len(self.samples) - len(self._exported))
 
     @cached_property
     def real_inputs(self) -> tuple[Array, ...]:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.accuracy import FloatUse
 from cmbuild.boards.board import Board
-from cmbuild.boards.memory import Memory
+from cmbuild.boards.memory import Memory, PartUse, RegionUse
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
-from cmbuild.image.elf import Sizes, sizes
 from cmbuild.image.products import PRODUCTS
+from cmbuild.image.record import RECORD, ImageRecord
 from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.results import BuildResult, FlashUse, MemoryUse, PoolUse, RamUse
+from cmbuild.results import (
+    BuildResult,
+    FlashUse,
+    MemoryUse,
+    PoolUse,
+    RamUse,
+)
 from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
@@ -54,7 +60,7 @@ class RunnerStage(Stage):
             "model": [model / name for name in (C_FILE, HEADER, ASSEMBLY, WEIGHTS)],
             "library": self.library.archive,
             "board": self.board.folder,
-            "products": PRODUCTS,
+            "products": [*PRODUCTS, RECORD],
             "sources": [paths.runtime() / name for name in SOURCES],
         }
 
@@ -72,9 +78,14 @@ class RunnerStage(Stage):
         """The kernels that the image must define, without `cm_`."""
         return {step.kernel for step in self.plan.record.steps if step.is_call}
 
+    @property
+    def common(self) -> tuple[Stage, ...]:
+        """What other images may need too: the export and the library."""
+        return (*self.plan.source.after, self.library)
+
     @cached_property
-    def sizes(self) -> Sizes:
-        return sizes(self.image)
+    def record(self) -> ImageRecord:
+        return ImageRecord.read(self.entry.folder)
 
     def memory(self, stack: int | None = None, pools: tuple[PoolUse, ...] = ()) -> MemoryUse:
         """
@@ -82,7 +93,7 @@ class RunnerStage(Stage):
             stack: bytes used, if known.
             pools: as used by a run.
         """
-        sizes, board = self.sizes, self.board
+        sizes, board = self.record.sizes, self.board
         flash = FlashUse(
             code=sizes.code, weights=sizes.weights, capacity=board.capacity(Memory.FLASH)
         )
@@ -90,11 +101,40 @@ class RunnerStage(Stage):
             arena=sizes.arena,
             state=self.plan.record.state_bytes,
             static=sizes.static,
+            reserved=sizes.stack,
             stack=stack,
             capacity=board.capacity(Memory.RAM),
             pools=pools,
         )
-        return MemoryUse(flash, ram)
+        return MemoryUse(flash, ram, self.plan.arena, tuple(self._regions()))
+
+    def _regions(self) -> Iterator[RegionUse]:
+        """The board's memory that the image uses, in the order of the descriptor."""
+        layout, sizes = self.board.layout, self.record.sizes
+        if layout is None:
+            return
+        places = {
+            "code": (layout.code, sizes.code),
+            "weights": (layout.constants, sizes.weights),
+            "stack": (layout.data, sizes.stack),
+            "static": (layout.data, sizes.static - sizes.hot),
+            "hot": (layout.hot, sizes.hot),
+            "arena": (layout.arena, sizes.arena),
+        }
+        for region in self.board.regions.values():
+            parts = tuple(
+                PartUse(name=name, bytes=size)
+                for name, (place, size) in places.items()
+                if place == region.name and size
+            )
+            if parts:
+                yield RegionUse(
+                    name=region.name,
+                    kind=region.kind.value,
+                    origin=region.origin,
+                    size=region.size,
+                    parts=parts,
+                )
 
     @property
     def artifacts(self) -> dict[str, Path]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,21 +11,30 @@ from typing import TYPE_CHECKING
 from cmbuild.cache.store import Entry
 from cmbuild.cycles.counter import Counter, counter
 from cmbuild.cycles.plugin import NoCounter
-from cmbuild.errors import Failed
-from cmbuild.files import check_input, check_output_folder, copy
+from cmbuild.cycles.results import Cycles
+from cmbuild.errors import CmbuildError, Failed, Interrupted
+from cmbuild.files import check_input, check_output_folder, copy, write
+from cmbuild.hardware.method import Selection
+from cmbuild.hardware.rack.flashing import FlashChoice
 from cmbuild.image.checks import OutsideMemory, check_image
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
+from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.launchers.selection import choose, hardware
+from cmbuild.launchers.selection import choose, hardware, rack
 from cmbuild.pipeline.floats import excess
-from cmbuild.pipeline.request import RunRequest
+from cmbuild.pipeline.layers import PlacedLayer, layers
+from cmbuild.pipeline.performing import is_made
+from cmbuild.pipeline.request import HARDWARE, SIMULATOR, RunRequest
+from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
-from cmbuild.results import Cycles, Instructions, OpCount, OutputResult, RunResult
+from cmbuild.projects.figures import FILE as FIGURES
+from cmbuild.projects.figures import RunFigures
+from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
 
 if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
@@ -67,19 +76,28 @@ class SimulateStage(RepeatedStage):
         folder: Path,
         *,
         measured: ReferenceStage | None = None,
+        labelled: ReferenceStage | None = None,
         flash: FlashStage | None = None,
+        sensitivity: Sequence[ExportStage] = (),
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
         """
         Args:
             measured: the reference's outputs for the samples that the float model was run on.
+            labelled: those for the project's labelled samples.
             flash: flashes the image, for a run on hardware.
+            sensitivity: exports that may have measured what quantising each operator costs.
+            note: shows a line at once.
         """
         self.name = runner.name
         self.subject = runner.subject
-        needed = (runner, reference, measured, flash)
+        needed = (runner, reference, measured, labelled, flash)
         self.after = tuple(dict.fromkeys(stage for stage in needed if stage is not None))
         self.measured = measured
+        self.labelled = labelled
         self.flash = flash
+        self._sensitivity = sensitivity
+        self._note = note
         self.runner = runner
         self.reference = reference
         self._request = request
@@ -91,8 +109,14 @@ class SimulateStage(RepeatedStage):
 
     @cached_property
     def launcher(self) -> Launcher:
-        if self._request.on == "hardware":
-            return hardware(self.runner.board, self._request.flashing.port)
+        request, board = self._request, self.runner.board
+        options = request.flashing
+        if request.rack is not None:
+            selection = Selection(options.volume, options.probe)
+            choice = FlashChoice(options.flash_method, selection)
+            return rack(board, request.rack, choice, self._note)
+        if request.on == HARDWARE:
+            return hardware(board, options.port)
         return choose(self.runner.board, self._request.launcher)
 
     def check(self) -> None:
@@ -101,7 +125,8 @@ class SimulateStage(RepeatedStage):
             UnknownName, LauncherMissing: see `choose`.
             UsageError: an input file does not exist.
         """
-        self.launcher  # noqa: B018
+        if isinstance(self.launcher, RackLine):
+            self.launcher.check(self._processes, self._folder / "logs" / "labgrid.txt")
         for file in self._request.sampling.inputs:
             check_input(file)
         check_output_folder(self._request.sampling.output_dir)
@@ -125,16 +150,21 @@ class SimulateStage(RepeatedStage):
 
         self._preflight()
         comparison = Comparison(self.reference)
-        counter = self._counter(folder)
-        launcher = self.launcher if counter is None else counter.launcher
-        execution = self._execute(comparison.request(), folder / "streams", launcher)
+        is_real = self._request.on != SIMULATOR
+        counting = None if is_real else self._counter(folder, self.launcher)
+        launcher = self.launcher if counting is None else counting.launcher
+        request = comparison.request()
+        execution = self._execute(request, folder / "streams", launcher)
         comparison.take(execution)
-        cycles = None if counter is None else self._cycles(counter)
+        cycles = None if counting is None else self._cycles(counting)
+        if is_real:
+            cycles = self._estimate(request, folder)
         if comparison.failed:
             self._trace(comparison, folder)
         self.outputs = comparison.outputs
         outputs = self._write_outputs(comparison.outputs, folder)
         self.result = self._result(comparison, execution, outputs, cycles)
+        write(folder / FIGURES, RunFigures.of(self.result).model_dump_json() + "\n")
 
     def verdict(self) -> Failed | None:
         if self.result is None:
@@ -164,7 +194,14 @@ class SimulateStage(RepeatedStage):
 
     def _check_image(self, launcher: Launcher) -> None:
         runner = self.runner
-        check_image(runner.image, runner.board, runner.kernels, launcher.title, launcher.memory)
+        check_image(
+            runner.image,
+            runner.record,
+            runner.board,
+            kernels=runner.kernels,
+            machine=launcher.title,
+            memory=launcher.memory,
+        )
 
     def _other_launcher(self) -> Launcher | None:
         """The board's next launcher, unless the user chose one.
@@ -180,29 +217,60 @@ class SimulateStage(RepeatedStage):
             rest[0].find()
         return rest[0] if rest else None
 
-    def _counter(self, folder: Path) -> Counter | None:
-        """What counts cycles; None where `_uncounted` says why it cannot."""
-        if self._request.on == "hardware":
+    def _estimate(self, request: Request, folder: Path) -> Cycles | None:
+        """What the timing model says of the first sample of a run on hardware, to stand beside what
+        the board counted: the same image on a simulator. None where `_uncounted` says why not.
+        """
+        try:
+            simulator = choose(self.runner.board)
+            self._check_image(simulator)
+            counting = self._counter(folder, simulator)
+            if counting is None:
+                return None
+            once = replace(request, samples=request.samples[:1], watches=())
+            self._execute(once, folder / "estimate", counting.launcher, log="estimate.txt")
+        except CmbuildError as error:
+            if isinstance(error, Interrupted):
+                raise
+            self._uncounted = error.message
             return None
+        return self._cycles(counting)
+
+    def _counter(self, folder: Path, launcher: Launcher) -> Counter | None:
+        """What counts cycles; None where `_uncounted` says why it cannot."""
         if self.runner.executor != "static":
             self._uncounted = "of the static executor only"
             return None
-        board, image = self.runner.board, self.runner.image
+        runner = self.runner
         try:
-            return counter(self.launcher, board, image, folder, self._processes)
+            return counter(
+                launcher,
+                runner.board,
+                runner.image,
+                runner.record,
+                folder=folder,
+                processes=self._processes,
+            )
         except NoCounter as error:
             self._uncounted = error.reason
         return None
 
-    def _cycles(self, counter: Counter) -> Cycles | None:
-        log = self._folder / "logs" / "disassembly.txt"
+    @property
+    def cycles_entry(self) -> Entry:
+        """The place of what the timing model said."""
+        return Entry(self._folder / "cycles")
+
+    def _cycles(self, counting: Counter) -> Cycles | None:
+        kept = self.cycles_entry
         try:
-            return counter.cycles(self.runner.plan.record, self._processes, log)
+            return counting.cycles(self.runner.plan.record, self._processes, kept)
         except NoCounter as error:
             self._uncounted = error.reason
         return None
 
-    def _execute(self, request: Request, streams: Path, launcher: Launcher) -> Execution:
+    def _execute(
+        self, request: Request, streams: Path, launcher: Launcher, log: str = "simulate.txt"
+    ) -> Execution:
         return execute(
             launcher,
             self._processes,
@@ -211,7 +279,7 @@ class SimulateStage(RepeatedStage):
             request,
             folder=streams,
             timeout=self._request.flashing.timeout or self._time_limit(request),
-            log=self._folder / "logs" / "simulate.txt",
+            log=self._folder / "logs" / log,
         )
 
     def _time_limit(self, request: Request) -> float:
@@ -248,13 +316,12 @@ class SimulateStage(RepeatedStage):
         cycles: Cycles | None,
     ) -> RunResult:
         from cmbuild.verify.quality import measure
-        from cmcompiler.frontend.portability import lacking
 
         runner, plan = self.runner, self.runner.plan.record
         board, source = runner.board, runner.plan.source
         instructions = self._instructions(execution)
         counts = instructions.per_op or None
-        quality = measure(self.reference, self.measured, comparison.outputs)
+        quality = measure(self.reference, self.measured, comparison.outputs, self.labelled)
         return RunResult(
             model=source.name,
             board=board.name,
@@ -274,13 +341,14 @@ class SimulateStage(RepeatedStage):
             accuracy=quality.accuracy,
             fidelity=quality.fidelity,
             warnings=quality.warnings,
-            lacking=lacking(source.operators()),
+            lacking=source.lacking,
             float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
             has_fpu=runner.has_fpu,
             instructions=instructions,
             cycles=cycles,
             uncounted=self._uncounted,
             macs=plan.macs,
+            layers=self._layers(instructions, cycles),
             memory=runner.memory(execution.stack, execution.pools),
             folder=self._folder,
             artifacts={
@@ -288,6 +356,17 @@ class SimulateStage(RepeatedStage):
                 "outputs": outputs[0].parent if outputs else self.entry.folder,
                 "log": execution.log,
             },
+        )
+
+    def _layers(self, instructions: Instructions, cycles: Cycles | None) -> tuple[PlacedLayer, ...]:
+        made = next(filter(is_made, self._sensitivity), None)
+        costs = () if made is None else made.record.layers
+        return layers(
+            self.runner.plan.record,
+            self.runner.plan.source.record,
+            instructions=[op.instructions for op in instructions.per_op],
+            cycles=[] if cycles is None else [op.cycles for op in cycles.per_op],
+            sensitivity={cost.node: cost.snr_db for cost in costs},
         )
 
     def _instructions(self, execution: Execution) -> Instructions:

@@ -13,6 +13,7 @@ from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.cache.store import Condition, Entry
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import WorkStep
+from cmbuild.remote.sealing import EntryAddress
 
 
 class StageKind(Enum):
@@ -20,6 +21,7 @@ class StageKind(Enum):
 
     EXPORT = "model → .pte with the Cortex-M quantizer and passes"
     PLAN = ".pte → kernel calls, packed weights, arena"
+    TEXTS = "each stage of export and plan as text"
     LIBS = "runtime library for a CPU"
     CHECKOUT = "check that a checkout of ExecuTorch is complete"
     OPERATORS = "C++ that registers the kernels of a program with ExecuTorch's runtime"
@@ -56,6 +58,9 @@ class Stage(ABC):
 
     shared: ClassVar[bool] = False
     """Whether the result is shared, in the user's cache."""
+
+    travels: ClassVar[bool] = False
+    """Whether the result may come from another machine, through a remote cache."""
 
     name: str
     subject: str
@@ -98,6 +103,11 @@ class Stage(ABC):
     def fingerprint(self) -> str:
         """Of `parts`, taken once."""
         return fingerprint(kind=self.kind, **self.parts())
+
+    @property
+    def address(self) -> EntryAddress:
+        """Of the result in a remote cache."""
+        return EntryAddress(self.kind.label, self.fingerprint)
 
     @property
     def step(self) -> WorkStep:

@@ -34,6 +34,19 @@ def test_every_model_runs_on_every_board(cmbuild: Commands) -> None:
     assert len(libraries) == 3
 
 
+def test_both_types_of_weights_where_kernels_read_them(cmbuild: Commands) -> None:
+    words = ("bench", "--models", NETWORK, "--boards", "mps2-an386,native")
+    result = cmbuild(*words, "--weights-as", "int8,int16", "--json")
+    cells = result.document["cells"]
+    places = [(cell["board"], cell["weights"]) for cell in cells]
+    assert places == [("mps2-an386", "int8"), ("mps2-an386", "int16"), ("native", "int8")]
+    assert all(cell["verified"] for cell in cells)
+    narrow, wide = (cell["memory"]["flash"]["weights"] for cell in cells[:2])
+    assert wide > narrow
+    assert cells[1]["cycles"] < cells[0]["cycles"]
+    assert cmbuild(*words, "--weights-as", "int8,int32").exit_code == 2
+
+
 def test_figures_are_those_of_run(cmbuild: Commands) -> None:
     (cell,) = cmbuild("bench", "--models", NETWORK, "--boards", "corstone300", "--json").document[
         "cells"

@@ -18,6 +18,7 @@ from harness.commands import NETWORK, Commands
 from harness.doctored import Doctored
 
 from cmbuild.cache.store import STAMP, Entry
+from cmbuild.image.record import ImageRecord
 
 RUN = ("run", NETWORK, "--board", "corstone300")
 HANG = 'echo $$ > "$FAKE_PID"; exec sleep 600'
@@ -69,6 +70,7 @@ def test_image_without_a_kernel_is_not_started(fake_qemu: Fake, cmbuild: Command
         shutil.copytree(image.parent, folder, dirs_exist_ok=True)
         renamed = Doctored(image).rename("cm_linear_vector", "cm_linear_vektor")
         renamed.save(folder / image.name)
+        ImageRecord.of(folder / image.name).write(folder)
     commands = fake_qemu(HANG)
     result = commands(*RUN)
     assert (result.exit_code, result.stderr.splitlines()[0]) == (
@@ -153,20 +155,26 @@ def test_second_build_in_a_folder_waits_and_says_so(fake_qemu: Fake, cmbuild: Co
 
 
 @pytest.mark.parametrize(
-    ("missing", "hint"),
+    ("missing", "words", "hint"),
     [
-        ("qemu-system-arm", "apt-get install qemu-system-arm"),
-        ("arm-none-eabi-gcc", "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi"),
+        ("qemu-system-arm", (), "apt-get install qemu-system-arm"),
+        (
+            "arm-none-eabi-gcc",
+            ("--toolchain", "gcc"),
+            "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        ),
     ],
 )
-def test_missing_tool(cmbuild: Commands, tmp_path: Path, missing: str, hint: str) -> None:
+def test_missing_tool(
+    cmbuild: Commands, tmp_path: Path, missing: str, words: tuple[str, ...], hint: str
+) -> None:
     bin = tmp_path / "bin"
     bin.mkdir()
     for folder in cmbuild.variables["PATH"].split(":"):
         for tool in Path(folder).iterdir() if Path(folder).is_dir() else ():
             if tool.name != missing and not (bin / tool.name).is_symlink():
                 (bin / tool.name).symlink_to(tool)
-    result = replace(cmbuild, environment={"PATH": str(bin)})(*RUN)
+    result = replace(cmbuild, environment={"PATH": str(bin)})(*RUN, *words)
     first, second = result.stderr.splitlines()
     assert (result.exit_code, first) == (3, f"error: {missing} not found")
     assert result.stdout == "", "found out before any work"

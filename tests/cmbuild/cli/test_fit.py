@@ -51,6 +51,20 @@ def test_microkernels_that_run_from_ram_are_counted_there(cmbuild: Commands) -> 
     assert need["static"] == pytest.approx(built["ram"]["static"], abs=64)
 
 
+def test_what_wide_weights_cost_and_buy(cmbuild: Commands) -> None:
+    found = fits(cmbuild, NETWORK, "--weights-as", "int16")
+    places = {board for _, board in found}
+    assert {"mps2-an386", "rp2350"} <= places
+    assert not places & {"microbit", "corstone300"}
+    cell = found[str(NETWORK), "mps2-an386"]
+    wide = cell["wide"]
+    assert wide["flash"] > 0 and 0 < wide["cycles"] < cell["cycles"]["total"]
+    shown = cmbuild("fit", NETWORK, "--board", "mps2-an386", "--weights-as", "int16").stdout
+    assert "more flash and save" in shown
+    (plain,) = fits(cmbuild, NETWORK, "--board", "mps2-an386").values()
+    assert plain["wide"] is None
+
+
 def small_board(folder: Path) -> Path:
     """A board like mps2-an385 with too little memory for anything."""
     place = folder / "boards" / "small"
@@ -77,6 +91,41 @@ def test_what_does_not_fit_says_by_how_much(cmbuild: Commands) -> None:
     anywhere = fits(cmbuild, NETWORK)
     assert anywhere[str(NETWORK), "small"]["fits"] is False
     assert anywhere[str(NETWORK), "microbit"]["fits"] is True
+
+
+def test_what_does_not_fit_names_the_peak_and_what_was_tried(cmbuild: Commands) -> None:
+    place = cmbuild.folder / "boards" / "small"
+    shutil.copytree(Path(__file__).parents[3] / "boards" / "corstone300", place)
+    arenas = [
+        fits(cmbuild, NETWORK, "--board", "small", "--io", io)[str(NETWORK), "small"]["need"][
+            "arena"
+        ]
+        for io in ("program", "int8")
+    ]
+    assert arenas[0] > arenas[1]
+    descriptor = place / "board.toml"
+    text = descriptor.read_text().replace('size = "4M"', f"size = {arenas[1]}")
+    descriptor.write_text(text)
+    result = cmbuild("build", NETWORK, "--board", "small")
+    error, hint = result.stderr.splitlines()
+    assert result.exit_code == 1
+    assert f"the arena needs {arenas[0]:,} bytes in sram of small" in error
+    assert "; the peak is step " in error and "(float)" in error
+    assert hint.startswith("  try: --io int8") and hint.endswith(", with which it fits")
+    assert cmbuild("build", NETWORK, "--board", "small", "--io", "int8").exit_code == 0
+    cell = fits(cmbuild, NETWORK, "--board", "small", exit_code=1)[str(NETWORK), "small"]
+    assert {"options": "--io int8", "over": 0} in cell["tried"]
+    hinted = cmbuild("fit", NETWORK, "--board", "small").stderr.splitlines()[1]
+    assert hinted == hint
+
+
+def test_what_does_not_help_is_not_offered(cmbuild: Commands) -> None:
+    small_board(cmbuild.folder)
+    _, hint = cmbuild("fit", NETWORK, "--board", "small").stderr.splitlines()
+    assert hint.startswith("  try: a smaller model or input, or a larger board (tried")
+    assert "--io int8: still " in hint
+    _, hint = cmbuild("build", NETWORK, "--board", "small").stderr.splitlines()
+    assert hint == "  try: `cmbuild fit MODEL --board small` tries what makes it smaller"
 
 
 def test_figures_without_a_library_are_marked(cmbuild: Commands, tmp_path: Path) -> None:

@@ -64,6 +64,10 @@ def test_a_board_is_flashed_once_and_runs(cmbuild: Commands, tmp_path: Path) -> 
     assert (document["verified"], document["rule"], document["samples"]) == (True, "exact", 2)
     assert (document["launcher"], document["machine"]) == ("serial", f"hardware at {port}")
     assert document["instructions"]["unit"] == "cycles"
+    estimate = document["cycles"]
+    assert "model of the Cortex-M33" in estimate["provenance"]
+    assert len(estimate["per_op"]) == len(document["instructions"]["per_op"])
+    assert all(layer["cycles"] is not None for layer in document["layers"])
     assert document["instructions"]["total"] > 0
     assert "on rp2350 already" in result.stderr
     log = Path(document["artifacts"]["log"]).read_text()

@@ -121,6 +121,9 @@ def test_completion_script(cmbuild: Commands, shell: str) -> None:
         ("cmbuild ru", ["run"]),
         ("cmbuild run mv", ["mv2", "mv3_small"]),
         ("cmbuild run mv2 --board cors", ["corstone300"]),
+        ("cmbuild run mv2 --toolchain z", ["zig"]),
+        ("cmbuild run mv2 --isa s", ["scalar"]),
+        ("cmbuild package mv2 --target cortex-m5", ["cortex-m52", "cortex-m55"]),
         ("cmbuild run mv2 --output", ["--output-dir"]),
     ],
 )

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from harness.commands import PROGRAMS, Commands
+from harness.commands import NETWORK, PROGRAMS, Commands
 from harness.states import expected, samples
 
 BOARDS = ["native", "corstone300", "microbit"]
@@ -66,3 +66,11 @@ def test_each_sample_may_begin_anew(cmbuild: Commands, board: str) -> None:
 def test_the_screen_tells_how_much_is_state(cmbuild: Commands) -> None:
     result = cmbuild("run", PROGRAMS / "cache.pte", "--board", "native")
     assert " arena (128 B of it state) + " in result.stdout
+
+
+def test_a_programs_stage_is_its_plan(cmbuild: Commands) -> None:
+    words = ("build", NETWORK, "--board", "native", "--intermediates", "texts")
+    assert "1 file in texts" in cmbuild(*words).stdout
+    (file,) = (cmbuild.folder / "texts").iterdir()
+    assert file.name == "00-plan.txt"
+    assert "[cortex_m::quantized_conv2d.out #" in file.read_text()

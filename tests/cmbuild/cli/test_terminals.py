@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,14 @@ def test_json_that_is_not_utf8(cmbuild: Commands) -> None:
     there = replace(cmbuild, environment=ASCII)(*words)
     assert there.stdout.isascii()
     assert there.document == cmbuild(*words).document
+
+
+def test_no_colour_is_no_style(cmbuild: Commands) -> None:
+    words = ("run", NETWORK, "--board", "native")
+    assert "\x1b[32m" in in_terminal(cmbuild, *words)
+    plain = in_terminal(replace(cmbuild, environment={"NO_COLOR": "1"}), *words)
+    assert "verified" in plain
+    assert re.search(r"\x1b\[[0-9;]*m", plain) is None
 
 
 @pytest.fixture

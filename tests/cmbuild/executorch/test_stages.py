@@ -25,7 +25,7 @@ def exported_for(
 ) -> Callable[[str, str | None, str], str]:
     """The core that a model is exported for."""
     monkeypatch.setenv("EXECUTORCH_ROOT", str(make_checkout(tmp_path)))
-    pipeline = Pipeline(Session(Lines(verbose=False), tmp_path))
+    pipeline = Pipeline(Session(Lines(verbose=False), tmp_path).context)
 
     def get(board: str, isa: str | None, executor: str) -> str:
         request = compose(

@@ -4,6 +4,7 @@ import csv
 import io
 from dataclasses import replace
 
+import pytest
 from harness.results import MV2
 
 from cmbuild.benchmark.upstream import measured, measurements
@@ -32,24 +33,25 @@ UNCOUNTED = replace(
     model="own",
     board="native",
     best=False,
-    result=replace(MV2, instructions=Instructions(None, "not counted")),
+    result=replace(MV2, instructions=Instructions(None, "not counted"), cycles=None),
 )
 CELLS = (GOOD, LOWER, BEFORE, WRONG, UNCOUNTED)
 
 SCREEN = """\
-  board       isa    verified     instr upstream  ratio  MAC/i    flash      RAM
+  board       isa    verified     instr upstream ratio  cycles    flash      RAM
   mv2, 300.8 M MACs
-  corstone300 mve    exact      141.2 M  166.5 M  1.18×   2.13  3.52 MB  1.44 MB
-  corstone300 scalar exact      141.2 M        –      –   2.13  3.52 MB  1.44 MB
-  microbit    scalar ✗ no             –        –      –      –        –        –
+  corstone300 mve    exact      141.2 M  166.5 M 1.18× 86.80 M  3.52 MB  1.46 MB
+  corstone300 scalar exact      141.2 M        –     – 86.80 M  3.52 MB  1.46 MB
+  microbit    scalar ✗ no             –        –     –       –        –        –
       the arena needs 1,509,744 bytes in ram of microbit, 1,000,000 bytes over
   own, 300.8 M MACs
-  corstone300 mve    ✗ no       141.2 M        –      –   2.13  3.52 MB  1.44 MB
+  corstone300 mve    ✗ no       141.2 M        –     – 86.80 M  3.52 MB  1.46 MB
       1 of 2 samples differ | first at op 3
-  native      mve    exact            –        –      –      –  3.52 MB  1.44 MB
+  native      mve    exact            –        –     –       –  3.52 MB  1.46 MB
 
   instr     instructions of one inference, never cycles: simulated count
-  MAC/i     multiply-accumulates of an instruction
+  cycles    of one inference: model of the Cortex-M55, zero wait states, not
+            validated
   upstream  instructions of ExecuTorch cff6f4d (2026-08-22) with CMSIS-NN
             dbf45db; ratio: by cmbuild"""
 
@@ -58,6 +60,23 @@ def test_every_cell_is_a_row_in_80_columns() -> None:
     shown = BenchReport(CELLS).screen().plain
     assert shown == SCREEN
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("columns", [60, 70, 80, 82, 100, 200])
+def test_the_table_follows_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    others = (
+        (replace(GOOD, board="nucleo-h743zi"), ("board", "instr", "flash", "RAM")),
+        (replace(GOOD, toolchain="clang"), ("board", "instr", "by", "gain")),
+    )
+    for other, kept in others:
+        shown = BenchReport((GOOD, other)).screen().plain
+        header, *lines = shown.splitlines()
+        assert max(map(len, (header, *lines))) <= columns
+        assert set(kept) <= set(header.split())
+        assert columns > 60 or "cycles" not in header.split()
+        assert columns < 80 or {"cycles", "RAM"} <= set(header.split())
+        assert columns < 82 or any(line.split()[:1] == [other.board] for line in lines)
 
 
 def test_csv_has_all_figures_and_leaves_out_what_is_not_known() -> None:
@@ -71,6 +90,7 @@ def test_csv_has_all_figures_and_leaves_out_what_is_not_known() -> None:
         "isa": "mve",
         "toolchain": "gcc",
         "executor": "static",
+        "weights": "int8",
         "launcher": "qemu",
         "verified": "True",
         "rule": "exact",
@@ -80,6 +100,9 @@ def test_csv_has_all_figures_and_leaves_out_what_is_not_known() -> None:
         "provenance": "simulated count",
         "caveat": "",
         "mac_per_instruction": "2.13",
+        "cycles": "86801234",
+        "cycles_error_percent": "",
+        "milliseconds": "2712.5",
         "upstream_instructions": "166483062",
         "ratio": "1.179",
         "flash_code": "28570",
@@ -88,7 +111,7 @@ def test_csv_has_all_figures_and_leaves_out_what_is_not_known() -> None:
         "ram_arena": "1509744",
         "ram_static": "612",
         "ram_stack": "1944",
-        "ram_total": "1512300",
+        "ram_total": "1526740",
         "upstream_code": "114680",
         "upstream_ram": "1595932",
     }
@@ -96,6 +119,7 @@ def test_csv_has_all_figures_and_leaves_out_what_is_not_known() -> None:
     assert missing["failure"] == BEFORE.failure
     assert (wrong["verified"], wrong["instructions"]) == ("False", "141234567")
     assert (uncounted["verified"], uncounted["instructions"]) == ("True", "")
+    assert uncounted["cycles"] == uncounted["milliseconds"] == ""
 
 
 def test_markdown_is_a_table_that_says_where_its_figures_come_from() -> None:
@@ -104,13 +128,14 @@ def test_markdown_is_a_table_that_says_where_its_figures_come_from() -> None:
     assert told == "`cmbuild bench --models mv2` makes this table."
     assert lines[2] == (
         "| mv2 | corstone300 | mve | gcc | exact | 141,234,567 | 166,483,062 | 1.18× | 2.13 "
-        "| 3,687,674 | 1,512,300 |"
+        "| 86,801,234 | 3,687,674 | 1,526,740 |"
     )
     assert r"no: 1 of 2 samples differ \| first at op 3" in lines[5]
     columns = {line.replace(r"\|", "").count("|") for line in lines[:7]}
-    assert columns == {12}
+    assert columns == {13}
     assert "never cycles: simulated count." in lines[8]
-    assert measurements().about in lines[10]
+    assert "model of the Cortex-M55, zero wait states, not validated." in lines[10]
+    assert measurements().about in lines[12]
 
 
 def test_the_document_has_null_for_what_is_not_known() -> None:
@@ -146,6 +171,17 @@ def test_executors_are_compared_with_the_first() -> None:
     assert first.split()[3:7] == ["141.2", "M", "static", "1.00×"]
     assert second.split()[3:7] == ["166.5", "M", "upstream", "0.85×"]
     assert any("instructions with static, by this one's" in line for line in legend)
+
+
+def test_types_of_weights_are_compared_by_cycles() -> None:
+    assert MV2.cycles is not None
+    faster = replace(MV2, cycles=replace(MV2.cycles, total=43_400_617))
+    cells = [GOOD, replace(GOOD, weights="int16", result=faster)]
+    _, _, first, second, *legend = BenchReport(cells).screen().plain.splitlines()
+    assert first.split()[5:7] == ["int8", "1.00×"]
+    assert second.split()[5:7] == ["int16", "2.00×"]
+    assert any("cycles with int8, by this one's" in line for line in legend)
+    assert "| mve, int16 weights |" in to_markdown(cells, "")
 
 
 def test_a_stand_in_is_told_with_every_number() -> None:

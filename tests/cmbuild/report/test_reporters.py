@@ -133,11 +133,37 @@ def test_json_is_one_object_on_standard_output(capsys: pytest.CaptureFixture[str
             "arena": 1509744,
             "state": 0,
             "static": 612,
+            "reserved": 16384,
             "stack": 1944,
-            "total": 1512300,
+            "total": 1526740,
             "capacity": 4 << 20,
             "pools": [],
         },
+        "arena": {
+            "least": 204352,
+            "lower_bound": 1509680,
+            "peak": {
+                "step": 2,
+                "title": "conv2d 1×1",
+                "source": "…conv2d.out #5",
+                "bytes": 1509680,
+                "tensors": [{"name": "t3", "bytes": 1204224}, {"name": "t4", "bytes": 301056}],
+            },
+            "timeline": [
+                {"title": "quantize", "tensors": 752640, "rings": 0, "scratch": 0},
+                {"title": "conv2d 1×1", "tensors": 551936, "rings": 16384, "scratch": 4400},
+                {"title": "conv2d 1×1", "tensors": 1505280, "rings": 0, "scratch": 4400},
+            ],
+        },
+        "regions": [
+            {
+                "name": "sram",
+                "kind": "ram",
+                "origin": 0x31000000,
+                "size": 4 << 20,
+                "parts": [{"name": "arena", "bytes": 1509744}],
+            }
+        ],
     }
     assert document["instructions"]["total"] == 141_234_567
     assert [op["instructions"] for op in document["instructions"]["per_op"]] == [
@@ -170,3 +196,14 @@ def test_json_of_a_run_that_failed_is_still_one_object(capsys: pytest.CaptureFix
     document = json.loads(capsys.readouterr().out)
     assert (document["model"], document["error"], document["exit_code"]) == ("mv2", "bad", 2)
     assert document["top"][0]["value"] is None
+
+
+@pytest.mark.parametrize("state", StepState)
+def test_a_terminal_shows_every_way_to_end(state: StepState) -> None:
+    output = io.StringIO()
+    live = LiveSteps(False, Console(file=output, force_terminal=True, width=80, no_color=True))
+    live.begin([RUNNER])
+    outcome = StepOutcome(RUNNER, state, RUNNER.subject, 0.62)
+    live.ended(outcome)
+    live.close([], None)
+    assert outcome.status in output.getvalue()

@@ -7,6 +7,7 @@ import pytest
 from harness.results import MV2
 
 from cmbuild.accuracy import Fidelity, FloatCall, FloatUse
+from cmbuild.cycles.results import SlowestCycles
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
 from cmbuild.report.screen import screen
@@ -28,7 +29,9 @@ MV2_SCREEN = """\
   time      ≈ 2.71 s at 32 MHz (86.8 M cycles, model of the Cortex-M55, zero
             wait states, not validated)
   flash     3.49 MB weights + 27.9 KB code, of 8 MB
-  RAM       1.44 MB arena + 612 B static + 1.9 KB stack, of 4 MB
+  RAM       1.44 MB arena + 612 B static + 16 KB stack (1.9 KB used), of 4 MB
+  peak      1.44 MB at conv2d 1×1, step 3 of 3: tensors 1.44 MB, scratch 4.3 KB
+  arena     ▄▄█
 
   op                           n   instructions   share   MAC/instr
   conv2d 1×1                   2         88.1 M    70%         3.1   ███████▋
@@ -44,6 +47,27 @@ def test_screen_says_all_in_80_columns() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("columns", [60, 70, 80, 100, 200])
+def test_the_screen_follows_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert MV2.cycles is not None
+    title = "transpose_conv2d 16×16 of a very long name"
+    ops = (replace(MV2.instructions.per_op[0], title=title), *MV2.instructions.per_op[1:])
+    for unit in ("instructions", "cycles"):
+        run = replace(MV2, instructions=replace(MV2.instructions, per_op=ops, unit=unit))
+        shown = screen(run).plain
+        assert max(map(len, shown.splitlines())) <= columns
+        assert (title in shown) == (columns >= 100)
+
+
+@pytest.mark.parametrize(
+    ("heights", "shown"),
+    [((), ""), ((0, 0), "  "), ((1, 8, 4), "▁█▄"), ((1, 2, 8, 4, 4, 1), "▂█▄"), ((5,) * 9, "███")],
+)
+def test_a_profile_is_as_wide_as_its_place(heights: tuple[int, ...], shown: str) -> None:
+    assert text.profile(heights, 3) == shown
+
+
 def test_time_says_how_far_it_can_be_trusted() -> None:
     def line(**changes: object) -> str:
         cycles = replace(MV2.cycles, **changes) if changes else None
@@ -57,6 +81,18 @@ def test_time_says_how_far_it_can_be_trusted() -> None:
     )
     assert line(milliseconds=None, clock_hz=None).startswith("≈ 86.8 M cycles (model of")
     assert line(unknown=("frob r0",)).endswith("not validated, without frob r0)")
+
+
+@pytest.mark.parametrize(
+    ("most", "span"), [(3500.0, "2.71 to 3.5 s"), (2713.0, "2.71 to 2.71 s"), (700.0, "")]
+)
+def test_wait_states_widen_the_time(most: float, span: str) -> None:
+    least = 2712.5 if span else 12.0
+    slowest = SlowestCycles(120_000_000, most, "each load waits 5 cycles")
+    cycles = replace(MV2.cycles, milliseconds=least, slowest=slowest)
+    shown = " ".join(screen(replace(MV2, cycles=cycles)).plain.split())
+    assert f"≈ {span or '12 to 700 ms'} at 32 MHz (86.8 M to 120 M cycles, model" in shown
+    assert "not validated; the most if each load waits 5 cycles)" in shown
 
 
 def test_mismatch_cannot_be_overlooked() -> None:
@@ -161,3 +197,14 @@ def test_an_op_that_took_no_tick_of_the_clock_has_no_ratio() -> None:
     shown = screen(replace(MV2, instructions=Instructions(500, "counted", ops))).plain
     (row,) = (line for line in shown.splitlines() if line.startswith("  add "))
     assert row.split() == ["add", "1", "0", "0%"]
+
+
+def test_a_board_s_cycles_stand_beside_the_model_s() -> None:
+    assert MV2.cycles is not None
+    counted = replace(
+        MV2.instructions, unit="cycles", total=90_000_000, per_op=MV2.instructions.per_op[:1]
+    )
+    shown = screen(replace(MV2, instructions=counted)).plain
+    assert "time      2.81 s at 32 MHz (90 M cycles measured; 86.8 M, -3.6 %, by the" in shown
+    assert "  op                           n    measured       model  difference" in shown
+    assert "  conv2d 1×1                   1      88.1 M      60.0 M     -31.9 %" in shown

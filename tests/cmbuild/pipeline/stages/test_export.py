@@ -66,12 +66,19 @@ class Exporter:
             "classes": [],
             "image": None,
             "inputs": [],
+            "outputs": [],
             "calibration": {"samples": 1, "detail": "fake"},
             "samples": {"count": 1, "labels": False},
             "float_operators": [],
             "lacking": [],
             "layers": [],
-            "call_sites": {},
+            "call_sites": {
+                name: {"operator": name, "module": "", "file": file, "line": 1}
+                for name, file in {
+                    "relu": job.model.partition(":")[0],
+                    "far": "/elsewhere/net.py",
+                }.items()
+            },
             "instructions": {},
             "seconds": {},
         }
@@ -232,3 +239,24 @@ def test_any_slug_names_one_folder_below(model: str) -> None:
     assert (Path("/builds") / name).parent == Path("/builds")
     assert Path(os.path.normpath(f"/builds/{name}")) == Path("/builds") / name
     assert len(name.encode()) < 200 or not name.isascii()
+
+
+def test_clones_of_a_project_share_exports(tmp_path: Path) -> None:
+    stages = []
+    for clone in ("one", "two"):
+        home = tmp_path / clone
+        home.mkdir()
+        (home / "net.py").write_text(FILE)
+        job = ExportJob(model=f"{home}/net.py:model", output=Path())
+        context = WorkContext(Exporter(), tmp_path / "logs")  # type: ignore[arg-type]
+        batch = Batch(context)
+        stages.append(ExportStage(job, batch, tmp_path / "cache", label="kws", home=home))
+    first, second = stages
+    assert first.entry == second.entry
+    first.entry.folder.mkdir(parents=True)
+    first.make(first.entry.folder)
+    assert first.record.model == f"{tmp_path}/one/net.py:model"
+    assert second.record.model == f"{tmp_path}/two/net.py:model"
+    assert first.record.call_sites["relu"].file == f"{tmp_path}/one/net.py"
+    assert second.record.call_sites["relu"].file == f"{tmp_path}/two/net.py"
+    assert second.record.call_sites["far"].file == "/elsewhere/net.py"

@@ -1,0 +1,85 @@
+"""Models of the project, by name: what a request that names one stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from cmbuild.errors import UnknownName, UsageError
+from cmbuild.pipeline.request import (
+    IO,
+    Boundary,
+    BuildRequest,
+    ModelChoice,
+    PackageRequest,
+    RunRequest,
+)
+from cmbuild.projects.project import Project
+from cmcompiler import zoo
+
+_FILES = (".py", ".pt2", ".pte", ".pt", ".pth")
+
+R = TypeVar("R", BuildRequest, PackageRequest)
+
+
+class Names:
+    """What names stand for; the project's come before the zoo's."""
+
+    def __init__(self, project: Project, note: Callable[[str], None]) -> None:
+        """
+        Args:
+            note: says, once, that a model of the project hides one of the zoo.
+        """
+        self._project = project
+        self._note = note
+        self._hidden: set[str] = set()
+
+    def chosen(self, source: ModelChoice) -> ModelChoice:
+        """The same model, found: its file and its options, where the project has it.
+
+        Raises:
+            UnknownName: neither the project nor the zoo has it, and it is not a file.
+            BrokenFile: a file that the project names for it does not exist.
+            UsageError: options that do not go with it.
+        """
+        name, project = source.model, self._project
+        if source.label is not None:
+            return source
+        if name not in project.models:
+            is_file = name.partition(":")[0].endswith(_FILES)
+            if project.models and not is_file and name not in zoo.names():
+                known = sorted({*project.models, *zoo.names()})
+                raise UnknownName(kind="model", name=name, known=known)
+            return source
+        model = project.checked(name)
+        if name in zoo.names() and name not in {model.source, *self._hidden}:
+            self._hidden.add(name)
+            self._note(f"{name} is the model in {project.file}, not cmbuild's")
+        try:
+            return replace(
+                source,
+                model=model.source,
+                label=name,
+                data=model.data,
+                seed=source.seed or model.seed,
+                weights=source.weights or model.weights,
+                calibration=source.calibration or model.calibration,
+            )
+        except UsageError as error:
+            raise UsageError(message=f"model {name}: {error.message}", hint=error.hint) from error
+
+    def bounded(self, source: ModelChoice, boundary: Boundary) -> Boundary:
+        """How inputs and outputs pass: as requested, else as the project says, else as exported."""
+        model = self._project.models.get(source.name)
+        own_io, own_feed = (None, None) if model is None else (model.io, model.feed)
+        return replace(boundary, io=boundary.io or own_io or IO[0], feed=boundary.feed or own_feed)
+
+    def resolved(self, request: R) -> R:
+        """A request with its model found; raises like `chosen`."""
+        source = self.chosen(request.source)
+        return replace(request, source=source, boundary=self.bounded(source, request.boundary))
+
+    def resolved_run(self, request: RunRequest) -> RunRequest:
+        """As `resolved`."""
+        return replace(request, build=self.resolved(request.build))

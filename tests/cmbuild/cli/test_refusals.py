@@ -1,0 +1,107 @@
+"""Models that cannot be built are refused with the user's own file and line, and the reason."""
+
+from __future__ import annotations
+
+from harness.commands import Commands, Result
+from harness.sources import ROOT
+
+MODEL = """\
+import math
+
+import torch
+from torch import nn
+
+
+class Products(nn.Module):
+    def forward(self, x):
+        y = x + 1
+        return torch.cumprod(y, 1)  # no kernel
+
+
+class Wrong(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.linear(x)  # shapes
+
+
+def products():
+    return Products(), torch.rand(1, 8)
+
+
+def wrong():
+    return Wrong(), torch.rand(1, 8)
+
+
+def make():
+    return nn.Linear(8, 4), torch.rand(1, 8)
+
+
+def failing():
+    from executorch.backends.cortex_m.passes.aten_to_cortex_m_pass import AtenToCortexMPass
+
+    AtenToCortexMPass.call = math.sqrt  # has no line of its own
+    return make()
+"""
+
+WRONG = "RuntimeError: a and b must have same reduction dim, but got [1, 8] X [5, 3]"
+
+
+def line(comment: str) -> int:
+    (found,) = (n for n, text in enumerate(MODEL.splitlines(), 1) if text.endswith(comment))
+    return found
+
+
+def refused(cmbuild: Commands, name: str, *options: str) -> Result:
+    (cmbuild.folder / "net.py").write_text(MODEL)
+    result = cmbuild("build", f"net.py:{name}", "--board", "native", *options)
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def told(result: Result) -> list[str]:
+    """The error and its hint, which hold no path of the compiler or the machine."""
+    lines = result.stderr.splitlines()
+    (start,) = (n for n, text in enumerate(lines) if text.startswith("error: "))
+    for path in (ROOT, "site-packages", "ops/", ".cache"):
+        assert str(path) not in "\n".join(lines[start:])
+    return lines[start:]
+
+
+def test_an_operator_without_a_kernel(cmbuild: Commands) -> None:
+    result = refused(cmbuild, "products")
+    assert result.exit_code == 1
+    error, hint = told(result)
+    assert error.startswith(
+        f"error: net.py:{line('# no kernel')}: no kernel for 1 operator: aten::"
+    )
+    assert "cumprod" in error
+    assert hint.endswith("docs/adding-an-op.md")
+
+
+def test_a_shape_error_in_forward(cmbuild: Commands) -> None:
+    result = refused(cmbuild, "wrong")
+    assert result.exit_code == 1
+    (error,) = told(result)
+    place = f"net.py:{line('# shapes')}"
+    assert error == f"error: {place}: torch.export cannot take this model: {WRONG}"
+
+
+def test_a_failed_pass_of_the_backend(cmbuild: Commands) -> None:
+    result = refused(cmbuild, "failing")
+    assert result.exit_code == 1
+    error, *_ = told(result)
+    reason = "TypeError in AtenToCortexMPass: must be real number, not GraphModule"
+    assert error == f"error: ExecuTorch's Cortex-M backend cannot take this model: {reason}"
+
+
+def test_a_misspelt_callable(cmbuild: Commands) -> None:
+    result = refused(cmbuild, "mak", "--verbose")
+    assert result.exit_code == 2
+    assert " cmcompiler export " in result.stdout, "the command, to be repeated"
+    assert told(result) == [
+        "error: net.py does not define mak; it defines products, wrong, make, failing",
+        "  try: name the callable: net.py:make",
+    ]
