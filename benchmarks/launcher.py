@@ -63,7 +63,14 @@ def measure(runner: RunnerStage, launcher: ProgramLauncher, folder: Path) -> Pai
     kernels = {step.kernel for step in plan.steps if step.is_call}
 
     def launched() -> None:
-        check_image(runner.image, runner.board, launcher, kernels)
+        check_image(
+            runner.image,
+            runner.record,
+            runner.board,
+            kernels=kernels,
+            machine=launcher.title,
+            memory=launcher.memory,
+        )
         execute(
             launcher,
             Processes(),

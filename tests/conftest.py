@@ -1,8 +1,10 @@
 """Fixtures for all tests."""
 
+import os
 import signal
 
 import pytest
+from harness import compiler_cache
 from harness.images import kernel_harness
 from harness.runtime import Runtime
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,8 @@ from cmcompiler.isa import Isa
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("search"), derandomize=True)
 settings.load_profile("same")
+
+os.environ |= compiler_cache.variables()
 
 # A shell starts what it does not wait for with SIGINT ignored, which all children would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -48,6 +52,15 @@ RUNTIMES = {
 @pytest.fixture(scope="session", params=RUNTIMES)
 def runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
     """Every kernel of one instruction set, ready to run: one test, one `runtime` each."""
-    folder = tmp_path_factory.mktemp(f"runtime-{request.param}")
-    board, isa = RUNTIMES[request.param]
+    return _runtime(tmp_path_factory, *RUNTIMES[request.param])
+
+
+@pytest.fixture(scope="session")
+def cortex_m7(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    """For what has other inner loops on this core than on others with the DSP extension."""
+    return _runtime(tmp_path_factory, "mps2-an500", "dsp")
+
+
+def _runtime(folders: pytest.TempPathFactory, board: str, isa: str) -> Runtime:
+    folder = folders.mktemp(f"runtime-{board}-{isa}")
     return Runtime(kernel_harness(board, isa, folder), Isa.named(isa), folder)

@@ -14,7 +14,7 @@ from pathlib import Path
 from cmbuild import discovery
 from cmbuild.catalog import read_board
 from cmbuild.cycles.counter import core_title
-from cmbuild.cycles.registry import CORES
+from cmbuild.cycles.registry import modelled_cores, timing_model
 from cmbuild.hardware import methods
 from cmbuild.launchers import simulators
 from cmbuild.launchers.registry import launchers_of
@@ -48,8 +48,12 @@ def importers_of_torch() -> str:
 
 
 def timing_models() -> str:
-    found = [(core_title(cpu), core.evidence) for cpu, core in sorted(CORES.items())]
-    rows = [[name, _percent(e.error_percent), e.summary] for name, e in found]
+    rows = []
+    for cpu in modelled_cores():
+        core = timing_model(cpu)
+        assert core is not None
+        evidence = core.evidence
+        rows.append([core_title(cpu), _percent(evidence.error_percent), evidence.summary])
     return _table(["core", "error", "evidence"], rows)
 
 

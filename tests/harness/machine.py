@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 BASE = Path(sys.base_prefix) / f"bin/python3.{sys.version_info.minor}"
 
 PROGRAMS = "bash cat cp df env find flock grep id mkdir mv readlink rm sed sh tail touch uname"
-FROM_APT = ("arm-none-eabi-gcc", "arm-none-eabi-g++", "qemu-system-arm", "cc", "clang")
+COMPILERS = ("arm-none-eabi-gcc", "arm-none-eabi-g++", "cc", "clang", "ccache")
+FROM_APT = (*COMPILERS, "qemu-system-arm", "zsh", "fish")
 TOOLS = (*FROM_APT, "cmake", "ninja")
 
 PROJECT = """\
@@ -57,6 +58,7 @@ def build_editable(folder, settings=None, metadata=None):
     here = pathlib.Path.cwd()
     with (here / "installations").open("a") as log:
         log.write("x")
+    (here / "index").write_text(os.environ.get("PIP_EXTRA_INDEX_URL", ""))
     while (here / "hold").exists():
         time.sleep(0.05)
     if (here / "break").exists():
@@ -98,11 +100,13 @@ class Machine:
     Attributes:
         checkout: the copy that is set up; its path contains a space.
         bin: the only folder on PATH.
+        torch_index: address of PyTorch's packages without CUDA; nothing answers at "".
         user: command prefix that switches user; empty for the user who runs the tests.
     """
 
     folder: Path
     user: tuple[str, ...] = ()
+    torch_index: str = ""
 
     @classmethod
     def make(cls, folder: Path, python: Path | None = None) -> Machine:
@@ -185,7 +189,8 @@ class Machine:
     @property
     def environment(self) -> dict[str, str]:
         # No index: these tests must not install anything from a network.
-        return {"PATH": str(self.bin), "HOME": str(self.home), "PIP_NO_INDEX": "1"}
+        nowhere = {"PIP_NO_INDEX": "1", "CMBUILD_TORCH_INDEX": self.torch_index}
+        return {"PATH": str(self.bin), "HOME": str(self.home), **nowhere}
 
     def command(self, *arguments: str) -> list[str]:
         return [*self.user, str(self.checkout / "cmbuildw"), *arguments]

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
+from cmbuild.boards.memory import PartUse, RegionUse
+from cmbuild.cycles.results import Cycles, OpCycles
+from cmbuild.pipeline.layers import PlacedLayer
 from cmbuild.results import (
-    Cycles,
+    ArenaPeak,
+    ArenaResult,
+    ArenaStep,
     FlashUse,
     Instructions,
     MemoryUse,
     OpCount,
-    OpCycles,
     OutputResult,
     PortResult,
     RamUse,
     RunResult,
     Score,
+    TensorUse,
     Verification,
     WeightsResult,
 )
+
+
+def _layer(name: str, title: str, **others: Any) -> PlacedLayer:
+    unknown = dict.fromkeys(field.name for field in fields(PlacedLayer))
+    same = {"name": name, "title": title, "source": "…conv2d.out #3", "kernel": "conv2d_s8"}
+    usual = {"arithmetic": "integer", "macs": 0, "weights": 1_280, "arena": 16_384}
+    return PlacedLayer(**unknown | same | usual | others)
+
 
 MV2 = RunResult(
     model="mv2",
@@ -31,9 +46,11 @@ MV2 = RunResult(
     machine="QEMU mps3-an547",
     verification=Verification("exact", samples=2, failed=0, mismatches=0),
     weights=WeightsResult("random", "pretrained weights could not be downloaded: no network"),
-    inputs=(PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3),),
+    inputs=(PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3, "whole"),),
     outputs=(
-        OutputResult("y", "float32", (1, 1000), "contiguous", None, None, Path("y/output_0.npy")),
+        OutputResult(
+            "y", "float32", (1, 1000), "contiguous", None, None, "whole", Path("y/output_0.npy")
+        ),
     ),
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
     accuracy=Accuracy(metric="top-1", float=0.985, reference=0.98, device=0.98, samples=200),
@@ -62,9 +79,42 @@ MV2 = RunResult(
     ),
     uncounted=None,
     macs=300_774_272,
+    layers=(
+        _layer("quantize", "quantize", arithmetic="boundary", instructions=420_000),
+        _layer("features.0.0", "conv2d 1×1", stream=0, macs=270_000_000, cycles=60_000_000),
+        _layer("</data>", "conv2d 1×1", fallback="gemm_s8 has no mve version; dsp is used"),
+    ),
     memory=MemoryUse(
         FlashUse(weights=3_659_104, code=28_570, capacity=8 << 20),
-        RamUse(arena=1_509_744, static=612, stack=1_944, capacity=4 << 20),
+        RamUse(arena=1_509_744, static=612, reserved=16_384, stack=1_944, capacity=4 << 20),
+        ArenaResult(
+            least=204_352,
+            lower_bound=1_509_680,
+            peak=ArenaPeak(
+                step=2,
+                title="conv2d 1×1",
+                source="…conv2d.out #5",
+                bytes=1_509_680,
+                tensors=(
+                    TensorUse(name="t3", bytes=1_204_224),
+                    TensorUse(name="t4", bytes=301_056),
+                ),
+            ),
+            timeline=(
+                ArenaStep(title="quantize", tensors=752_640, rings=0, scratch=0),
+                ArenaStep(title="conv2d 1×1", tensors=551_936, rings=16_384, scratch=4_400),
+                ArenaStep(title="conv2d 1×1", tensors=1_505_280, rings=0, scratch=4_400),
+            ),
+        ),
+        (
+            RegionUse(
+                name="sram",
+                kind="ram",
+                origin=0x31000000,
+                size=4 << 20,
+                parts=(PartUse(name="arena", bytes=1_509_744),),
+            ),
+        ),
     ),
     folder=Path("build/mv2/corstone300"),
     artifacts={"image": Path("build/mv2/corstone300/runner/runner.elf")},

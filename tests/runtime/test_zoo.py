@@ -9,15 +9,18 @@ import pytest
 from harness.examples import Example
 from harness.exports import exported
 from harness.figures import FIGURES, known
-from harness.runtime import Runtime
+from harness.runtime import Runtime, case_of, first_mistake
 
 from cmcompiler import zoo
+from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.job import PROGRAM, SAMPLES
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
+from cmcompiler.importer.feed import feed_rows
 from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 
@@ -58,11 +61,40 @@ def test_kernels_equal_the_reference_without_floats(
     runtime.check(Example(graph, tuple(sample), name))
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("io", "feed"), [("program", "rows"), ("int8", "whole"), ("int8", "rows")])
+@pytest.mark.parametrize("name", zoo.names())
+def test_kernels_equal_the_reference_with_rows_from_outside(
+    runtime: Runtime, models: dict[str, Path], name: str, io: str, feed: str
+) -> None:
+    graph = graph_of(models[name], io)
+    options = PlanOptions(feed=feed if _has_images(graph) else "whole")
+    plan = make_plan(graph, runtime.isa, options)
+    assert any(port.fed for port in plan.inputs) == (options.feed == "rows")
+    random = np.random.default_rng(0)
+    sample = tuple(
+        random.integers(-128, 128, port.shape, np.int8) if port.tensor.dtype == np.int8 else array
+        for port, array in zip(graph.inputs, Samples.load(models[name] / SAMPLES)[0], strict=True)
+    )
+    example = Example(graph, sample, name)
+    case = case_of(plan, example)
+    (result,) = runtime.execute([case])
+    assert first_mistake(case, example, result) is None
+
+
+def _has_images(graph: Graph) -> bool:
+    try:
+        feed_rows(graph)
+    except Unsupported:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("isa", Isa)
 @pytest.mark.parametrize("name", zoo.names())
 def test_the_arena_is_what_is_in_use_at_once(models: dict[str, Path], name: str, isa: Isa) -> None:
     graph = graph_of(models[name])
-    plan = make_plan(graph, isa, streams=False)
+    plan = make_plan(graph, isa, PlanOptions(streams=False))
     assert plan.peak is not None
     assert plan.arena_bytes == plan.peak.size + SLACK
     assert plan.arena_bytes <= UPSTREAM_ARENA.get(name, plan.arena_bytes)

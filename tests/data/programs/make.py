@@ -82,6 +82,21 @@ def network() -> bytes:
     return quantized(Network(), x)
 
 
+class Image(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 2, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x).relu())
+
+
+@program
+def image() -> bytes:
+    """An output that is an image."""
+    return quantized(Image(), torch.randn(1, 3, 9, 5).to(memory_format=torch.channels_last))
+
+
 @program
 def inline_constants() -> bytes:
     """`network` without an extended header: its constants lie in the FlatBuffer."""
