@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+import torch
 from harness import compiler_cache
 from harness.images import kernel_harness
 from harness.runtime import Runtime
@@ -38,6 +39,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     long = [item for item in items if item.get_closest_marker("long")]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if item not in set(long)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Weights made while a module is imported are the same in every process.
+
+    torch seeds itself from the clock.
+    """
+    if isinstance(collector, pytest.Module):
+        torch.manual_seed(0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Nor do those that a test makes depend on the tests before it."""
+    torch.manual_seed(0)
 
 
 RUNTIMES = {
