@@ -36,7 +36,7 @@ class Status(Enum):
 
     PRESENT = "present"
     OPTIONAL = "optional"
-    """Not found, and not necessary."""
+    """Not found or not usable, and not necessary."""
     MISSING = "missing"
     UNUSABLE = "unusable"
     """Found, but too old or broken; `problem` says why."""
@@ -124,8 +124,7 @@ def _python() -> Component:
 def _optional(tool: Tool) -> Component:
     """A tool that is needed only on request."""
     found = _tool(tool)
-    missing = found.status is Status.MISSING
-    return replace(found, status=Status.OPTIONAL) if missing else found
+    return replace(found, status=Status.OPTIONAL) if found.is_lacking else found
 
 
 def _tool(tool: Tool) -> Component:

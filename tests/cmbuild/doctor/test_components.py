@@ -106,6 +106,12 @@ def test_broken_things_say_what_is_wrong(bare: Path):
     assert components["cc"].problem == "does not run"
 
 
+def test_a_broken_tool_that_nothing_depends_on_is_optional(bare: Path):
+    write(bare / "arm-none-eabi-g++", "[ $1 = --version ] && echo 12.2.1 && exit; exit 1")
+    broken = found()["arm-none-eabi-g++"]
+    assert (broken.status, broken.problem) == (Status.OPTIONAL, "without libstdc++")
+
+
 def test_a_platform_is_found_where_its_launcher_finds_it(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
