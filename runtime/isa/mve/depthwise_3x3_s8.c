@@ -7,6 +7,7 @@
  */
 #include "cmrt/assembly.h"
 #include "interleave.h"
+#include "output.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -196,17 +197,15 @@ PATCHES_FUNCTION(cm_mve_stride_2_general, LOAD_STRIDE_2, START_STRIDE_2, PREPARE
 
 static void run(struct patches *patches, int32_t stride, const struct cm_output *output)
 {
-    int32_t is_general =
-        output->rounding == CM_ROUND_GENERAL || output->minimum != INT8_MIN || output->maximum != INT8_MAX;
-    int32_t is_right = output->rounding == CM_ROUND_RIGHT;
+    int32_t general = is_general(output), right = output->rounding == CM_ROUND_RIGHT;
     if (stride == 1)
-        (is_general ? cm_mve_stride_1_general
-         : is_right ? cm_mve_stride_1_right
-                    : cm_mve_stride_1_half_up)(patches);
+        (general ? cm_mve_stride_1_general
+         : right ? cm_mve_stride_1_right
+                 : cm_mve_stride_1_half_up)(patches);
     else
-        (is_general ? cm_mve_stride_2_general
-         : is_right ? cm_mve_stride_2_right
-                    : cm_mve_stride_2_half_up)(patches);
+        (general ? cm_mve_stride_2_general
+         : right ? cm_mve_stride_2_right
+                 : cm_mve_stride_2_half_up)(patches);
 }
 
 /* The outputs of a round. Stride 1: patches A and B, each two rows of two; stride 2: one row. If the band

@@ -6,6 +6,7 @@
    as many bytes as the row of outputs lies lower, meet the pixels of that row. */
 #include "cmrt/assembly.h"
 #include "interleave.h"
+#include "output.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -227,12 +228,11 @@ PATCHES_FUNCTION(cm_mve_5x5_stride_2_general, SUMS_STRIDE_2, PREPARE_GENERAL, SH
 
 static void run(struct patches *patches, int32_t stride, const struct cm_output *output)
 {
-    int32_t is_general =
-        output->rounding == CM_ROUND_GENERAL || output->minimum != INT8_MIN || output->maximum != INT8_MAX;
+    int32_t general = is_general(output);
     if (stride == 1)
-        (is_general ? cm_mve_5x5_stride_1_general : cm_mve_5x5_stride_1_right)(patches);
+        (general ? cm_mve_5x5_stride_1_general : cm_mve_5x5_stride_1_right)(patches);
     else
-        (is_general ? cm_mve_5x5_stride_2_general : cm_mve_5x5_stride_2_right)(patches);
+        (general ? cm_mve_5x5_stride_2_general : cm_mve_5x5_stride_2_right)(patches);
 }
 
 /* The outputs of a round, the even ones and then the odd ones: four rows of two columns, or two of four. */

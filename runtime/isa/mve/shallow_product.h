@@ -4,6 +4,7 @@
 #define SHALLOW_PRODUCT_H
 
 #include "cmrt/assembly.h"
+#include "output.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,15 +25,18 @@ struct shallow {
     const int8_t *lhs[2];
     int8_t *out;
     const int8_t *weights;
+    int32_t left_shift[4]; /* and block.shift holds those to the right */
+    int16_t minimum[8], maximum[8];
 };
-_Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallow, lhs_step) == 64,
+_Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallow, lhs_step) == 64 &&
+                   offsetof(struct shallow, left_shift) == 96,
                "used in assembly");
 
 /* clang-format off */
 /* q0 and q1 are the sums of the pair before, q2 a row, q3 what the sums meet, q4 to q7 the columns. Products
    alternate with what other pipes execute. The last turn multiplies its own pair once more, as there may be
    nothing to read behind it. */
-#define SHALLOW_FUNCTION(name, ROUND) \
+#define SHALLOW_FUNCTION(name, SHIFT_LEFT, ROUND, CLAMP) \
     void name(const struct shallow *shallow); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -74,6 +78,7 @@ _Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallo
           "vadd.i32 q0, q0, q3\n" \
           "vldrb.8 q2, [r3]\n" \
           "vadd.i32 q1, q1, q3\n" \
+          SHIFT_LEFT \
           "vldrw.32 q3, [r1, #16]\n" \
           "vmladav.s8 r4, q2, q6\n" \
           "add r7, r2\n" \
@@ -93,6 +98,7 @@ _Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallo
           "vldrh.16 q3, [r1, #48]\n" \
           "vmladav.s8 r10, q2, q5\n" \
           "vqadd.s16 q0, q0, r11\n" \
+          CLAMP \
           "vmladav.s8 r12, q2, q6\n" \
           "vqmovnb.s16 q0, q0\n" \
           "vmladav.s8 lr, q2, q7\n" \
@@ -104,8 +110,50 @@ _Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallo
           CM_ASM_END)
 
 /* For the rounding see gemm_s8.c. */
-SHALLOW_FUNCTION(cm_mve_multiply_shallow_half_up, "");
-SHALLOW_FUNCTION(cm_mve_multiply_shallow_right, "vqdmlah.s32 q0, q0, r9\n" "vqdmlah.s32 q1, q1, r9\n");
+#define SHALLOW_RIGHT \
+    "vqdmlah.s32 q0, q0, r9\n" \
+    "vqdmlah.s32 q1, q1, r9\n"
+#define SHALLOW_SHIFT_LEFT \
+    "vldrw.32 q3, [r1, #96]\n" \
+    "vshl.s32 q0, q0, q3\n" \
+    "vshl.s32 q1, q1, q3\n"
+#define SHALLOW_ROUND(sums) \
+    "vand q3, " sums ", q3\n" \
+    "vqdmlah.s32 " sums ", q3, r9\n" \
+    "vldrw.32 q3, [r1, #32]\n"
+#define SHALLOW_CLAMP \
+    "vldrh.16 q3, [r1, #112]\n" \
+    "vmax.s16 q0, q0, q3\n" \
+    "vldrh.16 q3, [r1, #128]\n" \
+    "vmin.s16 q0, q0, q3\n" \
+    "vldrh.16 q3, [r1, #48]\n"
+
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+SHALLOW_FUNCTION(cm_mve_multiply_shallow_half_up, "", "", "");
+SHALLOW_FUNCTION(cm_mve_multiply_shallow_right, "", SHALLOW_RIGHT, "");
+SHALLOW_FUNCTION(cm_mve_multiply_shallow_general, SHALLOW_SHIFT_LEFT, SHALLOW_ROUND("q0") SHALLOW_ROUND("q1"),
+                 SHALLOW_CLAMP);
 /* clang-format on */
+
+static inline void multiply_shallow(struct shallow *shallow, const struct cm_output *output)
+{
+    if (!is_general(output)) {
+        if (output->rounding == CM_ROUND_RIGHT)
+            cm_mve_multiply_shallow_right(shallow);
+        else
+            cm_mve_multiply_shallow_half_up(shallow);
+        return;
+    }
+    for (int32_t i = 0; i < 4; ++i) {
+        int32_t shift = shallow->block.shift[i];
+        shallow->left_shift[i] = shift > 0 ? shift : 0;
+        shallow->block.shift[i] = shift < 0 ? shift : 0;
+    }
+    for (int32_t i = 0; i < 8; ++i) {
+        shallow->minimum[i] = (int16_t)output->minimum;
+        shallow->maximum[i] = (int16_t)output->maximum;
+    }
+    cm_mve_multiply_shallow_general(shallow);
+}
 
 #endif
