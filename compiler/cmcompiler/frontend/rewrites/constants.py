@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -12,11 +13,24 @@ from torch.fx.node import map_arg
 
 from cmcompiler.frontend.rewrites.editing import constant_value, is_constant
 
+_COPIES = (torch.ops.aten.lift_fresh_copy.default, torch.ops.aten.detach_.default)
+
 
 def value_of(node: Any) -> Tensor | None:
     """What a node computes from parameters, buffers and numbers; None if from inputs too."""
     values: dict[Node, Tensor | None] = {}
     return _value(node, values) if isinstance(node, Node) else None
+
+
+def number_of(given: Any) -> float | int | bool | None:
+    """A number itself, or that of a constant of one element; None if it is none, or NaN."""
+    while isinstance(given, Node) and given.target in _COPIES:
+        given = given.args[0]
+    if is_constant(given):
+        value = constant_value(given)
+        given = value.item() if value.numel() == 1 else None
+    is_number = isinstance(given, float | int | bool) and not math.isnan(given)
+    return given if is_number else None
 
 
 def _value(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:

@@ -15,7 +15,8 @@ from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.expression import Step, Value, is_literal, text_of
-from cmcompiler.frontend.rewrites.editing import constant_value, fake, insert, is_constant, replace
+from cmcompiler.frontend.rewrites.constants import number_of
+from cmcompiler.frontend.rewrites.editing import fake, insert, is_constant, replace
 
 _ATEN = torch.ops.aten
 
@@ -25,6 +26,10 @@ UNTAGGED = {
     _ATEN.prelu.default,
     _ATEN.rsub.Tensor,
     _ATEN.masked_fill.Tensor,
+    _ATEN.where.Scalar,
+    _ATEN.__and__.Tensor,
+    _ATEN.__or__.Tensor,
+    _ATEN.__xor__.Tensor,
     _ATEN.where.ScalarSelf,
     _ATEN.where.ScalarOther,
 }
@@ -93,7 +98,7 @@ def _sources(nodes: list[Node], kept: set[Node]) -> dict[Node, Node]:
     """The source of each step; those in `kept` are a source for others."""
     found: dict[Node, Node] = {}
     for node in nodes:
-        tensors = [each for each in node.all_input_nodes if _number(each) is None]
+        tensors = [each for each in node.all_input_nodes if number_of(each) is None]
         sources = {each if each in kept else found.get(each, each) for each in tensors}
         if len(sources) == 1:
             (source,) = sources
@@ -191,7 +196,7 @@ def _text(source: Node, steps: list[Node]) -> str:
     values = {source: Value()} | {step: Value(number) for number, step in enumerate(steps)}
 
     def written(argument: Node) -> Any:
-        return values[argument] if argument in values else _number(argument)
+        return values[argument] if argument in values else number_of(argument)
 
     calls = []
     for step in steps:
@@ -203,19 +208,3 @@ def _text(source: Node, steps: list[Node]) -> str:
         keywords = {k: written(a) if isinstance(a, Node) else a for k, a in step.kwargs.items()}
         calls.append(Step(name, arguments, keywords))
     return text_of(calls)
-
-
-def _number(node: Node) -> float | int | bool | None:
-    """The value of a constant of one element."""
-    while node.target in (_ATEN.lift_fresh_copy.default, _ATEN.detach_.default):
-        node = _argument(node)
-    if not is_constant(node):
-        return None
-    value = constant_value(node)
-    return value.item() if value.numel() == 1 and not value.isnan().any() else None
-
-
-def _argument(node: Node) -> Node:
-    argument = node.args[0]
-    assert isinstance(argument, Node)
-    return argument

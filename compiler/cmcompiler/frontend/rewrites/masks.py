@@ -1,35 +1,86 @@
-"""Filling with zero as a choice between tensors, for which the quantizer has a rule."""
+"""Fills and other choices as choices between tensors, for which the quantizer has a rule."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.editing import (
-    constant,
-    constant_value,
-    fake,
-    insert,
-    is_constant,
-    replace,
-)
+from cmcompiler.frontend.rewrites.constants import number_of
+from cmcompiler.frontend.rewrites.editing import constant, fake, insert, replace
 
 _ATEN = torch.ops.aten
+
 FILLS = {_ATEN.masked_fill.Scalar, _ATEN.masked_fill.Tensor}
+CHOICES = {
+    *(_ATEN.where.self, _ATEN.where.Scalar),
+    *(_ATEN.where.ScalarSelf, _ATEN.where.ScalarOther),
+}
+
+FARTHEST = 1e4
+"""A number of this size only stands for one beyond all others, and would take an int8 range."""
+
+LARGEST = {_ATEN.amax.default, _ATEN.max.dim, _ATEN.argmax.default}
+LEAST = {_ATEN.amin.default, _ATEN.min.dim, _ATEN.argmin.default}
 
 
 def choose_for_masks(module: GraphModule) -> None:
-    """Other numbers stay: they would share the tensor's scale, and may be far from its range."""
+    """Gives numbers the range of the tensor that they are chosen with.
+
+    Those beyond all others stay, unless the least or largest element takes their place: where it
+    cannot become the result.
+    """
     for node in list(module.graph.nodes):
-        if node.target in FILLS and fake(node).dtype == torch.float32 and _is_zero(node.args[2]):
-            x, mask = node.args[:2]
+        if node.target is _ATEN.mul.Tensor:
+            _select(node)
+    for node in list(module.graph.nodes):
+        if node.target in {*FILLS, *CHOICES} and fake(node).dtype == torch.float32:
+            _choose(node)
+
+
+def _choose(node: Node) -> None:
+    given: Sequence[Any] = node.args
+    condition, *sides = given
+    if node.target in FILLS:
+        x, condition, number = given
+        sides = [number, x]
+    numbers = [number_of(side) for side in sides]
+    far = [number for number in numbers if number is not None and abs(number) >= FARTHEST]
+    if node.target is _ATEN.where.self and not far:
+        return
+    if len(far) == 1 and None in numbers:
+        stand_in = _extreme(node, sides[numbers.index(None)], far[0])
+        if stand_in is None:
+            return
+        sides[numbers.index(far[0])] = stand_in
+    elif far:
+        return
+    tensors = (
+        constant(node, f"{node.name}_number", torch.tensor([float(number)]))
+        if number is not None and number not in far
+        else side
+        for side, number in zip(sides, numbers, strict=True)
+    )
+    replace(node, insert(node, _ATEN.where.self, condition, *tensors))
+
+
+def _extreme(node: Node, x: Any, number: float) -> Node | None:
+    """The element of a tensor farthest towards a number, if only the others are of interest."""
+    users = LARGEST if number < 0 else LEAST
+    if not node.users or any(user.target not in users for user in node.users):
+        return None
+    operator = _ATEN.amin.default if number < 0 else _ATEN.amax.default
+    return insert(node, operator, x, list(range(fake(x).ndim)), True)
+
+
+def _select(node: Node) -> None:
+    """Products with a bool as 1 or 0."""
+    for x, mask in (node.args, node.args[::-1]):
+        if not isinstance(mask, Node) or mask.target is not _ATEN.where.Scalar:
+            continue
+        if mask.args[1:] == (1.0, 0.0) and isinstance(x, Node):
             zero = constant(node, f"{node.name}_zero", torch.zeros(1))
-            replace(node, insert(node, _ATEN.where.self, mask, zero, x))
-
-
-def _is_zero(value: Any) -> bool:
-    if isinstance(value, Node):
-        return is_constant(value) and not constant_value(value).any()
-    return bool(value == 0)
+            replace(node, insert(node, _ATEN.where.self, mask.args[0], x, zero))
+            return

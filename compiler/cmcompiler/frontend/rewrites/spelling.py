@@ -12,6 +12,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import (
+    constant,
     fake,
     insert,
     insert_named,
@@ -226,6 +227,29 @@ def _soft_maximum(node: Node, given: _Given) -> Node:
     return insert(node, aten.add.Tensor, insert(node, aten.maximum.default, *pair), rest)
 
 
+def _as_number(node: Node, given: _Given) -> Node | None:
+    """A bool as 1 or 0."""
+    source = given["self"]
+    if fake(source).dtype != torch.bool:
+        return None
+    return insert(node, aten.where.Scalar, source, 1.0, 0.0)
+
+
+def _selected(node: Node, given: _Given) -> Node | None:
+    """A product with a bool."""
+    for factor, mask in ((given["self"], given["other"]), (given["other"], given["self"])):
+        if isinstance(mask, Node) and fake(mask).dtype == torch.bool:
+            return insert(node, aten.where.ScalarOther, mask, factor, 0.0)
+    return None
+
+
+def _triangle(node: Node, given: _Given) -> Node:
+    part = torch.tril if node.target is aten.tril.default else torch.triu
+    kept = part(torch.ones(fake(node).shape[-2:], dtype=torch.bool), given["diagonal"])
+    mask = constant(node, f"{node.name}_mask", kept)
+    return insert(node, aten.where.ScalarOther, mask, given["self"], 0.0)
+
+
 def _bag(node: Node, given: _Given) -> None:
     """Sums, means or maxima of as many rows each."""
     indices, results = given["indices"], [user for user in node.users if user.users]
@@ -277,4 +301,9 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.rot90.default: _turned,
     aten.hypot.default: _hypotenuse,
     aten.logaddexp.default: _soft_maximum,
+    aten.to.dtype: _as_number,
+    aten.type_as.default: _as_number,
+    aten.mul.Tensor: _selected,
+    aten.tril.default: _triangle,
+    aten.triu.default: _triangle,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from harness.pte import operators
@@ -13,33 +15,68 @@ from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
 from cmcompiler.target import Target
 
+MASK = torch.arange(25).reshape(5, 5) % 3 == 0
+
 
 class Masked(nn.Module):
-    def __init__(self, value: float | Tensor) -> None:
+    def __init__(self, mask: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.conv, self.value = nn.Conv2d(3, 4, 1), value
-        self.register_buffer("mask", torch.rand(5, 5) > 0.5)
+        self.conv, self.mask = nn.Conv2d(3, 4, 1), mask
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv(x).masked_fill(self.mask, self.value)
+        return self.mask(self.conv(x))
 
 
-@pytest.mark.parametrize("value", [0.0, torch.tensor(0.0)])
-def test_zeros_are_chosen(value):
+CHOSEN: dict[str, Callable[[Tensor], Tensor]] = {
+    "zero": lambda x: x.masked_fill(MASK, 0.0),
+    "tensor": lambda x: x.masked_fill(MASK, torch.tensor(0.0)),
+    "number": lambda x: x.masked_fill(MASK, 1.5),
+    "other": lambda x: torch.where(MASK, x, -0.5),
+    "self": lambda x: torch.where(MASK, 2.0, x),
+    "numbers": lambda x: torch.where(x > x.flip(1), 1.0, -1.0),
+    "tensors": lambda x: torch.where(MASK, x, x.flip(2)),
+    "computed": lambda x: x.masked_fill(x > x.flip(1), 0.5),
+    "product": lambda x: x * (x > x.flip(1)).float(),
+    "channels": lambda x: torch.where(x[:, :1] > 0, x, x * 2),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_choices_are_made_in_integers(name: str) -> None:
     example = (torch.randn(1, 3, 5, 5),)
-    names = targets(rewritten(Masked(value), *example, by=choose_for_masks, tolerance=0))
-    assert "aten.where.self" in names and not any("masked_fill" in name for name in names)
-    quantized = quantize(Masked(value), example, [example])
+    graph = rewritten(Masked(CHOSEN[name]), *example)
+    chosen = {each for each in targets(graph) if "where" in each or "masked_fill" in each}
+    assert chosen == {"aten.where.self"} and not any("mul" in each for each in targets(graph))
+    quantized = quantize(Masked(CHOSEN[name]), example, [example])
     assert quantized.float_operators == ()
     assert operators(lower(quantized, Target.parse("cortex-m55")))["aten::where"] == 1
 
 
-def test_other_numbers_stay():
-    graph = rewritten(Masked(-1e9), torch.randn(1, 3, 5, 5), by=choose_for_masks, tolerance=0)
+EXTREMES: dict[str, Callable[[Tensor], Tensor]] = {
+    "largest": lambda x: x.masked_fill(MASK, -1e9).amax((1, 3)),
+    "largest of infinite": lambda x: torch.where(MASK, x, -torch.inf).max(2)[0],
+    "place": lambda x: torch.where(MASK, x, torch.tensor(-1e6)).argmax(2),
+    "least": lambda x: torch.where(MASK, torch.inf, x).amin(-1),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_numbers_beyond_all_others_do_not_widen_the_range_of_an_extreme(name: str) -> None:
+    masked = Masked(EXTREMES[name])
+    graph = rewritten(masked, torch.randn(1, 3, 5, 5), by=choose_for_masks, tolerance=0)
+    assert "aten.where.self" in targets(graph) and not any("Scalar" in x for x in targets(graph))
+    numbers = [value.abs().max() for value in graph.parameters()]
+    assert all(number < 1e4 for number in numbers)
+
+
+@pytest.mark.parametrize("value", [-1e9, torch.inf])
+def test_elsewhere_they_stay(value: float) -> None:
+    masked = Masked(lambda x: x.masked_fill(MASK, value))
+    graph = rewritten(masked, torch.randn(1, 3, 5, 5), by=choose_for_masks, tolerance=0)
     assert targets(graph)[-1] == "aten.masked_fill.Scalar"
 
 
-def test_integers_stay():
+def test_integers_stay() -> None:
     class Counts(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             return x.masked_fill(x > 3, 0)

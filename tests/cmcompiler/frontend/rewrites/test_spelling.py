@@ -65,6 +65,10 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
         lambda x: functional.pad(x[:, None], (0, 0, 0, 0, 1, 2), value=0.5),
         "unsqueeze reshape constant_pad_nd reshape",
     ),
+    "bool like a tensor": (lambda x: (x > x.flip(1)).type_as(x), "flip gt where"),
+    "product with a bool": (lambda x: (x > x.flip(1)) * x, "flip gt where"),
+    "lower triangle": (lambda x: x.tril(-1), "where"),
+    "upper triangle": (lambda x: x.triu(), "where"),
     "expansion": (lambda x: x[:, :1].expand_as(x), "slice expand"),
 }
 
@@ -89,6 +93,8 @@ KEPT: dict[str, Callable[[Tensor], Tensor]] = {
     "diff": lambda x: x.diff(prepend=x[..., :1]),
     "rot90": lambda x: torch.rot90(x, 4, (2, 3)),
     "max": lambda x: torch.max(torch.argmax(x, 1)),
+    "mul": lambda x: x * x.flip(1),
+    "triu": lambda x: x.argsort(1).triu(),
 }
 
 
