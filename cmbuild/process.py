@@ -53,6 +53,8 @@ _GUARDED = (
 # What is read from a child would hold escapes for colours. Jupyter sets both.
 _FORCES_COLOUR = ("CLICOLOR_FORCE", "FORCE_COLOR")
 
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
+
 # `python -m` would import from the working folder first, where anyone may have put a numpy.py.
 _RUN_MODULE = (
     "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
@@ -67,6 +69,15 @@ Attendant = subprocess.Popen[bytes]
 def python_module(name: str) -> list[str]:
     """The command that runs an installed module, without importing from the working folder."""
     return [sys.executable, "-c", _RUN_MODULE, name]
+
+
+def die_with(parent: int) -> None:
+    """In a forked child: ends this process as its parent, given by its id, ends in any way."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before
+        os._exit(1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -73,9 +75,23 @@ def _places(project: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         if not Path(entry).is_dir():
             raise MissingFolder(folder=entry)
         yield Path(entry)
-    for point in entry_points(group=GROUP):
+    for point in _points(tuple(map(_changed, sys.path))):
         yield from _package(point)
     yield paths.boards()
+
+
+def _changed(folder: str) -> tuple[str, int | None]:
+    """An entry of sys.path, and when a package was last installed in it or removed."""
+    try:
+        return folder, Path(folder).stat().st_mtime_ns
+    except OSError:
+        return folder, None
+
+
+@lru_cache(maxsize=1)
+def _points(_: tuple[tuple[str, int | None], ...]) -> EntryPoints:
+    """Read once for each state of sys.path, since that reads a file of every installed package."""
+    return entry_points(group=GROUP)
 
 
 def _package(point: EntryPoint) -> Iterator[Path]:

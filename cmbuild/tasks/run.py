@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doit.cmd_base import TaskLoader2
+from doit.cmd_run import Run
+from doit.dependency import SqliteDB
 from doit.doit_cmd import DoitMain
 from doit.loader import generate_tasks
+from doit.plugin import PluginDict
 
 from cmbuild.tasks.config import CONFIG
 from cmbuild.tasks.events import TaskEvents
@@ -39,6 +42,27 @@ class StageLoader(TaskLoader2):  # type: ignore[misc]
         return list(generate_tasks("cmbuild", self._tasks))
 
 
+class _Run(Run):  # type: ignore[misc]
+    """doit's `run` without plugins: cmbuild uses none, and a search reads the entry points of all
+    installed packages.
+    """
+
+    name = "run"
+
+    def get_backends(self) -> dict[str, type]:
+        return {CONFIG["backend"]: SqliteDB}
+
+    def get_reporters(self) -> dict[str, type]:
+        return {}
+
+
+class _Main(DoitMain):  # type: ignore[misc]
+    """doit with that command alone."""
+
+    def get_cmds(self) -> PluginDict:
+        return PluginDict({_Run.name: _Run})
+
+
 def run(
     session: Session, stages: Sequence[Stage], build_folders: Sequence[Path], jobs: int = 1
 ) -> None:
@@ -48,6 +72,6 @@ def run(
         arguments[1:1] = ["-n", str(jobs)]
     if session.failures.keep_going:
         arguments[1:1] = ["--continue"]
-    main = DoitMain(StageLoader(session, stages, build_folders), config_filenames=())
+    main = _Main(StageLoader(session, stages, build_folders), config_filenames=())
     with suppress(SystemExit):
         main.run(arguments)

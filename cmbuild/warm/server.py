@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from cmbuild.process import die_with
+
 IDLE_SECONDS = 300.0
 """A server without requests ends after this time, since it holds 0.8 GB."""
 
 _LONGEST = 1 << 16  # bytes of a request
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 _MODULES = (
     *("cmcompiler.__main__", "cmcompiler.frontend.export"),
     *(f"cmcompiler.frontend.{name}" for name in ("lowering", "quantization", "sensitivity")),
@@ -104,7 +105,7 @@ def _export(message: bytes, streams: list[int], parent: int) -> None:
     """In the child; does not return."""
     status = 1
     try:
-        _die_with(parent)
+        die_with(parent)
         for number, stream in enumerate(streams, start=1):
             os.dup2(stream, number)
             os.close(stream)
@@ -128,14 +129,6 @@ def _exported(jobs: list[str]) -> int:
 
     np.random.seed()  # a fork would repeat the numbers of the last one
     return main(["export", *jobs])
-
-
-def _die_with(parent: int) -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before
-        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.pipeline.events import StepOutcome, StepState
+from cmbuild.pipeline.performing import is_made
 from cmbuild.workers.cluster import ClusterChoice, connected
 from cmbuild.workers.results import SweepResult, UnitResult
 from cmbuild.workers.units import RunUnit, WorkUnit, shared_units
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.request import RunRequest
     from cmbuild.pipeline.session import Session
+    from cmbuild.pipeline.stages.stage import Stage
 
 _WORKERS_BUILD = Path("build")
 
@@ -41,7 +44,13 @@ def distribute(
     units = [
         replace(RunUnit.of(_there(request, choice)), own_folder=own_folders) for request in requests
     ]
-    needs = [shared_units(unit, stage) for unit, stage in zip(units, stages, strict=True)]
+
+    @cache
+    def is_due(shared: Stage) -> bool:
+        """Workers here share this computer's cache; what others have made is not known."""
+        return choice.scheduler is not None or not is_made(shared)
+
+    needs = [shared_units(unit, stage, is_due) for unit, stage in zip(units, stages, strict=True)]
     for index, found in perform(session, choice, units, needs):
         assert isinstance(found, SweepResult)
         yield index, found

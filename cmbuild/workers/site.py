@@ -17,12 +17,12 @@ from cmbuild.pipeline.callback import Callback
 from cmbuild.pipeline.failures import explain
 from cmbuild.pipeline.session import Session
 from cmbuild.warm.exports import WarmExports
-from cmbuild.workers.environment import check, environment
+from cmbuild.workers.environment import check
 from cmbuild.workers.jobs import Job, Outcome
 from cmbuild.workers.results import UnitResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cmbuild.process import Processes
     from cmbuild.workers.units import WorkUnit
@@ -38,8 +38,8 @@ class Site(WorkerPlugin):  # type: ignore[misc]
 
     name = PLUGIN
 
-    def __init__(self) -> None:
-        self._environment = environment()
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
         self._warm = WarmExports(CacheFolder.LOGS.path)
         self._running: dict[Processes, str] = {}
         self._stopped: set[str] = set()
@@ -128,10 +128,13 @@ def stop_there(job: str, dask_worker: Any) -> None:
         site.stop(job)
 
 
-async def serve(address: str, name: str | None, ready: Any) -> None:
+async def serve(
+    address: str, name: str | None, environment: Mapping[str, str], ready: Callable[[str], None]
+) -> None:
     """Works for a scheduler until it ends or closes the worker.
 
     Args:
+        environment: this computer's.
         ready: is called with the worker's address.
 
     Raises:
@@ -141,7 +144,7 @@ async def serve(address: str, name: str | None, ready: Any) -> None:
         address,
         nthreads=1,
         name=name,
-        plugins=(Site(),),
+        plugins=(Site(environment),),
         memory_limit=0,
         dashboard=False,
         death_timeout=_DEATH_SECONDS,

@@ -20,6 +20,7 @@ from cmbuild.workers.results import SweepResult, UnitResult
 if TYPE_CHECKING:
     from cmbuild.pipeline.session import Session
     from cmbuild.pipeline.stages.simulate import SimulateStage
+    from cmbuild.pipeline.stages.stage import Stage
 
 OpenSession = Callable[[Path], "Session"]
 """Opens a session, given the folder of its logs."""
@@ -149,11 +150,18 @@ class SharedUnit:
         return SweepResult.of(self.step.subject, "", None, failure)
 
 
-def shared_units(unit: RunUnit, run: SimulateStage) -> list[SharedUnit]:
-    """What a run needs that others may need too."""
+def shared_units(
+    unit: RunUnit, run: SimulateStage, is_due: Callable[[Stage], bool]
+) -> list[SharedUnit]:
+    """What a run needs that others may need too.
+
+    Args:
+        is_due: whether a stage is to be made.
+    """
     return [
         SharedUnit(unit.request, stage.kind.label, stage.name, stage.subject, unit.files)
         for stage in run.runner.common
+        if is_due(stage)
     ]
 
 

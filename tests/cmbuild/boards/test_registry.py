@@ -53,6 +53,16 @@ def test_an_installed_package(files, tmp_path, monkeypatch):
     assert board_folders(tmp_path, {})["theirs"] == theirs
 
 
+def test_a_package_installed_while_the_process_runs(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    assert "theirs" not in board_folders(tmp_path, {})
+    theirs = make_board(site / "their_boards" / "theirs")
+    install(site, "their_boards")
+    assert board_folders(tmp_path, {})["theirs"] == theirs
+
+
 @pytest.mark.parametrize(
     ("code", "package", "reason"),
     [

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from harness.commands import PROGRAMS
 
+from cmbuild.pipeline.callback import Callback
 from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import RunRequest
-from cmbuild.workers.units import OtherFile, RunUnit, check_files
+from cmbuild.pipeline.session import Session
+from cmbuild.workers.units import OtherFile, RunUnit, check_files, shared_units
 
 
 def request(model: Path, board: str = "native") -> RunRequest:
@@ -38,3 +41,14 @@ def test_another_file_than_the_clients_is_refused(tmp_path: Path) -> None:
     model.unlink()
     with pytest.raises(OtherFile):
         check_files(files)
+
+
+def test_what_runs_share_is_a_unit_where_it_is_to_be_made(tmp_path: Path) -> None:
+    program = request(PROGRAMS / "network.pte")
+    with Session(Callback(None), tmp_path) as session:
+        run = Pipeline(session.context).simulate(program)
+        unit = RunUnit.of(program)
+        [library] = shared_units(unit, run, lambda stage: True)
+        assert (library.kind, library.name) == ("libs", run.runner.library.name)
+        assert shared_units(unit, run, lambda stage: False) == []
+    assert session.failures.first is None
