@@ -80,6 +80,33 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
+def forked(works: Sequence[Callable[[], int]]) -> list[int]:
+    """Does each work in a process of its own, forked from this one, which has a single thread.
+
+    They end with this process, in whatever way that ends.
+
+    Returns: their exit statuses; of one that a signal ended, minus its number.
+    """
+    import multiprocessing
+
+    context, parent = multiprocessing.get_context("fork"), os.getpid()
+    children = [context.Process(target=_work, args=(each, parent), daemon=True) for each in works]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    return [child.exitcode or 0 for child in children]
+
+
+def _work(work: Callable[[], int], parent: int) -> None:
+    die_with(parent)
+    try:
+        status = work()
+    except KeyboardInterrupt:  # of a terminal, to all processes: the parent ends with it
+        status = 0
+    sys.exit(status)
+
+
 @dataclass(frozen=True, slots=True)
 class Completed:
     """A process that ended by itself.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 
 import dask
 
-from cmbuild.process import die_with
+from cmbuild.process import forked
 from cmbuild.workers.cluster import QUIET_LOOPS, NoScheduler, quieten
 from cmbuild.workers.environment import environment
 from cmbuild.workers.site import serve
@@ -44,37 +42,20 @@ def work(scheduler: str, count: int, name: str | None, ready: Callable[[str], No
         return
     for module in _OF_UNITS:
         import_module(module)
-    context = multiprocessing.get_context("fork")
-    workers = [
-        context.Process(
-            target=_forked,
-            args=(os.getpid(), scheduler, name and f"{name}-{number}", here, ready),
-            daemon=True,
-        )
-        for number in range(count)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if any(worker.exitcode == _NO_SCHEDULER for worker in workers):
+    names = [name and f"{name}-{number}" for number in range(count)]
+    if _NO_SCHEDULER in forked([partial(_status, scheduler, each, here, ready) for each in names]):
         raise NoScheduler(address=scheduler)
 
 
-def _forked(
-    parent: int,
-    scheduler: str,
-    name: str | None,
-    here: Mapping[str, str],
-    ready: Callable[[str], None],
-) -> None:
-    die_with(parent)
+def _status(
+    scheduler: str, name: str | None, here: Mapping[str, str], ready: Callable[[str], None]
+) -> int:
+    """Of the process of a worker, once that has ended."""
     try:
         _serve(scheduler, name, here, ready)
     except NoScheduler:
-        sys.exit(_NO_SCHEDULER)
-    except KeyboardInterrupt:  # of a terminal, to all processes: the parent ends with it
-        sys.exit()
+        return _NO_SCHEDULER
+    return 0
 
 
 def _serve(
