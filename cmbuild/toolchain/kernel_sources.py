@@ -19,7 +19,7 @@ _STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")
 _KERNEL = re.compile(
     r"^void cm_([a-z0-9_]+)\(const struct cm_context \*\w*,([^)]*)\)", re.MULTILINE
 )
-_SHARED = ("rows.h", "gates.h", "recurrence.h")
+_SHARED = ("rows.h", "gates.h", "recurrence.h", "row_sums.h")
 _CALL = re.compile(r"\s*const struct cm_call \*\w*")
 _FIELD = re.compile(r"(int32_t|uint32_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
 

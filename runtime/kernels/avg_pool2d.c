@@ -1,5 +1,7 @@
 /* Mean over windows of int8 images; see compiler/cmcompiler/ops/avg_pool2d.py. */
+#include "cmrt/division.h"
 #include "cmrt/pool.h"
+#include "cmrt/row_sums.h"
 
 struct cm_avg_pool2d_s8 {
     struct cm_rows input, output;
@@ -31,4 +33,22 @@ void cm_avg_pool2d_s8(const struct cm_context *context, const struct cm_call *ca
                 cm_pool_windows(context, &pool, n, y, x, &windows);
                 cm_isa_avg_window_s8(&windows);
             }
+}
+
+/* Of one window, row by row. */
+struct cm_avg_pool2d_rows {
+    struct cm_row_sums total;
+    cm_ref output;
+};
+
+void cm_avg_pool2d_rows_s8(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_avg_pool2d_rows *op = call->arguments;
+    const int32_t *sums = cm_add_to_sums(context, &op->total, call);
+    if (sums == NULL)
+        return;
+    int8_t *output = cm_write(context, op->output);
+    const struct cm_mean mean = cm_mean_over((uint32_t)(op->total.rows * op->total.columns));
+    for (int32_t channel = 0; channel < op->total.input.channels; ++channel)
+        output[channel] = cm_mean_of(&mean, sums[channel]);
 }

@@ -1,22 +1,33 @@
 /* Sums of int8 numbers; see compiler/cmcompiler/ops/quantized_sum.py. */
-#include "cmrt/add_rows.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/norm.h"
-#include "cmrt/program.h"
+#include "cmrt/row_sums.h"
 
 #include <string.h>
 
-struct cm_quantized_sum {
-    cm_ref input, output, sums;
-    int32_t outer, members, inner;
+struct cm_sum_scale {
     int32_t input_offset;
     int32_t zero_point, multiplier, shift;
 };
 
-static int8_t result(const struct cm_quantized_sum *op, int32_t sum)
+struct cm_quantized_sum {
+    cm_ref input, output, sums;
+    int32_t outer, members, inner;
+    struct cm_sum_scale scale;
+};
+
+/* Over rows and columns of an image, row by row. */
+struct cm_quantized_sum_rows {
+    struct cm_row_sums total;
+    cm_ref output;
+    struct cm_sum_scale scale;
+};
+
+static int8_t result(const struct cm_sum_scale *scale, int32_t sum)
 {
-    int32_t scaled = cm_requantize(sum + op->input_offset, op->multiplier, op->shift);
-    return (int8_t)(cm_clamp(scaled, INT8_MIN - op->zero_point, INT8_MAX - op->zero_point) + op->zero_point);
+    int32_t scaled = cm_requantize(sum + scale->input_offset, scale->multiplier, scale->shift);
+    int32_t zero = scale->zero_point;
+    return (int8_t)(cm_clamp(scaled, INT8_MIN - zero, INT8_MAX - zero) + zero);
 }
 
 void cm_quantized_sum(const struct cm_context *context, const struct cm_call *call)
@@ -29,12 +40,23 @@ void cm_quantized_sum(const struct cm_context *context, const struct cm_call *ca
         if (op->inner == 1) {
             int32_t sum = 0, squares = 0;
             cm_isa_moments_s8(input, op->members, &sum, &squares);
-            *output++ = result(op, sum);
+            *output++ = result(&op->scale, sum);
             continue;
         }
         memset(sums, 0, sizeof *sums * (size_t)op->inner);
         cm_isa_add_rows_s8(input, op->members, op->inner, sums);
         for (int32_t k = 0; k < op->inner; ++k)
-            *output++ = result(op, sums[k]);
+            *output++ = result(&op->scale, sums[k]);
     }
+}
+
+void cm_quantized_sum_rows(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_quantized_sum_rows *op = call->arguments;
+    const int32_t *sums = cm_add_to_sums(context, &op->total, call);
+    if (sums == NULL)
+        return;
+    int8_t *output = cm_write(context, op->output);
+    for (int32_t channel = 0; channel < op->total.input.channels; ++channel)
+        output[channel] = result(&op->scale, sums[channel]);
 }

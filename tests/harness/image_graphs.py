@@ -17,7 +17,9 @@ from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.minimum import Minimum
+from cmcompiler.ops.quantized_sum import QuantizedSum
 from cmcompiler.ops.quantized_upsample import QuantizedBilinear
+from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import Window
 from cmcompiler.ops.upsample import Blend
@@ -138,9 +140,20 @@ class Drawing:
         dense = Strided.dense(x.shape)
         return self.add(Minimum(Loops.over(dense, dense, dense), x.shape), x, y, shape=x.shape)
 
+    def total(self, x: Tensor) -> Tensor:
+        """A mean or sum of each channel."""
+        _, height, width, channels = x.shape
+        if self._draw(st.booleans()):
+            sides = [self._draw(st.sampled_from([n, n, max(1, n - 1)])) for n in (height, width)]
+            shape = (1, 1, 1, channels)
+            return self.add(AvgPool2d(Window((sides[0], sides[1])), shape), x, shape=shape)
+        scale = Rescale(3, 1 << 30, -self._draw(st.integers(0, 8)))
+        op = QuantizedSum(1, height * width, channels, 3, scale, (1, channels))
+        return self.add(op, x, shape=(1, channels))
+
     def graph(self, *outputs: Tensor) -> Graph:
         def port(name: str, tensor: Tensor) -> Port:
-            return Port(name, tensor, tensor.shape, tuple(range(4)))
+            return Port(name, tensor, tensor.shape, tuple(range(len(tensor.shape))))
 
         results = [port(f"output_{i}", tensor) for i, tensor in enumerate(outputs)]
         return Graph("images", tuple(self.nodes), (port("input_0", self.input),), tuple(results))
@@ -163,6 +176,8 @@ def image_graphs(draw: st.DrawFn) -> Example:
             x = drawing.cat(*draw(st.permutations([x, draw(st.sampled_from(beside))])))
         seen.append(x)
     outputs = [seen[-1]]
+    if draw(st.booleans()):
+        outputs = [drawing.total(seen[-1])]
     if draw(st.sampled_from([False, False, True])):
         outputs.append(draw(st.sampled_from(seen[1:])))
     graph = drawing.graph(*dict.fromkeys(outputs))

@@ -36,8 +36,9 @@ def test_rows_that_come_and_go_one_by_one(
     runtime: Runtime, examples: list[Example], drain: bool
 ) -> None:
     found = [each for example in examples if (each := fed(example, runtime.isa, drain))]
-    if drain:
-        assert any(port.fed for _, plan, _ in found for port in plan.outputs)
+    images = [plan for _, plan, _ in found if len(plan.outputs[0].tensor.shape) == 4]
+    if drain and any(plan.outputs[0].tensor.shape[1] > 1 for plan in images):
+        assert any(port.fed for plan in images for port in plan.outputs)
     cases = [case_of(plan, example) for example, plan, _ in found]
     results = runtime.execute(cases)
     examples = [example for example, *_ in found]

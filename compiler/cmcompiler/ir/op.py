@@ -46,9 +46,14 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Bytes in the arena that live during one call."""
+    """Bytes in the arena that live during one call.
+
+    Attributes:
+        kept: in a stream, from its first call to its last one.
+    """
 
     size: int
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,8 @@ class RowCall:
         reads: the rows that it takes of each image it reads row by row, which may be an earlier
             call's output; of other inputs it reads anything at any time.
         band: rows that it computes best at once.
-        first, step: its row y is row first + step·y of the output.
+        first, step: its row y is row first + step·y of the output. If the step is 0, all rows add
+            to an output that is there after the last one.
     """
 
     call: KernelCall
@@ -188,6 +194,10 @@ class RowCall:
 
     def output_row(self, row: int) -> int:
         return self.first + self.step * row
+
+    @property
+    def accumulates(self) -> bool:
+        return self.step == 0
 
 
 class Op(ABC):
@@ -238,7 +248,7 @@ class Op(ABC):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """The calls that compute its one output row by row; none if it needs whole tensors.
 
-        Called for images [1, H, W, C] only.
+        Called for images [1, H, W, C] only; only calls that accumulate may have other outputs.
         """
         return ()
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.isa import Microkernel
+from cmcompiler.ir.op import Address, RowCall, Tensors, Words
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.pooling import Pool2d, read_window
 from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.row_sums import accumulate
 from cmcompiler.ops.support.window import image_op
 
 AVG_WINDOW = Microkernel("avg_window_s8", dsp=True, mve=True)
@@ -33,6 +36,19 @@ class AvgPool2d(Pool2d):
         magnitudes = (np.abs(results) + counts // 2) // counts
         means: Int8Array = (np.sign(results) * magnitudes).astype(np.int8)
         return means
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """A single window is added up row by row."""
+        if self.output_shape[1:3] != (1, 1) or self.window.dilation != (1, 1):
+            return super().row_calls(inputs, outputs, isa)
+        rows, columns = (self._covered(axis, inputs[0].shape[axis + 1]) for axis in (0, 1))
+        result: Words = [("output", Address(outputs[0]))]
+        return [accumulate("avg_pool2d_rows_s8", inputs[0], rows, columns, result)]
+
+    def _covered(self, axis: int, length: int) -> range:
+        """Rows or columns of the image that the first window covers."""
+        padding = self.window.padding[axis]
+        return range(min(length, self.window.kernel[axis] - padding))
 
 
 @image_op(

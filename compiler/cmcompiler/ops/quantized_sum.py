@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Scratch, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+from cmcompiler.ops.support.row_sums import ADD_ROWS, accumulate
 
-ADD_ROWS = Microkernel("add_rows_s8", mve=True)
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
 
 MOST_MEMBERS = 1 << 22
@@ -52,13 +52,28 @@ class QuantizedSum(Op):
             ("outer", self.outer),
             ("members", self.members),
             ("inner", self.inner),
-            ("input_offset", -self.members * self.zero_point),
-            ("zero_point", self.output.zero_point),
-            ("multiplier", self.output.multiplier),
-            ("shift", self.output.shift),
+            *self._scale,
         ]
         microkernel = ADD_ROWS if self.inner > 1 else MOMENTS
         return [KernelCall("quantized_sum", arguments, microkernel=microkernel)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """Sums over all rows and columns of an image are added up row by row."""
+        _, height, width, channels = inputs[0].shape
+        if (self.outer, self.members, self.inner) != (1, height * width, channels):
+            return []
+        rest: Words = [("output", Address(outputs[0])), *self._scale]
+        image = (range(height), range(width))
+        return [accumulate("quantized_sum_rows", inputs[0], *image, rest)]
+
+    @property
+    def _scale(self) -> Words:
+        return [
+            ("scale.input_offset", -self.members * self.zero_point),
+            ("scale.zero_point", self.output.zero_point),
+            ("scale.multiplier", self.output.multiplier),
+            ("scale.shift", self.output.shift),
+        ]
 
 
 @program_op(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.ir.graph import Graph
-from cmcompiler.ir.op import ALIGN, KernelCall
+from cmcompiler.ir.op import ALIGN, KernelCall, Scratch
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan import arena
@@ -65,13 +65,22 @@ class Draft:
         return analyse(self.graph, self.storage, self.schedule.times, self.streams)
 
     @cached_property
-    def scratch(self) -> list[list[int]]:
+    def scratch(self) -> list[list[Scratch]]:
         return [least_scratch(entry) for entry in self.schedule.entries]
 
     @cached_property
     def blocks(self) -> list[ArenaBlock]:
         progress = _progress_blocks(self.schedule.entries)
-        return [*self.memory.blocks, *progress, *_scratch_blocks(self.scratch)]
+        return [*self.memory.blocks, *progress, *self._scratch_blocks]
+
+    @property
+    def _scratch_blocks(self) -> Iterator[ArenaBlock]:
+        """Of the scratch of each step, in order."""
+        for step, pieces in enumerate(self.scratch):
+            times = self.schedule.times[self.schedule.entries[step].node]
+            for piece in pieces:
+                first, last = (times.start, times[-1]) if piece.kept else (step, step)
+                yield ArenaBlock((BlockUse(first, last, piece.size),))
 
     @cached_property
     def layout(self) -> ArenaLayout:
@@ -166,13 +175,6 @@ class Draft:
             else:
                 low = middle
         return best
-
-
-def _scratch_blocks(scratch: Iterable[Sequence[int]]) -> list[ArenaBlock]:
-    """Arena blocks for the scratch sizes of each step."""
-    return [
-        ArenaBlock((BlockUse(step, step, n),)) for step, sizes in enumerate(scratch) for n in sizes
-    ]
 
 
 def _progress_blocks(entries: Sequence[ScheduleEntry]) -> list[ArenaBlock]:

@@ -170,9 +170,10 @@ def _row_calls(
 
 
 def _rows_of(node: Node, isa: Isa) -> Sequence[RowCall]:
-    """The calls for one image of more than a row, made from images."""
-    rows = image_rows(node.outputs[0]) if len(node.outputs) == 1 else None
-    if rows is None or rows == 1:
+    """The calls that make an image of more than a row, or one result, from images."""
+    if len(node.outputs) != 1 or not all(map(image_rows, node.inputs[:1])):
         return ()
     calls = node.op.row_calls(node.inputs, node.outputs, isa)
+    if (image_rows(node.outputs[0]) or 1) == 1 and not all(call.accumulates for call in calls):
+        return ()
     return calls if all(map(image_rows, (t for call in calls for t in call.reads))) else ()

@@ -138,10 +138,10 @@ def _stream_step(node: int, start: StreamStart, resolver: Resolver) -> PlanStep:
 
 
 def _fences(stage: StreamStage, resolver: Resolver) -> tuple[Fence, ...]:
-    """Around what a stage reads row by row, and what it writes."""
+    """Around what a stage reads row by row, and the rows that it writes."""
     call = stage.call
     touched = list(call.reads.items())
-    if call.call.kernel != DRAIN:
+    if call.call.kernel != DRAIN and not call.accumulates:
         touched.append((stage.output, Reach(call.step, call.first, call.first)))
     return tuple(
         Fence(

@@ -24,14 +24,16 @@ class GrownScratch:
     units: tuple[int, ...]
 
 
-def least_scratch(entry: ScheduleEntry) -> list[int]:
-    """The minimum bytes of each piece of scratch of a step."""
-    if not isinstance(entry.action, KernelCall):
-        return []
-    words = (word for _, word in entry.action.arguments)
+def least_scratch(entry: ScheduleEntry) -> list[Scratch]:
+    """Each piece of scratch of a step, as small as it can be."""
+    return call_scratch(entry.action) if isinstance(entry.action, KernelCall) else []
+
+
+def call_scratch(call: KernelCall) -> list[Scratch]:
+    """The same of a call."""
     return [
-        word.unit if isinstance(word, GrowableScratch) else word.size
-        for word in words
+        Scratch(word.unit) if isinstance(word, GrowableScratch) else word
+        for _, word in call.arguments
         if isinstance(word, GrowableScratch | Scratch)
     ]
 

@@ -17,8 +17,11 @@ def timeline(draft: Draft) -> tuple[ArenaUse, ...]:
     used = arena.Steps(arena.in_use(draft.blocks))
     rings = _rings(draft)
     found = []
-    for step, sizes in enumerate(draft.scratch):
-        total, scratch = used.at(step), sum(map(aligned, sizes))
+    for step, pieces in enumerate(draft.scratch):
+        total, scratch = (
+            used.at(step),
+            sum(aligned(piece.size) for piece in pieces if not piece.kept),
+        )
         # Rings may lie where an input's rows are spent, and count once.
         ring = min(rings[step], total - scratch)
         found.append(ArenaUse(tensors=total - scratch - ring, rings=ring, scratch=scratch))
@@ -34,11 +37,13 @@ def peak(draft: Draft, uses: Sequence[ArenaUse]) -> Peak | None:
 
 
 def _rings(draft: Draft) -> list[int]:
-    """Bytes of rings and of their progress, for each step."""
+    """Bytes that a stream keeps from turn to turn, for each step: rings, progress and sums."""
     found = [0] * len(draft.scratch)
     for step, entry in enumerate(draft.schedule.entries):
         if isinstance(start := entry.action, StreamStart):
             size = sum(map(aligned, start.stream.ring_bytes.values()))
             size += aligned(PROGRESS_BYTES * start.count)
+            stages = draft.scratch[step + 1 : step + 1 + start.count]
+            size += sum(aligned(piece.size) for own in stages for piece in own if piece.kept)
             found[step : step + start.count + 1] = [size] * (start.count + 1)
     return found

@@ -117,7 +117,12 @@ def make_group(
         by_rows = {tensor for call in calls[index] for tensor in call.reads}
         if any(tensor in writers and tensor not in by_rows for tensor in node.inputs):
             return None
+        if any(stages[writer].call.accumulates for t in by_rows for writer in writers.get(t, ())):
+            return None
         for call in calls[index]:
+            # What is accumulated begins with the first row.
+            if upward and call.accumulates:
+                return None
             counted = _from_below(call, output) if upward else call
             demands = tuple(
                 _demand(counted, tensor, writer, stages[writer].counted)

@@ -10,7 +10,7 @@ from math import isinf
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.ir.graph import Graph
-from cmcompiler.ir.op import ALIGN, OUTSIDE, GrowableScratch, KernelCall, RowCall, Scratch
+from cmcompiler.ir.op import ALIGN, OUTSIDE, KernelCall, RowCall
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -18,6 +18,7 @@ from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.plan.arena import Steps, aligned, in_use
 from cmcompiler.plan.lifetimes import Liveness, analyse
+from cmcompiler.plan.scratch import call_scratch
 from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.cost import Surcharge, effort, surcharge
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
@@ -350,10 +351,16 @@ class Search:
             and lifetimes[tensor].first < start <= lifetimes[tensor].last < end
         ]
         spent = [t for t in spent if self._only_rows(t, start, end)]
-        results = [tensor for tensor in whole if tensor in lifetimes]
+        results = [t for t in whole if t in lifetimes and t not in self._accumulated]
         if not spent or not results:
             return None
         return max(spent, key=_size), max(results, key=_size)
+
+    @cached_property
+    def _accumulated(self) -> set[Tensor]:
+        """Results that are there at the end of a group, not row by row."""
+        nodes = zip(self._graph.nodes, self._row_calls[LEAST], strict=True)
+        return {node.outputs[0] for node, own in nodes if any(call.accumulates for call in own)}
 
     def _only_rows(self, tensor: Tensor, start: int, end: int) -> bool:
         """Whether it is read row by row wherever it is read."""
@@ -399,7 +406,9 @@ class Search:
         size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
         size += sum(map(aligned, stream.ring_bytes.values()))
         size += aligned(PROGRESS_BYTES * len(group.stages))
-        size += max(_scratch(stage.call.call) for stage in group.stages)
+        pieces = [call_scratch(stage.call.call) for stage in group.stages]
+        size += sum(aligned(piece.size) for own in pieces for piece in own if piece.kept)
+        size += max(sum(aligned(piece.size) for piece in own if not piece.kept) for own in pieces)
         return stream, size
 
 
@@ -416,8 +425,4 @@ def _size(tensor: Tensor) -> int:
 
 def _scratch(call: KernelCall) -> int:
     """Bytes, at least."""
-    return sum(
-        aligned(word.unit if isinstance(word, GrowableScratch) else word.size)
-        for _, word in call.arguments
-        if isinstance(word, GrowableScratch | Scratch)
-    )
+    return sum(aligned(piece.size) for piece in call_scratch(call))

@@ -13,9 +13,11 @@ from harness.streamed import fed, streamed
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ir.op import RowCall
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan.plan import Fence, Plan, PlanStep
+from cmcompiler.plan.scratch import call_scratch
 from cmcompiler.plan.streams.stream import Stream
 from cmcompiler.plan.streams.turns import turns
 
@@ -24,6 +26,11 @@ def rows_touched(fence: Fence, start: int, end: int) -> Iterator[int]:
     reach = fence.reach
     for row in range(max(reach.first(start), 0), min(reach.end(end), fence.height)):
         yield fence.ref.offset + row % fence.ring * fence.row_bytes, row
+
+
+def is_kept(call: RowCall) -> list[bool]:
+    """Of each piece of a call's scratch: whether it stays from turn to turn."""
+    return [piece.kept for piece in call_scratch(call.call)]
 
 
 def replay(plan: Plan, stream: Stream, stages: tuple[PlanStep, ...]) -> int:
@@ -41,13 +48,19 @@ def replay(plan: Plan, stream: Stream, stages: tuple[PlanStep, ...]) -> int:
     for turn in turns(stream.group):
         stage, step = stream.group.stages[turn.stage], stages[turn.stage]
         start, end = turn.rows(stream.group)
-        *reads, writes = step.fences
+        kept = is_kept(stage.call)
+        for span, stays in zip(step.scratch, kept, strict=True):
+            held = arena[span.ref.offset : span.ref.offset + span.size]
+            assert not stays or start == 0 or (held == (-1, turn.stage)).all(), turn
+            held[:] = (-1, turn.stage) if stays else (-2, 0)
+        reads = step.fences[: len(stage.call.reads)]
         for tensor, fence in zip(stage.call.reads, reads, strict=True):
             for place, row in rows_touched(fence, start, end):
                 held = arena[place : place + fence.row_bytes]
                 assert (held == (names[tensor], row)).all(), (tensor, row, turn)
-        for place, row in rows_touched(writes, start, end):
-            arena[place : place + writes.row_bytes] = names[stage.output], row
+        for writes in step.fences[len(reads) :]:
+            for place, row in rows_touched(writes, start, end):
+                arena[place : place + writes.row_bytes] = names[stage.output], row
         count += 1
     return count
 

@@ -1,0 +1,32 @@
+/* Sums of each channel over the rows of an image, which may come a few at a time. */
+#ifndef CMRT_ROW_SUMS_H
+#define CMRT_ROW_SUMS_H
+
+#include "cmrt/add_rows.h"
+#include "cmrt/rows.h"
+
+#include <string.h>
+
+/* Of the `rows` rows from `first_row` on, and in them of `columns` pixels from `first_column` on. */
+struct cm_row_sums {
+    struct cm_rows input;
+    cm_ref sums; /* int32 of each channel, kept from call to call */
+    int32_t first_row, rows, first_column, columns;
+};
+
+/* Adds rows [y0, y1) of the call. Returns the sums if those are all now, else NULL. */
+static inline const int32_t *cm_add_to_sums(const struct cm_context *context, const struct cm_row_sums *op,
+                                            const struct cm_call *call)
+{
+    int32_t channels = op->input.channels;
+    int32_t *sums = cm_write(context, op->sums);
+    if (call->y0 == 0)
+        memset(sums, 0, sizeof *sums * (size_t)channels);
+    for (int32_t y = call->y0; y < call->y1; ++y) {
+        const int8_t *row = cm_read_row(context, &op->input, 0, op->first_row + y);
+        cm_isa_add_rows_s8(row + op->first_column * channels, op->columns, channels, sums);
+    }
+    return call->y1 == op->rows ? sums : NULL;
+}
+
+#endif
