@@ -1,4 +1,4 @@
-/* Running sums along rows; see compiler/cmcompiler/ops/cumsum.py. */
+/* Running sums and products along rows; see compiler/cmcompiler/ops/cumsum.py. */
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
 
@@ -8,24 +8,27 @@ struct cm_cumsum {
     int32_t depth, count;
     int32_t input_step, output_step; /* in elements */
     int32_t type;                    /* of the input, enum cm_element */
+    int32_t product;                 /* instead of the sum */
 };
 
-static void sum_floats(const struct cm_cumsum *op, const float *input, float *output)
+static void join_floats(const struct cm_cumsum *op, const float *input, float *output)
 {
-    float sum = input[0];
-    output[0] = sum;
+    float joined = input[0];
+    output[0] = joined;
     for (int32_t i = 1; i < op->count; ++i) {
-        sum += input[i * op->input_step];
-        output[i * op->output_step] = sum;
+        float x = input[i * op->input_step];
+        joined = op->product ? joined * x : joined + x;
+        output[i * op->output_step] = joined;
     }
 }
 
-static void sum_integers(const struct cm_cumsum *op, const void *input, int64_t *output)
+static void join_integers(const struct cm_cumsum *op, const void *input, int64_t *output)
 {
-    uint64_t sum = 0;
+    uint64_t joined = op->product ? 1 : 0;
     for (int32_t i = 0; i < op->count; ++i) {
-        sum += (uint64_t)cm_load((enum cm_element)op->type, input, i * op->input_step);
-        output[i * op->output_step] = (int64_t)sum;
+        uint64_t x = (uint64_t)cm_load((enum cm_element)op->type, input, i * op->input_step);
+        joined = op->product ? joined * x : joined + x;
+        output[i * op->output_step] = (int64_t)joined;
     }
 }
 
@@ -38,8 +41,8 @@ void cm_cumsum(const struct cm_context *context, const struct cm_call *call)
         const void *input = (const uint8_t *)cm_read(context, op->input) + nest.offset[0];
         void *output = (uint8_t *)cm_write(context, op->output) + nest.offset[1];
         if (op->type == CM_FLOAT32)
-            sum_floats(op, input, output);
+            join_floats(op, input, output);
         else
-            sum_integers(op, input, output);
+            join_integers(op, input, output);
     } while (cm_nest_next(&nest));
 }

@@ -110,6 +110,7 @@ def _pointwise() -> dict[str, Arguments]:
         "aten::tril.out": (x, 0, out),
         "aten::triu.out": (x, 0, out),
         "aten::cumsum.out": (x, 1, None, out),
+        "aten::cumprod.out": (x, 1, None, out),
         "aten::_softmax.out": (x, 1, False, out),
         "aten::_log_softmax.out": (x, 1, False, out),
         "dim_order_ops::_to_dim_order_copy.out": (x, False, (0, 1), Out("int32", (2, 3))),
@@ -206,6 +207,7 @@ def _quantized_images() -> dict[str, Arguments]:
 def _reductions() -> dict[str, Arguments]:
     x, out, every = In(floats(2, 3)), Out("float32", (2,)), Out("float32", ())
     place, truth = Out("int64", (2,)), Out("bool", (2,))
+    ordered, places = Out("float32", (2, 3)), Out("int64", (2, 3))
     return {
         "aten::sum.IntList_out": (x, (1,), False, None, out),
         "aten::mean.out": (x, (1,), False, None, out),
@@ -220,6 +222,9 @@ def _reductions() -> dict[str, Arguments]:
         "aten::argmin.out": (x, 1, False, place),
         "aten::max.dim_max": (x, 1, False, out, place),
         "aten::min.dim_min": (x, 1, False, out, place),
+        "aten::sort.values": (x, 1, False, ordered, places),
+        "aten::sort.values_stable": (x, True, 1, False, ordered, places),
+        "aten::topk.values": (x, 3, 1, True, True, ordered, places),
         "aten::any.out": (x, 1, False, truth),
         "aten::any.dims_out": (x, (1,), False, truth),
         "aten::any.all_out": (x, Out("bool", ())),

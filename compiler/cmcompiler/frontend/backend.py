@@ -55,6 +55,8 @@ _MOVEMENTS = [
     *_MIRRORS,
     _aten.upsample_nearest2d.vec,
     _aten.embedding.default,
+    *(_aten.topk.default, _aten.sort.default, _aten.sort.stable),
+    *(_aten.argsort.default, _aten.argsort.stable),
 ]
 """Operators that only move elements, which the backend does not name."""
 

@@ -1,4 +1,4 @@
-"""Running sums along a dimension: aten::cumsum."""
+"""Running sums and products along a dimension: aten::cumsum, cumprod."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from cmcompiler.ops.support.element import FLOAT, INTEGER, code
 
 @dataclass(frozen=True)
 class Cumsum(Op):
-    """Sums of float32, or of integers in int64, from the first element up to each.
+    """Sums or products of float32, or of integers in int64, from the first element up to each.
 
     Attributes:
         source, output: windows on all of the tensors, the dimension of the sums last.
+        is_product: of the elements instead of their sum.
         shape: of the output, physical.
     """
 
@@ -28,13 +29,19 @@ class Cumsum(Op):
 
     source: Strided
     output: Strided
+    is_product: bool
     shape: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        return "cumprod" if self.is_product else "cumsum"
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         dtype = FLOAT if inputs[0].dtype == FLOAT else INTEGER
+        join = np.multiply if self.is_product else np.add
         with np.errstate(all="ignore"):
-            sums = np.add.accumulate(self.source.read(inputs[0]), axis=-1, dtype=dtype)
-        return (self.output.write(sums, self.shape),)
+            found = join.accumulate(self.source.read(inputs[0]), axis=-1, dtype=dtype)
+        return (self.output.write(found, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         last = len(self.source.shape) - 1
@@ -48,11 +55,15 @@ class Cumsum(Op):
             ("input_step", self.source.strides[-1]),
             ("output_step", self.output.strides[-1]),
             ("type", code(inputs[0])),
+            ("product", int(self.is_product)),
         ]
         return [KernelCall("cumsum", arguments)]
 
 
-@program_op("aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out)")
+@program_op(
+    "aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out)",
+    "aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out)",
+)
 def read(call: Call) -> None:
     source, output = call.tensor("self"), call.output("out")
     if FLOAT in (source.dtype, output.dtype):
@@ -66,4 +77,6 @@ def read(call: Call) -> None:
         reads, writes = reads.permute(order), writes.permute(order)
     else:
         reads, writes = reads.insert(0), writes.insert(0)
-    call.emit(Cumsum(reads, writes, output.tensor.shape), [source.tensor], [output.tensor])
+    is_product = call.operator == "aten::cumprod.out"
+    op = Cumsum(reads, writes, is_product, output.tensor.shape)
+    call.emit(op, [source.tensor], [output.tensor])

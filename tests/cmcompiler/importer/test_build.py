@@ -176,9 +176,9 @@ def test_all_unknown_operators_are_named_at_once() -> None:
     with pytest.raises(Unsupported) as error:
         program_graph("unknown_operators")
     assert error.value.message == (
-        "no kernel for 2 operators: aten::topk.values (2×, first #0: float32[2, 4], "
-        "float32[2, 3], int64[2, 3]), aten::_cdist_forward.out (1×, first "
-        "#2: float32[2, 2], float32[2, 2])"
+        "no kernel for 2 operators: aten::max_pool3d_with_indices.out (2×, first #0: "
+        "float32[1, 2, 3, 4], float32[1, 2, 3, 4], int64[1, 2, 3, 4]), "
+        "aten::_cdist_forward.out (1×, first #2: float32[1, 1, 3, 4], float32[1, 1, 3, 3])"
     )
 
 

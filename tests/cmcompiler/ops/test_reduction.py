@@ -140,11 +140,11 @@ def variances(draw: st.DrawFn, name: str) -> Drawn:
 
 
 @st.composite
-def running_sums(draw: st.DrawFn, name: str) -> Drawn:
+def running(draw: st.DrawFn, name: str) -> Drawn:
     source = draw(tensors())
     rank = max(source.array.ndim, 1)
     dim = draw(st.integers(-rank, rank - 1))
-    expected = torch.cumsum(torch.from_numpy(source.array), dim)
+    expected = getattr(torch, name)(torch.from_numpy(source.array), dim)
     return calls(draw, f"{name}.out", [source, dim, None], expected)
 
 
@@ -152,7 +152,8 @@ KINDS: list[tuple[Callable[[str], st.SearchStrategy[Drawn]], str]] = [
     (accumulations, "sum"), (accumulations, "mean"), (accumulations, "prod"),
     (extremes, "amax"), (extremes, "amin"), (places, "argmax"), (places, "argmin"),
     (extremes_and_places, "max"), (extremes_and_places, "min"), (truths, "any"), (truths, "all"),
-    (variances, "var"), (variances, "var_mean"), (running_sums, "cumsum"),
+    (variances, "var"), (variances, "var_mean"), (running, "cumsum"),
+    (running, "cumprod"),
 ]  # fmt: skip
 
 

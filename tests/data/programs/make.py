@@ -173,10 +173,10 @@ def unknown_operators() -> bytes:
 
     class Unknown(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            best = torch.topk(torch.topk(x, 3).values, 2).values
+            best = nn.functional.max_pool3d(nn.functional.max_pool3d(x, 1), (2, 1, 1))
             return torch.cdist(best, best)
 
-    return plain(Unknown(), torch.zeros(2, 4))
+    return plain(Unknown(), torch.zeros(1, 2, 3, 4))
 
 
 @program

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import getitem
 from typing import Any
 
 import torch
@@ -250,6 +251,28 @@ def _triangle(node: Node, given: _Given) -> Node:
     return insert(node, aten.where.ScalarOther, mask, given["self"], 0.0)
 
 
+def _ranked(node: Node, given: _Given) -> Node | None:
+    """The element at a place of the sorted ones, and its index."""
+    source, dim = given["self"], given.get("dim")
+    if dim is None:
+        source, dim = insert(node, aten.reshape.default, source, [-1]), 0
+    size = fake(source).shape[dim]
+    place = given["k"] - 1 if "k" in given else (size - 1) // 2
+    ordered = insert(node, aten.sort.stable, source, stable=True, dim=dim)
+
+    def taken(part: int) -> Node:
+        row = insert(node, getitem, ordered, part)
+        if given.get("keepdim"):
+            return insert(node, aten.slice.Tensor, row, dim, place, place + 1)
+        return insert(node, aten.select.int, row, dim, place)
+
+    if node.target is aten.median.default:
+        return taken(0)
+    for user in list(node.users):
+        replace(user, taken(user.args[1]))  # type: ignore[arg-type]
+    return None
+
+
 def _bag(node: Node, given: _Given) -> None:
     """Sums, means or maxima of as many rows each."""
     indices, results = given["indices"], [user for user in node.users if user.users]
@@ -301,6 +324,9 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.rot90.default: _turned,
     aten.hypot.default: _hypotenuse,
     aten.logaddexp.default: _soft_maximum,
+    aten.kthvalue.default: _ranked,
+    aten.median.default: _ranked,
+    aten.median.dim: _ranked,
     aten.to.dtype: _as_number,
     aten.type_as.default: _as_number,
     aten.mul.Tensor: _selected,

@@ -80,6 +80,19 @@ def test_spelled(name: str) -> None:
     assert [each.split(".")[1] for each in found] == expected.split()
 
 
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x.median(),
+        lambda x: x.median(1, keepdim=True)[0],
+        lambda x: torch.stack(torch.kthvalue(x, 2)),
+    ],
+)
+def test_ranks_are_places_of_sorted_elements(compute: Callable[[Tensor], Tensor]) -> None:
+    found = targets(rewritten(Computing(compute), IMAGE, by=spell_combinations))
+    assert "aten.sort.stable" in found
+
+
 def test_an_instance_norm_with_running_statistics_is_a_batch_norm() -> None:
     layer = nn.InstanceNorm2d(8, affine=True, track_running_stats=True)
     torch.nn.init.normal_(layer.running_mean)

@@ -1,0 +1,118 @@
+/* Elements of rows in order, with their places; see compiler/cmcompiler/ops/sort.py. */
+#include "cmrt/element.h"
+#include "cmrt/nest.h"
+
+#define FEW 16 /* elements up to which insertion beats merging */
+
+struct cm_sort {
+    cm_ref input, values, places;
+    cm_ref scratch;
+    cm_ref levels;
+    int32_t depth, length, count;
+    int32_t input_step, values_step, places_step; /* in elements */
+    int32_t type;                                 /* of the input, enum cm_element */
+    int32_t descending;
+};
+
+/* An integer in the order of float32: NaN is the largest, -0 and 0 are one. */
+static int32_t key_of_float(int32_t bits)
+{
+    int32_t magnitude = bits & INT32_MAX;
+    return magnitude > 0x7f800000 ? INT32_MAX : bits < 0 ? -magnitude : magnitude;
+}
+
+/* Elements with smaller keys come first. */
+static int32_t key_of(const struct cm_sort *op, const void *row, int32_t place)
+{
+    int32_t index = place * op->input_step;
+    int32_t key = op->type == CM_FLOAT32 ? key_of_float(((const int32_t *)row)[index])
+                                         : (int32_t)cm_load((enum cm_element)op->type, row, index);
+    return op->descending ? ~key : key;
+}
+
+/* The places of the first `count` elements, by insertion into those found so far. */
+static const int32_t *insert_all(const struct cm_sort *op, const void *row, int32_t *keys)
+{
+    int32_t *places = keys + FEW;
+    int32_t found = 0;
+    for (int32_t place = 0; place < op->length; ++place) {
+        int32_t key = key_of(op, row, place);
+        if (found == op->count && key >= keys[found - 1])
+            continue;
+        int32_t at = found < op->count ? found++ : found - 1;
+        for (; at > 0 && key < keys[at - 1]; --at) {
+            keys[at] = keys[at - 1];
+            places[at] = places[at - 1];
+        }
+        keys[at] = key;
+        places[at] = place;
+    }
+    return places;
+}
+
+/* Merges the sorted runs of places from `start` to `middle` and on to `end`. */
+static void merge(const int32_t *keys, const int32_t *from, int32_t *to, int32_t start, int32_t middle,
+                  int32_t end)
+{
+    int32_t left = start, right = middle;
+    for (int32_t i = start; i < end; ++i) {
+        bool is_right = left == middle || (right < end && keys[from[right]] < keys[from[left]]);
+        to[i] = is_right ? from[right++] : from[left++];
+    }
+}
+
+/* The places of all elements in order, by merging. */
+static const int32_t *merge_all(const struct cm_sort *op, const void *row, int32_t *keys)
+{
+    int32_t length = op->length;
+    int32_t *from = keys + length, *to = from + length;
+    for (int32_t place = 0; place < length; ++place) {
+        keys[place] = key_of(op, row, place);
+        from[place] = place;
+    }
+    for (int32_t run = 1; run < length; run *= 2) {
+        for (int32_t start = 0; start < length; start += 2 * run) {
+            int32_t middle = length - start > run ? start + run : length;
+            int32_t end = length - middle > run ? middle + run : length;
+            merge(keys, from, to, start, middle, end);
+        }
+        int32_t *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    return from;
+}
+
+static void copy_element(void *to, int32_t at, const void *from, int32_t place, int32_t size)
+{
+    switch (size) {
+    case 1:
+        ((uint8_t *)to)[at] = ((const uint8_t *)from)[place];
+        break;
+    case 2:
+        ((uint16_t *)to)[at] = ((const uint16_t *)from)[place];
+        break;
+    default:
+        ((uint32_t *)to)[at] = ((const uint32_t *)from)[place];
+        break;
+    }
+}
+
+void cm_sort(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_sort *op = call->arguments;
+    int32_t *scratch = cm_write(context, op->scratch);
+    int32_t size = cm_element_size((enum cm_element)op->type);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do {
+        const void *row = (const uint8_t *)cm_read(context, op->input) + nest.offset[0];
+        void *values = (uint8_t *)cm_write(context, op->values) + nest.offset[1];
+        int64_t *places = (void *)((uint8_t *)cm_write(context, op->places) + nest.offset[2]);
+        const int32_t *order = op->count <= FEW ? insert_all(op, row, scratch) : merge_all(op, row, scratch);
+        for (int32_t i = 0; i < op->count; ++i) {
+            places[i * op->places_step] = order[i];
+            copy_element(values, i * op->values_step, row, order[i] * op->input_step, size);
+        }
+    } while (cm_nest_next(&nest));
+}
