@@ -39,6 +39,60 @@ static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift
     return cm_rounding_shift_right(cm_doubling_high_multiply(shifted, multiplier), left - shift);
 }
 
+#if defined(__thumb__) && !defined(__thumb2__)
+/* clang-format off */
+/* The doubling high product of |x| < 2^29 and a multiplier that is not negative, both overwritten. With a
+   signed lower half of x, the sum of the three lower products fits 32 bits. */
+#define CM_HIGH_PRODUCT(product, x, multiplier, upper, lower) \
+    "uxth " upper ", " multiplier "\n" \
+    "asrs " multiplier ", " multiplier ", #16\n" \
+    "sxth " lower ", " x "\n" \
+    "subs " x ", " x ", " lower "\n" \
+    "asrs " x ", " x ", #16\n" \
+    "movs " product ", " upper "\n" \
+    "muls " product ", " lower ", " product "\n" \
+    "asrs " product ", " product ", #16\n" \
+    "muls " upper ", " x ", " upper "\n" \
+    "adds " product ", " product ", " upper "\n" \
+    "muls " lower ", " multiplier ", " lower "\n" \
+    "adds " product ", " product ", " lower "\n" \
+    "muls " multiplier ", " x ", " multiplier "\n" \
+    "asrs " product ", " product ", #14\n" \
+    "lsls " multiplier ", " multiplier ", #2\n" \
+    "adds " product ", " product ", " multiplier "\n" \
+    "adds " product ", #1\n" \
+    "asrs " product ", " product ", #1\n"
+
+/* x * 2^shift for negative shifts, rounded to nearest, halves away from zero: the last bit is shifted out
+   alone. */
+#define CM_SHIFT_RIGHT(x, shift, sign) \
+    "asrs " sign ", " x ", #31\n" \
+    "adds " x ", " x ", " sign "\n" \
+    "mvns " shift ", " shift "\n" \
+    "asrs " x ", " x ", " shift "\n" \
+    "adds " x ", #1\n" \
+    "asrs " x ", " x ", #1\n"
+/* clang-format on */
+#endif
+
+/* The same for |x| < 2^29, multipliers that are not negative and shifts of 1 to 31 to the right. */
+static inline int32_t cm_scale_right(int32_t x, int32_t multiplier, int32_t shift)
+{
+#if defined(__thumb__) && !defined(__thumb2__)
+    int32_t upper, lower, scaled;
+    __asm(".syntax unified\n" CM_HIGH_PRODUCT("%[scaled]", "%[x]", "%[multiplier]", "%[upper]", "%[lower]")
+              CM_SHIFT_RIGHT("%[scaled]", "%[shift]", "%[lower]")
+          : [upper] "=&l"(upper), [lower] "=&l"(lower), [scaled] "=&l"(scaled), [x] "+l"(x),
+            [multiplier] "+l"(multiplier), [shift] "+l"(shift)
+          :
+          : "cc");
+    return scaled;
+#else
+    int32_t high = cm_doubling_high_multiply(x, multiplier);
+    return (high + (high >> 31) + (1 << (-shift - 1))) >> -shift;
+#endif
+}
+
 /* a + b in 32 bits, wrapping. */
 static inline int32_t cm_wrapping_add(int32_t a, int32_t b)
 {

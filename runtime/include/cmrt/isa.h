@@ -11,7 +11,7 @@
 /* Shortcuts that the rescaling of accumulators allows; all give the same bits. */
 enum cm_rounding {
     CM_ROUND_GENERAL, /* any shifts */
-    CM_ROUND_RIGHT, /* shifts of 1 to 20 to the right, multipliers from 2^30, sums below 2^30, int8 zero point
+    CM_ROUND_RIGHT, /* shifts of 1 to 20 to the right, multipliers from 2^30, sums below 2^29, int8 zero point
                      */
     CM_ROUND_HALF_UP, /* as above, and all negative results are clamped to the minimum */
 };
@@ -26,13 +26,8 @@ struct cm_output {
 static inline int8_t cm_output_s8(const struct cm_output *output, int32_t sum, int32_t multiplier,
                                   int32_t shift)
 {
-    int32_t scaled;
-    if (output->rounding != CM_ROUND_GENERAL) {
-        scaled = cm_doubling_high_multiply(sum, multiplier);
-        scaled = (scaled + (scaled >> 31) + (1 << (-shift - 1))) >> -shift;
-    } else {
-        scaled = cm_requantize(sum, multiplier, shift);
-    }
+    int32_t scaled = output->rounding == CM_ROUND_GENERAL ? cm_requantize(sum, multiplier, shift)
+                                                          : cm_scale_right(sum, multiplier, shift);
     int32_t low = output->minimum - output->zero_point, high = output->maximum - output->zero_point;
     return (int8_t)(cm_clamp(scaled, low, high) + output->zero_point);
 }

@@ -1,5 +1,6 @@
 /* Depthwise convolution without SIMD: one output at a time, through a table of its taps. */
 #include "cmrt/taps.h"
+#include "output.h"
 
 #include <string.h>
 
@@ -23,9 +24,71 @@ static inline int32_t accumulate(const int8_t *const *taps, int32_t channel, con
     return sum;
 }
 
+#if defined(__thumb__) && !defined(__thumb2__)
+/* What the outputs of a pixel have in common. */
+struct pixel {
+    const struct filter *filters;
+    const int8_t *const *taps;
+    struct limits limits;
+    int32_t channels;
+};
+
+void cm_scalar_convolve_nine(const struct pixel *pixel, int8_t *out);
+/* clang-format off */
+/* r4 holds the weights of several taps, r5 and r6 the taps, then their values, and r3 the sum. */
+#define ADD_TAP(value) \
+    "ldrsb " value ", [" value ", r1]\n" \
+    "sxtb r7, r4\n" \
+    "muls " value ", r7, " value "\n" \
+    "adds r3, r3, " value "\n"
+#define ADD_LAST_TAP(value) \
+    "ldrsb " value ", [" value ", r1]\n" \
+    "muls " value ", r4, " value "\n" \
+    "adds r3, r3, " value "\n"
+#define ADD_FOUR_TAPS(weights) \
+    "ldr r4, " weights "\n" \
+    "ldm r0!, {r5, r6}\n" \
+    ADD_TAP("r5") "asrs r4, r4, #8\n" ADD_TAP("r6") "asrs r4, r4, #8\n" \
+    "ldm r0!, {r5, r6}\n" \
+    ADD_TAP("r5") "asrs r4, r4, #8\n" ADD_LAST_TAP("r6")
+
+/* r1 is the channel and r2 its filter. */
+__asm(CM_ASM_FUNCTION(cm_scalar_convolve_nine)
+      PUSH_ALL
+      "mov r12, r1\n"
+      "movs r1, #0\n"
+      "ldm r0!, {r2-r7}\n"
+      "mov r8, r3\n" "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n" "mov lr, r7\n"
+      "1:\n"
+      "mov r0, r8\n"
+      "ldr r3, [r2]\n"
+      ADD_FOUR_TAPS("[r2, #12]")
+      ADD_FOUR_TAPS("[r2, #16]")
+      "ldr r5, [r0]\n"
+      "ldr r4, [r2, #20]\n"
+      ADD_TAP("r5")
+      OUTPUT("[r2, #4]", "[r2, #8]")
+      "mov r6, r12\n"
+      "strb r7, [r6, r1]\n"
+      "adds r2, #24\n"
+      "adds r1, #1\n"
+      "cmp r1, lr\n"
+      "bne 1b\n"
+      POP_ALL
+      CM_ASM_END);
+/* clang-format on */
+#endif
+
 /* One output pixel. */
 static void convolve_pixel(const struct cm_depthwise *d, const int8_t *const *taps, int32_t area, int8_t *out)
 {
+#if defined(__thumb__) && !defined(__thumb2__)
+    if (area == 9 && d->output.rounding != CM_ROUND_GENERAL) {
+        struct pixel pixel = {d->weights, taps, limits_of(&d->output), d->channels};
+        cm_scalar_convolve_nine(&pixel, out);
+        return;
+    }
+#endif
     const int8_t *packed = d->weights;
     for (int32_t c = 0; c < d->channels; ++c) {
         const struct filter *filter = (const struct filter *)(const void *)packed;

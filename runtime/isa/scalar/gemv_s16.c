@@ -3,13 +3,6 @@
 #include "cmrt/isa.h"
 #include "row_product.h"
 
-/* For shifts of 1 to 20 to the right and sums below 2^30. */
-static inline int32_t scale_right(int32_t sum, int32_t multiplier, int32_t shift)
-{
-    int32_t high = cm_doubling_high_multiply(sum, multiplier);
-    return (high + (high >> 31) + (1 << (-shift - 1))) >> -shift;
-}
-
 static inline int32_t scale(int32_t sum, int32_t multiplier, int32_t shift)
 {
     return cm_clamp(cm_requantize(sum, multiplier, shift), 2 * INT16_MIN, 2 * INT16_MAX + 1);
@@ -30,7 +23,7 @@ void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, i
         int32_t count = weights->gates - g < COLUMNS ? weights->gates - g : COLUMNS;
         for (int32_t i = 0; i < count; ++i, ++gates) {
             int32_t sum = (int32_t)(sums.column[i] - excess + (uint32_t)block->bias[i]);
-            int32_t scaled = is_right ? scale_right(sum, block->multiplier[i], block->shift[i])
+            int32_t scaled = is_right ? cm_scale_right(sum, block->multiplier[i], block->shift[i])
                                       : scale(sum, block->multiplier[i], block->shift[i]);
             *gates = cm_clamp_s16(*gates + scaled);
         }

@@ -197,7 +197,7 @@ def gemm_rows(isa: Isa) -> int:
 def gemm_workspace(depth: int, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemm_s8 needs."""
     return {
-        Isa.SCALAR: -(-depth // 8) * 8,
+        Isa.SCALAR: -(-depth // 8) * 32,
         Isa.DSP: -(-depth // 4) * 32,
         Isa.MVE: 0,
     }[GEMM.provider(isa)]
@@ -205,7 +205,11 @@ def gemm_workspace(depth: int, isa: Isa) -> int:
 
 def gemv_workspace(depth: int, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemv_s8 and cm_isa_gemv_s16 need."""
-    return -(-depth // 4) * 8 if isa is Isa.DSP else gemm_workspace(depth, isa)
+    return {
+        Isa.SCALAR: -(-depth // 8) * 8,
+        Isa.DSP: -(-depth // 4) * 8,
+        Isa.MVE: 0,
+    }[GEMV.provider(isa)]
 
 
 def patch_stride(depth: int, isa: Isa) -> int:

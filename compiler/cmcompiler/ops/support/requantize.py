@@ -147,7 +147,7 @@ class Requantize:
     ) -> Rounding:
         """The best that gives the same bits for sums of up to the largest absolute values."""
         is_usual = (
-            np.all((shifts >= -20) & (shifts < 0) & (multipliers >= 1 << 30) & (largest < 1 << 30))
+            np.all((shifts >= -20) & (shifts < 0) & (multipliers >= 1 << 30) & (largest < 1 << 29))
             and -128 <= self.zero_point <= 127
         )
         if not is_usual:

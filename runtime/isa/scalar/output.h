@@ -1,0 +1,50 @@
+/* Rescaling of several sums on Armv6-M, where the general code is too much for its eight registers. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#if defined(__thumb__) && !defined(__thumb2__)
+#include "cmrt/assembly.h"
+#include "cmrt/isa.h"
+
+/* The range of scaled sums, less the zero point. */
+struct limits {
+    int32_t low, high, zero_point;
+};
+
+static inline struct limits limits_of(const struct cm_output *output)
+{
+    return (struct limits){output->minimum - output->zero_point, output->maximum - output->zero_point,
+                           output->zero_point};
+}
+
+/* clang-format off */
+#define PUSH_ALL \
+    "push {r4-r7, lr}\n" \
+    "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
+    "push {r4-r7}\n"
+
+#define POP_ALL \
+    "pop {r4-r7}\n" \
+    "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
+    "pop {r4-r7, pc}\n"
+
+/* r7: the sum in r3 as int8. Low, high and zero point are r9 to r11; the multiplier and the shift are at the
+   addresses. Leaves r0 to r2 as they are. */
+#define OUTPUT(multiplier, shift) \
+    "ldr r4, " multiplier "\n" \
+    CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
+    "ldr r5, " shift "\n" \
+    CM_SHIFT_RIGHT("r7", "r5", "r6") \
+    "cmp r7, r9\n" \
+    "bge 3f\n" \
+    "mov r7, r9\n" \
+    "3:\n" \
+    "cmp r7, r10\n" \
+    "ble 4f\n" \
+    "mov r7, r10\n" \
+    "4:\n" \
+    "add r7, r11\n"
+/* clang-format on */
+#endif
+
+#endif

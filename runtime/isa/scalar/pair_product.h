@@ -1,0 +1,143 @@
+/* Two int8 rows by four columns at a time without SIMD.
+
+   One word holds a depth of both rows, offset by 128 as in row_product.h: one multiplication by a weight
+   makes two products of 16 bits. Words are summed as they are, and their upper halves once more, so that
+   those of the lower halves are the difference. */
+#ifndef PAIR_PRODUCT_H
+#define PAIR_PRODUCT_H
+
+#include "cmrt/assembly.h"
+#include "row_product.h"
+
+#include <stdint.h>
+#include <string.h>
+
+struct pair {
+    uint32_t lower, upper;
+};
+
+/* Of each column: of `both` rows as lower + upper * 2^16, modulo 2^32, and of the upper one. */
+struct pair_sums {
+    uint32_t both[COLUMNS], upper[COLUMNS];
+};
+
+/* Of two words of 16-bit numbers, the lower ones, or the upper ones, as one word. */
+static inline uint32_t join_lower(uint32_t low, uint32_t high)
+{
+    return (low & 0xffff) | high << 16;
+}
+
+static inline uint32_t join_upper(uint32_t low, uint32_t high)
+{
+    return low >> 16 | high >> 16 << 16;
+}
+
+/* Offsets two rows by 128: a word for each depth. Returns the sums of the results. */
+static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const int8_t *upper, int32_t depth)
+{
+    struct pair sum = {0, 0};
+    int32_t k = 0;
+    if (((uintptr_t)lower | (uintptr_t)upper) % 4 == 0)
+        for (; k + 4 <= depth; k += 4) {
+            uint32_t four, next;
+            memcpy(&four, __builtin_assume_aligned(lower + k, 4), 4);
+            memcpy(&next, __builtin_assume_aligned(upper + k, 4), 4);
+            four ^= UINT32_C(0x80808080);
+            next ^= UINT32_C(0x80808080);
+            uint32_t even = four & 0x00ff00ff, next_even = next & 0x00ff00ff;
+            uint32_t odd = four >> 8 & 0x00ff00ff, next_odd = next >> 8 & 0x00ff00ff;
+            out[0] = join_lower(even, next_even);
+            out[1] = join_lower(odd, next_odd);
+            out[2] = join_upper(even, next_even);
+            out[3] = join_upper(odd, next_odd);
+            out += 4;
+            even += odd;
+            next_even += next_odd;
+            sum.lower += (even & 0xffff) + (even >> 16);
+            sum.upper += (next_even & 0xffff) + (next_even >> 16);
+        }
+    for (; k < depth; ++k) {
+        uint32_t low = (uint8_t)(lower[k] ^ 0x80), high = (uint8_t)(upper[k] ^ 0x80);
+        sum.lower += low;
+        sum.upper += high;
+        *out++ = low | high << 16;
+    }
+    for (; k % DEPTHS != 0; ++k)
+        *out++ = 0;
+    return sum;
+}
+
+#if defined(__thumb__) && !defined(__thumb2__)
+void cm_scalar_multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
+                             const uint32_t *end);
+/* clang-format off */
+#define PAIR_COLUMN(both, upper, offset) \
+    "ldrb r3, [r2, #" offset "]\n" \
+    "muls r3, r0, r3\n" \
+    "add " both ", " both ", r3\n" \
+    "lsrs r3, r3, #16\n" \
+    "adds " upper ", " upper ", r3\n"
+#define PAIR_DEPTH(k, offset0, offset1, offset2, offset3) \
+    "ldr r0, [r1, #" k "]\n" \
+    PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1) \
+    PAIR_COLUMN("r10", "r6", offset2) PAIR_COLUMN("r11", "r7", offset3)
+
+/* Words are loaded into r0 and weights into r3. At least eight depths. */
+__asm(CM_ASM_FUNCTION(cm_scalar_multiply_rows)
+      "push {r0, r4-r7, lr}\n"
+      "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n"
+      "push {r4-r7}\n"
+      "mov r12, r3\n"
+      "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+      "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
+      ".p2align 2\n"
+      "1:\n"
+      PAIR_DEPTH("0", "0", "1", "2", "3")
+      PAIR_DEPTH("4", "4", "5", "6", "7")
+      PAIR_DEPTH("8", "8", "9", "10", "11")
+      PAIR_DEPTH("12", "12", "13", "14", "15")
+      PAIR_DEPTH("16", "16", "17", "18", "19")
+      PAIR_DEPTH("20", "20", "21", "22", "23")
+      PAIR_DEPTH("24", "24", "25", "26", "27")
+      PAIR_DEPTH("28", "28", "29", "30", "31")
+      "adds r1, #32\n"
+      "adds r2, #32\n"
+      "cmp r1, r12\n"
+      "beq 2f\n"
+      "b 1b\n"
+      "2:\n"
+      "ldr r0, [sp, #16]\n"
+      "mov r1, r8\n" "mov r2, r9\n" "mov r3, r10\n"
+      "stm r0!, {r1-r3}\n"
+      "mov r3, r11\n"
+      "stm r0!, {r3-r7}\n"
+      "pop {r4-r7}\n"
+      "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n"
+      "pop {r0, r4-r7, pc}\n"
+      CM_ASM_END);
+/* clang-format on */
+
+static inline void multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
+                                 int32_t depth)
+{
+    if (depth > 0)
+        cm_scalar_multiply_rows(sums, rows, weights, rows + depth);
+    else
+        memset(sums, 0, sizeof *sums);
+}
+#else
+static inline void multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
+                                 int32_t depth)
+{
+    memset(sums, 0, sizeof *sums);
+#pragma GCC unroll 4
+    for (int32_t k = 0; k < depth; ++k, weights += COLUMNS)
+        for (int32_t i = 0; i < COLUMNS; ++i) {
+            uint32_t products = rows[k] * weights[i];
+            sums->both[i] += products;
+            sums->upper[i] += products >> 16;
+        }
+}
+#endif
+
+#endif
