@@ -16,7 +16,7 @@ from cmcompiler.ir.rows import SAME, one_row, row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 
-COPY_BLOCKS = Microkernel("copy_blocks_s8", mve=True)
+COPY_BLOCKS = Microkernel("copy_blocks_s8", dsp=True, mve=True)
 FILL_BYTES = 8
 """Alignment of what the fill kernel writes, unless it is bytes."""
 
