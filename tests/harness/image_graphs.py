@@ -22,6 +22,7 @@ from cmcompiler.ops.quantized_upsample import QuantizedBilinear
 from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import Window
+from cmcompiler.ops.transpose_conv2d import TransposeConv2d
 from cmcompiler.ops.upsample import Blend
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
@@ -32,6 +33,7 @@ LAYERS = (
     "conv",
     "conv",
     "depthwise",
+    "transposed",
     "max",
     "avg",
     "table",
@@ -75,6 +77,8 @@ class Drawing:
         if kind == "table":
             return self.add(Activation(self._data.int8(256).tobytes()), x, shape=x.shape)
         window = self._draw(windows())
+        if kind == "transposed":
+            return self._transposed(x, window)
         if kind in ("max", "avg"):
             window = Window(window.kernel, window.stride)
         size = window.output_size(x.shape[1:3])
@@ -96,6 +100,18 @@ class Drawing:
             return self.add(Conv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
         weights = self._data.int8(height, width, channels)
         return self.add(DepthwiseConv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
+
+    def _transposed(self, x: Tensor, window: Window) -> Tensor:
+        extra = (self._draw(st.integers(0, window.stride[0] - 1)), 0)
+        size = window.transposed_size(*x.shape[1:3], extra)
+        assume(min(size) > 0 and max(size) < 32)
+        channels, depth = self._draw(st.sampled_from([1, 3, 8])), x.shape[3]
+        shape = (1, *size, channels)
+        scale = self._draw(requantizes(channels, window.area * depth))
+        weights = self._data.int8(channels, *window.kernel, depth)
+        bias = self._data.biases(channels)
+        op = TransposeConv2d(weights, bias, window, 3, scale, shape, x.shape)
+        return self.add(op, x, shape=shape)
 
     def _resized(self, x: Tensor) -> Tensor:
         """Of another size, by interpolation."""

@@ -105,7 +105,7 @@ class RingRows:
     """How many rows of an image are in memory: all of them, or those that a ring holds.
 
     Attributes:
-        every: counts only every so manieth row.
+        every: counts only every so manieth row, from the first one on.
     """
 
     tensor: Tensor

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Address, KernelCall, Tensors, Word
+from cmcompiler.ir.op import Address, KernelCall, Reach, RingRows, RowCall, Tensors, Word
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import Convolution, read_operands, read_pair
@@ -51,6 +51,16 @@ class Phase:
     taps: range
     start: int
     dilation: int
+
+    @property
+    def length(self) -> int:
+        """Taps that are computed: at least one, of zeros."""
+        return max(len(self.taps), 1)
+
+    @property
+    def reach(self) -> Reach:
+        """The input pixels that each of the outputs meets."""
+        return Reach(1, self.start, self.start + (self.length - 1) * self.dilation)
 
 
 def phases(kernel: int, stride: int, padding: int, dilation: int, size: int) -> Iterator[Phase]:
@@ -111,14 +121,28 @@ class TransposeConv2d(Convolution):
         return places, (places >= 0) & (places < self.output_shape[axis + 1])
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        return [self._run_call(*run, inputs, outputs, isa) for run in self._runs]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """Each call makes the rows of one phase."""
+        step = self.window.stride[0]
+        found = []
+        for y, run in self._runs:
+            call = self._run_call(y, run, inputs, outputs, isa)
+            words = dict(call.arguments) | {"output.ring": RingRows(outputs[0], step)}
+            call = replace(call, arguments=list(words.items()))
+            found.append(RowCall(call, {inputs[0]: y.reach}, first=y.first, step=step))
+        return found
+
+    @property
+    def _runs(self) -> Iterator[tuple[Phase, tuple[Phase, ...]]]:
+        """Rows of a phase, and phases of columns that are computed at once."""
         window = self.window
         pairs = (window.kernel, window.stride, window.padding, window.dilation)
         rows, columns = (
             tuple(phases(*axis)) for axis in zip(*pairs, self.output_shape[1:3], strict=True)
         )
-        joined = self._joins(columns)
-        runs = [columns] if joined else [(phase,) for phase in columns]
-        return [self._run_call(y, run, inputs, outputs, isa) for y, run in product(rows, runs)]
+        return product(rows, [columns] if self._joins(columns) else [(each,) for each in columns])
 
     def _joins(self, columns: tuple[Phase, ...]) -> bool:
         """Whether all phases along a row are better computed at once.
@@ -129,7 +153,7 @@ class TransposeConv2d(Convolution):
         is_even = len({(phase.count, phase.dilation) for phase in columns}) == 1
         if len(columns) == 1 or not is_even or columns[0].dilation != 1:
             return False
-        met = sum(max(len(phase.taps), 1) for phase in columns)
+        met = sum(phase.length for phase in columns)
         seen = len(columns) * _span(columns)[1]
         return seen * min(len(self.weights), WIDEST) <= met * WIDEST
 
@@ -144,7 +168,7 @@ class TransposeConv2d(Convolution):
             self._run_weights(y, run, start, span),
             np.tile(self.bias, len(run)),
             Window(
-                (max(len(y.taps), 1), span),
+                (y.length, span),
                 padding=(-y.start, -start),
                 dilation=(y.dilation, run[0].dilation),
             ),
@@ -176,7 +200,7 @@ class TransposeConv2d(Convolution):
     def _run_weights(self, y: Phase, run: tuple[Phase, ...], start: int, span: int) -> Int8Array:
         """Of the taps that the phases see, those of one after those of the other; else zeros."""
         outputs, _, _, inputs = self.weights.shape
-        shape = (len(run), outputs, max(len(y.taps), 1), span, inputs)
+        shape = (len(run), outputs, y.length, span, inputs)
         weights = np.zeros(shape, np.int8)
         for phase, part in zip(run, weights, strict=True):
             if y.taps and phase.taps:
@@ -190,7 +214,7 @@ def _span(run: tuple[Phase, ...]) -> tuple[int, int]:
     """The first input pixel that the first outputs of phases meet, and taps from it to the last."""
     used = [phase for phase in run if phase.taps]
     if len(run) == 1 or not used:
-        return run[0].start, max(len(run[0].taps), 1)
+        return run[0].start, run[0].length
     start = min(phase.start for phase in used)
     return start, max(phase.start + len(phase.taps) for phase in used) - start
 

@@ -75,7 +75,7 @@ class Resolver:
 
     def _value(self, word: Word) -> int | float | Ref:
         if isinstance(word, RingRows):
-            return self.rows(word.tensor) // word.every
+            return -(-self.rows(word.tensor) // word.every)
         if isinstance(word, Address | RowAddress):
             if not 0 <= word.offset <= word.tensor.nbytes:
                 raise ValueError(f"offset {word.offset} lies outside {word.tensor.name}")
