@@ -110,7 +110,9 @@ static void time_turn(void *user, const struct cm_step *stage, const struct cm_c
     uint64_t start = cm_board_ticks();
     stage->run(&run->memory, call);
     uint64_t ticks = cm_ticks_since(start, run->cost);
-    progress->ticks += ticks;
+    const uint64_t total = cm_progress_ticks(progress) + ticks;
+    progress->ticks[0] = (uint32_t)total;
+    progress->ticks[1] = (uint32_t)(total >> 32);
     run->inside += ticks + 2 * run->cost;
 }
 
@@ -143,7 +145,7 @@ bool cm_executor_run(cm_step_hook *hook, void *user)
         uint64_t ticks = 0;
         if (left_out > 0) {
             --left_out;
-            ticks = stage != NULL ? stage++->ticks : 0;
+            ticks = stage != NULL ? cm_progress_ticks(stage++) : 0;
         } else {
             const struct cm_row_stream *stream = cm_row_stream_of(step);
             stage = stream != NULL ? cm_read(&run.memory, stream->progress) : NULL;

@@ -24,12 +24,13 @@ static void run_row(const struct cm_step *step, const struct cm_stage *stage, co
     memcpy(words, step->call.arguments, stage->words * sizeof *words);
     for (int i = 0; i < stage->moves; ++i) {
         const struct cm_move *move = &moves[i];
-        int32_t row = y * move->factor + move->shift;
-        if (move->divisor != 1)
-            row /= move->divisor;
+        const int32_t factor = move->place >> 6 & 31, divisor = move->place >> 11;
+        int32_t row = y * factor + move->shift;
+        if (divisor != 1)
+            row /= divisor;
         if (row >= move->ring)
             row %= move->ring;
-        words[move->word] += (uint32_t)(row * move->stride);
+        words[move->place & 63] += (uint32_t)(row * move->stride);
     }
     const struct cm_call call = {words, y, y + 1};
     turn(user, step, &call, progress);
@@ -67,7 +68,7 @@ static uint32_t take_turn(const struct cm_row_stream *stream, const struct cm_st
         for (; y0 < y1; ++y0)
             run_row(step, stage, (const void *)(demands + stage->demands), y0, turn, user, &progress[at]);
     }
-    progress[at].rows = end;
+    progress[at].rows = (int16_t)end;
     return at;
 }
 
@@ -101,7 +102,7 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
         resumed = resume(progress, wait);
     else
         for (uint32_t i = 0; i < stream->count; ++i)
-            progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
+            progress[i] = (struct cm_progress){.rows = (int16_t)steps[i].call.y0};
     for (uint32_t last = stream->count; last-- > 0;) {
         if (stream->stages[last].complete == 0 || progress[last].rows >= steps[last].call.y1)
             continue;
@@ -115,7 +116,7 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
                 return;
             }
             if (next != at) {
-                progress[next].caller = at;
+                progress[next].caller = (uint16_t)at;
                 at = next;
             } else if (at != last) {
                 at = progress[at].caller;

@@ -67,27 +67,30 @@ struct cm_stage {
 /* Before a stage makes its rows up to `end`, another one has to have made those before
    (end * factor + offset) / divisor. */
 struct cm_demand {
-    uint16_t stage, divisor;
-    int32_t factor, offset;
+    uint16_t stage, factor, divisor;
+    int16_t offset;
 };
 
 /* An argument that is the place of row 0, in a ring of rows. To compute row y, the kernel gets that of row
    (y * factor + shift) / divisor. A stage with such arguments computes one row a call. */
 struct cm_move {
-    uint16_t word; /* its index */
-    uint8_t factor, divisor;
-    uint16_t ring;
+    uint16_t place; /* from the low bits on: its index in 6, the factor in 5, the divisor in 5 */
     int16_t shift;
-    int32_t stride;
+    uint16_t ring, stride;
 };
 #define CM_MOVED_WORDS 48
 
 /* How far a stage has come. */
 struct cm_progress {
-    int32_t rows;
-    uint32_t caller; /* the stage that waits for it */
-    uint64_t ticks;
+    int16_t rows;
+    uint16_t caller;   /* the stage that waits for it */
+    uint32_t ticks[2]; /* low and high half: words need less room */
 };
+
+static inline uint64_t cm_progress_ticks(const struct cm_progress *progress)
+{
+    return (uint64_t)progress->ticks[1] << 32 | progress->ticks[0];
+}
 
 /* Runs the next `count` steps in turns: each makes the rows that another one wants next, the last one all. In
    an upward stream the first row of each step is its last one, and so on. */

@@ -11,13 +11,15 @@ from cmcompiler.plan.abi import CONTROL_STREAM, MOST_MOVED_WORDS
 from cmcompiler.plan.plan import Argument, Ref
 from cmcompiler.plan.streams.group import Demand, Group, StreamStage
 
-PROGRESS_BYTES = 16
+PROGRESS_BYTES = 12
 """sizeof struct cm_progress."""
 
 _HEADER_WORDS = 3
 _STAGE_WORDS = 2
 
 BYTE, SHORT = 1 << 8, 1 << 16
+RATIO = 1 << 5
+"""Of the rows that an argument moves along."""
 
 
 def is_encodable(group: Group) -> bool:
@@ -33,9 +35,14 @@ def _fits(stage: StreamStage) -> bool:
         max(stage.call.band, len(stage.demands), len(moves)) < BYTE
         and (not moves or words <= MOST_MOVED_WORDS)
         and all(tensor.shape[1] < SHORT // 2 for tensor in tensors)
-        and all(demand.divisor < SHORT for demand in stage.demands)
         and all(
-            max(move.factor, move.divisor) < BYTE and abs(move.shift) < SHORT // 2
+            max(demand.factor, demand.divisor) < SHORT and abs(demand.offset) < SHORT // 2
+            for demand in stage.demands
+        )
+        and all(
+            max(move.factor, move.divisor) < RATIO
+            and abs(move.shift) < SHORT // 2
+            and row_bytes(move.tensor) < SHORT
             for _, move in moves
         )
     )
@@ -82,13 +89,11 @@ def _moves(stage: StreamStage) -> list[tuple[int, RowAddress]]:
 
 
 def _demand(index: int, demand: Demand) -> Iterator[Argument]:
-    yield Argument(f"{index} takes of stage, divisor", demand.stage | demand.divisor << 16)
-    yield Argument("factor", demand.factor)
-    yield Argument("offset", demand.offset)
+    yield Argument(f"{index} takes of stage, factor", demand.stage | demand.factor << 16)
+    yield Argument("divisor, offset", demand.divisor | (demand.offset & 0xFFFF) << 16)
 
 
 def _move(index: int, word: int, address: RowAddress, ring: int) -> Iterator[Argument]:
-    small = address.factor << 16 | address.divisor << 24
-    yield Argument(f"{index} moves word, factor, divisor", word | small)
-    yield Argument("ring, shift", ring | (address.shift & 0xFFFF) << 16)
-    yield Argument("stride", row_bytes(address.tensor))
+    place = word | address.factor << 6 | address.divisor << 11
+    yield Argument(f"{index} moves word, by shift", place | (address.shift & 0xFFFF) << 16)
+    yield Argument("ring, stride", ring | row_bytes(address.tensor) << 16)
