@@ -60,7 +60,9 @@ def test_own_tests_run_on_a_board(cmbuild: Commands) -> None:
     assert "cmbuild: mps2-an385 (cortex-m3) on QEMU mps2-an385, TEST_SEED=0" in result.stdout
     assert "1 failed, 3 passed" in result.stdout
     ((first, second),) = re.findall(r"_ test_unsupported _+\n(.*)\n(.*)\n[=-]", result.stdout)
-    assert first.startswith("error: no kernel for 1 operator: aten::_cdist_forward.out (1×, first #2: ")
+    assert first.startswith(
+        "error: no kernel for 1 operator: aten::_cdist_forward.out (1×, first #2: "
+    )
     assert "ops/" not in first
     assert second == (
         "  try: remove them from the model, or add kernels for them: docs/adding-an-op.md"

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness.coverage import cover
+from harness.coverage import cover, is_float
+from harness.examples import Example
+from harness.runtime import Runtime
+
+from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.quantization import quantize
+from cmcompiler.frontend.source import find_source
+from cmcompiler.importer.build import build_graph
+from cmcompiler.pte.reader import read_program
+from cmcompiler.target import Target
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 
@@ -26,6 +35,18 @@ COVERED: dict[str, int] = {
     "sequences.py:vit": SEQUENCES,
 }
 """Models with at least 99 % of their multiply-accumulates in integer kernels, and their dB."""
+
+
+def test_a_mixed_gallery_has_nothing_in_float(runtime: Runtime) -> None:
+    loaded = find_source(f"{MODELS / 'mixed.py'}:gallery").load(0, None)
+    samples = list(loaded.calibration)
+    quantized = quantize(loaded.module, loaded.example_inputs, samples, refinement=False)
+    assert quantized.float_operators == ()
+    graph = build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
+    titles = {node.op.title for node in graph.nodes if is_float(node)}
+    assert titles <= {"quantize", "dequantize"}
+    arrays = tuple(x.numpy() for x in samples[0])
+    runtime.check(Example(graph, arrays, "gallery"))
 
 
 @pytest.mark.long

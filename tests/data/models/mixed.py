@@ -1,0 +1,34 @@
+"""Operators that networks have between their layers."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Gallery(nn.Module):
+    """Norms, softmax over channels, extremes, sums, masks, choices and order in one network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.norms = nn.Sequential(nn.GroupNorm(2, 8), nn.InstanceNorm2d(8, affine=True))
+        self.symbols = nn.Embedding(12, 8)
+        self.rows, self.layer = nn.LayerNorm(8), nn.Linear(8, 8)
+        self.register_buffer("mask", torch.arange(64) % 5 > 0)
+
+    def forward(self, x: Tensor, symbols: Tensor) -> tuple[Tensor, ...]:
+        image = self.norms(self.conv(x))
+        attended = (image.softmax(1) * image).flatten(2).transpose(1, 2)
+        tokens = self.layer(self.rows(attended)) + self.symbols(symbols)
+        seen = tokens.masked_fill(~self.mask[:, None], -0.5)
+        chosen = torch.where(seen > seen.flip(1), seen, 0.25 * seen)
+        passed = chosen * (chosen > 0.1).float()
+        largest = tokens.masked_fill(~self.mask[:, None], -1e9).amax(1)
+        best = chosen.topk(3, 1)[0].flatten(1)
+        middle = chosen.median(1)[0]
+        return passed.cumsum(1), largest, best, middle, chosen.logsumexp(-1), passed.tril()
+
+
+def gallery():
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 3, 8, 8), torch.randint(12, (1, 64))) for _ in range(16)]
+    return Gallery().eval(), samples[0], samples
