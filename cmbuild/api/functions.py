@@ -13,6 +13,7 @@ from cmbuild.accuracy import EvalResult
 from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.display.tables import ResultTable
+from cmbuild.errors import UsageError
 from cmbuild.files import check_output_file, write
 from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest
@@ -31,6 +32,7 @@ from cmbuild.sizing.results import FitResult
 from cmbuild.tasks.run import run as perform
 from cmbuild.workers.cluster import ClusterChoice, local
 from cmbuild.workers.distribution import distribute
+from cmbuild.workers.evaluation import DataRequest, evaluate_data, parse_until
 from cmbuild.workers.fitting import fit_on_workers
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
@@ -130,14 +132,42 @@ def evaluate(
     model: str | Path,
     board: str | None = None,
     *,
+    data: str | Path | None = None,
+    until: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
     jobs: int = 1,
     **options: Any,
 ) -> EvalResult:
     """Compares a model in float, fake-quantised, in int8 and, with a board, on a device.
 
-    Args and errors are those of `run`, with the options of `cmbuild eval`.
+    Args:
+        data: labelled samples to measure the accuracy of a board on instead: an .npz, a folder
+            with one of each class, or `data.py:samples`, as of `cmbuild eval --data`.
+        until: `0.5%`: stop when accuracy is known to so much.
+        workers, scheduler: as of `sweep`, for chunks of the data.
+        options: those of `cmbuild eval`; `resume=True` takes up an earlier evaluation of the same
+            data.
+
+    Other args and errors are those of `run`.
+
+    Raises:
+        UsageError: `data` without a board, or what needs it without `data`.
     """
+    cluster = ClusterChoice(workers, scheduler)
+    if data is not None:
+        if board is None:
+            raise UsageError(message="data needs a board")
+        share = None if until is None else parse_until(until)
+        wanted = compose(
+            DataRequest, model=str(model), board=board, data=Path(data), until=share, **options
+        )
+        with _session(build_folder(wanted.build) / "logs", progress) as session:
+            found = evaluate_data(session, Pipeline(session.context), wanted, cluster)
+        return found
+    if until is not None or cluster.is_chosen:
+        raise UsageError(message="until, workers and scheduler need data")
     request = compose(EvalRequest, model=str(model), board=board, **options)
     with _session(request.folder / "logs", progress) as session:
 

@@ -12,6 +12,7 @@ from cmbuild.accuracy import EvalResult
 from cmbuild.errors import UsageError
 from cmbuild.pipeline.pipeline import Pipeline, build_folder, evaluation_folder
 from cmbuild.pipeline.request import (
+    SIMULATOR,
     BoardChoice,
     BuildRequest,
     ModelChoice,
@@ -32,6 +33,7 @@ class EvalRequest:
         board: None for none.
         isa, toolchain: for the board.
         samples: all of the export if None.
+        on: what stands for the board: see RunRequest.
 
     Raises:
         UsageError: the model is a program, which has no float model.
@@ -42,6 +44,7 @@ class EvalRequest:
     isa: str | None = None
     toolchain: str | None = None
     samples: int | None = None
+    on: str = SIMULATOR
     build_dir: Path = field(default_factory=paths.default_build)
 
     def __post_init__(self) -> None:
@@ -59,7 +62,7 @@ class EvalRequest:
         assert self.board is not None
         place = BoardChoice(board=self.board, isa=self.isa, toolchain=self.toolchain)
         build = BuildRequest(place=place, source=self.source, build_dir=self.build_dir)
-        return RunRequest(build=build, sampling=Sampling(samples=samples))
+        return RunRequest(build=build, sampling=Sampling(samples=samples), on=self.on)
 
 
 class Perform(Protocol):

@@ -22,7 +22,14 @@ from cmbuild.files import write
 from cmbuild.pipeline.callback import Callback
 from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
 from cmbuild.pipeline.pipeline import build_folder
-from cmbuild.pipeline.request import BoardChoice, BuildRequest, ModelChoice, RunRequest, Sampling
+from cmbuild.pipeline.request import (
+    SIMULATOR,
+    BoardChoice,
+    BuildRequest,
+    ModelChoice,
+    RunRequest,
+    Sampling,
+)
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.run import run as perform
 from cmbuild.verify.intervals import exact
@@ -71,6 +78,7 @@ class DataRequest:
         samples: the first ones; all if None.
         until: stop when accuracy is known to plus or minus this share, with 95 % confidence.
         resume: take up what an earlier command with the same request did.
+        on: what stands for the board: see RunRequest.
     """
 
     source: ModelChoice
@@ -82,6 +90,7 @@ class DataRequest:
     chunk: int = CHUNK
     until: float | None = None
     resume: bool = False
+    on: str = SIMULATOR
     build_dir: Path = field(default_factory=paths.default_build)
 
     @property
@@ -91,7 +100,7 @@ class DataRequest:
 
     def run(self, chunk: Chunk) -> RunRequest:
         sampling = Sampling(samples=chunk.count, inputs=(chunk.file,), first=chunk.first)
-        return RunRequest(build=self.build, sampling=sampling)
+        return RunRequest(build=self.build, sampling=sampling, on=self.on)
 
 
 def parse_until(text: str) -> float:
@@ -213,7 +222,8 @@ class _Kept:
     """Tallies of chunks on disk: a file each, which appears whole."""
 
     def __init__(self, request: DataRequest, data: DataSet, image: str) -> None:
-        key = fingerprint(image=image, data=data.parts, chunk=request.chunk, all=request.samples)
+        asked = {"chunk": request.chunk, "all": request.samples, "on": request.on}
+        key = fingerprint(image=image, data=data.parts, **asked)
         self._root = build_folder(request.build)
         self._folder = self._root / f"eval-{key[:16]}"
 

@@ -9,7 +9,13 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import BuildRequest, ModelChoice, Sampling, SensitiveChoice
+from cmbuild.pipeline.request import (
+    BuildRequest,
+    ModelChoice,
+    RunRequest,
+    Sampling,
+    SensitiveChoice,
+)
 
 EPILOG = """\b
 Examples:
@@ -19,6 +25,7 @@ Examples:
   cmbuild eval digits --board corstone300 --data test.npz --until 0.5% --resume
   cmbuild eval net.py --board rp2350 --data photos
   cmbuild eval net.py --board rp2350 --data data.py:samples
+  cmbuild eval mlp --board rp2350 --data test.npz --on labgrid:board=rp2350
 
 The samples are those that the export saves. Without a board nothing runs on a
 device.
@@ -31,6 +38,7 @@ device.
 @options.model
 @options.of(ModelChoice, without=("intermediates",))
 @options.of(BuildRequest, only=("board", "isa", "toolchain"), board={"required": False})
+@options.of(RunRequest, only=("on",))
 @options.of(Sampling, only=("samples",), samples={"help": "Number of samples; by default all."})
 @click.option(
     "--sensitivity", is_flag=True, help="Show what quantising each operator alone costs, in dB."
@@ -73,7 +81,7 @@ def command(
     from cmbuild.workers.cluster import ClusterChoice
     from cmbuild.workers.evaluation import DataRequest, parse_until
 
-    places = {name: chosen.pop(name) for name in ("isa", "toolchain", "build_dir")}
+    places = {name: chosen.pop(name) for name in ("isa", "toolchain", "on", "build_dir")}
     source = (SensitiveChoice if sensitivity else ModelChoice)(**chosen)
     cluster = ClusterChoice(workers, scheduler)
     if data is not None:

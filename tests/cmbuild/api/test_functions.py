@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cmbuild
@@ -48,6 +49,38 @@ def test_a_run_writes_its_report(program: Path, tmp_path: Path) -> None:
     assert report.read_text().startswith("<!DOCTYPE html>")
     with pytest.raises(cmbuild.CmbuildError, match="is a folder"):
         cmbuild.run(program, "native", html=tmp_path)
+
+
+def test_accuracy_over_a_data_set(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    random = np.random.default_rng(0)
+    inputs = random.uniform(-2, 3, (12, 1, 3, 6, 5)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", input_0=inputs, labels=random.integers(0, 3, 12))
+    network, outcomes = PROGRAMS / "network.pte", list[StepOutcome]()
+    found = cmbuild.evaluate(
+        network, "native", data="data.npz", samples=10, chunk=5, progress=outcomes.append
+    )
+    assert [form.form for form in found.forms] == ["reference", "device"]
+    assert (found.samples, found.board) == (10, "native")
+    assert outcomes[-1].step.kind == "evaluate"
+    resumed = cmbuild.evaluate(
+        network, "native", data="data.npz", samples=10, chunk=5, resume=True, until="49%"
+    )
+    assert resumed.samples < found.samples
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"data": "data.npz"}, "data needs a board"),
+        ({"until": "1%"}, "until, workers and scheduler need data"),
+        ({"board": "native", "data": "data.npz", "until": "1"}, "is not a share"),
+        ({"board": "native", "data": "none.npz"}, "none.npz"),
+    ],
+)
+def test_data_that_cannot_be_evaluated(options: dict[str, str], message: str) -> None:
+    with pytest.raises(cmbuild.CmbuildError, match=message):
+        cmbuild.evaluate(PROGRAMS / "network.pte", **options)
 
 
 def test_a_package_is_where_it_is_wanted(program: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from harness.commands import NETWORK, Commands
 from harness.rack import Coordinator, Place, RackBoard, coordinator, serial, switch, until
@@ -34,6 +35,23 @@ def test_a_place_is_acquired_flashed_and_released(cmbuild: Commands, tmp_path: P
     assert document["instructions"]["unit"] == "cycles"
     assert "pico-1 is flashed, by uf2" in result.stderr
     assert board.is_flashed
+
+
+def test_a_data_set_is_evaluated_at_a_place(cmbuild: Commands, tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).uniform(-2, 3, (4, 1, 3, 6, 5)).astype(np.float32)
+    np.savez(cmbuild.folder / "data.npz", input_0=inputs, labels=[0, 1, 2, 0])
+    with RackBoard(tmp_path / "pico") as board:
+        tags = {"board": "rp2350", "volume": str(board.volume)}
+        place = Place("pico-1", serial(board.port), tags)
+        with coordinator(tmp_path / "lab", place) as rack:
+            client = replace(cmbuild, environment=rack.variables)
+            words = ("eval", *RUN[1:], "labgrid:pico-1", "--data", "data.npz", "--json")
+            result = client(*words)
+            assert result.exit_code == 0, result.stderr
+            assert rack.holder("pico-1") is None
+    reference, device = result.document["forms"]
+    assert reference["accuracy"] == device["accuracy"]
+    assert (result.document["samples"], board.is_flashed) == (4, True)
 
 
 @pytest.fixture(scope="module")
