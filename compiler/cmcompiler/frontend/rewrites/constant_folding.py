@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
+from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant, replace
 
 _ATEN = torch.ops.aten
@@ -19,8 +22,15 @@ SMALL = 1 << 16
 
 def fold_constants(module: GraphModule) -> None:
     for node in module.graph.nodes:
-        if _is_function(node) and all(map(is_constant, node.all_input_nodes)):
+        if _is_function(node) and all(map(_is_known, node.all_input_nodes)):
             _fold(node)
+
+
+def _is_known(node: Node) -> bool:
+    """Whether a node is a constant, or repeats one that would be larger if it were stored so."""
+    return is_constant(node) or (
+        node.target in REPETITIONS and all(map(is_constant, node.all_input_nodes))
+    )
 
 
 def _is_function(node: Node) -> bool:
@@ -32,14 +42,9 @@ def _is_function(node: Node) -> bool:
 
 
 def _fold(node: Node) -> None:
-    assert isinstance(node.target, OpOverload)
-    sources = [constant_value(source) for source in node.all_input_nodes]
-    with torch.no_grad():
-        value = node.target(
-            *map_arg(node.args, constant_value), **map_arg(node.kwargs, constant_value)
-        )
+    value = _compute(node)
     # A much larger copy than what it is made from would cost memory.
-    most = sum(source.nbytes for source in sources)
+    most = sum(_stored_bytes(source) for source in node.all_input_nodes)
     if node.target not in REPETITIONS:
         most = max(most, SMALL)
     if isinstance(value, Tensor) and value.nbytes <= most:
@@ -48,3 +53,15 @@ def _fold(node: Node) -> None:
         for user in list(node.users):
             part = value[user.args[1]]  # type: ignore[index]
             replace(user, constant(user, user.name, part.contiguous()))
+
+
+def _stored_bytes(node: Node) -> int:
+    if is_constant(node):
+        return constant_value(node).nbytes
+    return sum(map(_stored_bytes, node.all_input_nodes))
+
+
+def _compute(node: Node) -> Any:
+    assert isinstance(node.target, OpOverload)
+    with torch.no_grad():
+        return node.target(*map_arg(node.args, value_of), **map_arg(node.kwargs, value_of))

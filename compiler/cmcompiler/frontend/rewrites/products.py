@@ -27,7 +27,10 @@ MOVEMENTS = (
 
 
 def rewrite_products(module: GraphModule) -> None:
-    """Products with a constant matrix become linear layers, others bmm, with sums after them."""
+    """Products with a constant matrix become linear layers, others bmm, with sums after them.
+
+    So do linear layers whose weight is computed.
+    """
     for node in list(module.graph.nodes):
         if not _is_float(node):
             continue
@@ -35,6 +38,11 @@ def rewrite_products(module: GraphModule) -> None:
             made = _product(node, *arguments(node, None, None))
             if made is not node:
                 replace(node, made)
+        elif node.target is aten.linear.default and value_of(node.args[1]) is None:
+            x, weight, bias = arguments(node, None, None, None)
+            product = _product(node, x, insert(node, aten.transpose.int, weight, -2, -1))
+            made = product if bias is None else insert(node, aten.add.Tensor, product, bias)
+            replace(node, made)
         elif node.target in (aten.addmm.default, aten.baddbmm.default):
             addend, lhs, rhs = arguments(node, None, None, None)
             if not node.kwargs:

@@ -62,3 +62,15 @@ def test_repetitions_stay():
 
     names = targets(rewritten(Repeated(), torch.randn(4, 8), by=fold_constants))
     assert names == ["aten.expand.default", "aten.cat.default"]
+
+
+def test_repetitions_are_no_obstacle():
+    class Cosine(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(100, 256))
+
+        def forward(self, x):
+            return nn.functional.linear(x, nn.functional.normalize(self.weight, dim=1))
+
+    assert targets(rewritten(Cosine(), torch.randn(3, 256))) == ["aten.linear.default"]
