@@ -41,6 +41,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.refinement",
     "cmcompiler.frontend.rewrites",
     "cmcompiler.frontend.sensitivity",
+    "cmcompiler.frontend.sharing",
     "cmcompiler.frontend.simulation",
     "cmcompiler.frontend.training",
 )
