@@ -20,6 +20,10 @@ MOST_ROWS = 512
 WIDER = 1 / 48
 """By how much more memory each of the latter is searched for."""
 
+MARGIN = 24
+"""One part in so many that other bands of a group may need more than those with the fewest
+instructions."""
+
 WITHIN = 12
 """Sets of streams that are laid out to be the fastest within a budget."""
 
@@ -47,7 +51,7 @@ def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) 
         for bytes_ in _around(limit, low):
             if best is not None and max(bytes_, low) >= best.size:
                 continue
-            if (found := trial.within(bytes_)) is not None:
+            for found in trial.within(bytes_):
                 best = found.within(allowed, best.size if best else ARENA_LIMIT) or best
         if limit <= low or search.rows > MOST_ROWS:
             break
@@ -74,7 +78,7 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
         search = Search(computation, BANDS[-1])
     low, trial = search.least_peak, _Trial(draft, search)
     for step in range(WITHIN if low <= most else 0):
-        if (found := trial.within(most - (most - low) * step // WITHIN)) is not None:
+        for found in trial.within(most - (most - low) * step // WITHIN):
             best = _quickest(found, best, most)
     return smallest(draft, row_calls, float("inf")) if best is None else best.bounded(low)
 
@@ -109,18 +113,37 @@ class _Trial:
 
     def __init__(self, draft: Draft, search: Search) -> None:
         self._draft, self._search = draft, search
-        self._seen: set[tuple[Stream, ...]] = set()
+        self._sizes: dict[tuple[Stream, ...], int] = {}
 
-    def within(self, limit: int) -> Draft | None:
-        """The streams with the fewest instructions for so many bytes; None if tried before.
-
-        The layout may need more.
+    def within(self, limit: int) -> Iterator[Draft]:
+        """The streams with the fewest instructions for so many bytes, unless tried before, and
+        some with more if the layout needs more bytes.
         """
         chosen = self._search.cheapest(limit)
-        if chosen is None or chosen in self._seen:
-            return None
-        self._seen.add(chosen)
+        if chosen is None:
+            return
+        if chosen not in self._sizes:
+            yield self._laid_out(chosen, limit)
+        if self._sizes[chosen] > limit and self._search.rows <= MOST_ROWS:
+            most = limit + limit // MARGIN
+            for evened in self._evened(chosen, most):
+                if evened not in self._sizes:
+                    yield self._laid_out(evened, most)
+
+    def _laid_out(self, chosen: tuple[Stream, ...], limit: int) -> Draft:
         turned = (self._search.turned(stream, limit) for stream in chosen)
         ways = [(down, up) if up else (down,) for down, up in zip(chosen, turned, strict=True)]
         drafts = [replace(self._draft, streams=streams) for streams in (directed(ways), chosen)]
-        return min(drafts, key=lambda each: each.size)
+        best = min(drafts, key=lambda each: each.size)
+        self._sizes[chosen] = best.size
+        return best
+
+    def _evened(self, chosen: tuple[Stream, ...], limit: int) -> Iterator[tuple[Stream, ...]]:
+        """The same groups in other bands, in which all move their outputs about equally far.
+
+        Groups that follow each other and run in both directions in turn then need no more memory
+        than one of them.
+        """
+        ways = [self._search.banded(stream, limit) for stream in chosen]
+        for distance in sorted({stream.distance for stream in chosen}):
+            yield tuple(min(group, key=lambda way: abs(way.distance - distance)) for group in ways)

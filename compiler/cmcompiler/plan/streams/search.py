@@ -175,6 +175,14 @@ class Search:
         cost, streams = self._cheapest(limit, EXCESS if limit < self.least_peak else None)
         return None if isinf(cost) else tuple(streams)
 
+    def banded(self, stream: Stream, limit: int) -> list[Stream]:
+        """The same group in all bands that need no more than `limit` bytes."""
+        nodes = stream.group.nodes
+        if stream.takeover is None:
+            return [stream]
+        made = (self._stream(nodes.start, nodes.stop, band) for band in self._row_calls)
+        return [found[0] for found in made if found and found[1] <= limit]
+
     def turned(self, stream: Stream, limit: int) -> Stream | None:
         """The same group upwards, if it is one whose output takes the place of an input.
 

@@ -58,5 +58,10 @@ class Stream:
     band: int
 
     @property
+    def distance(self) -> int:
+        """Bytes from an input to the output that takes its place."""
+        return abs(self.takeover.shift) if self.takeover else 0
+
+    @property
     def ring_bytes(self) -> dict[Tensor, int]:
         return {tensor: rows * row_bytes(tensor) for tensor, rows in self.rings.items()}
