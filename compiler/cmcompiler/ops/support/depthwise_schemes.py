@@ -114,7 +114,9 @@ def _for_3x3(
     band = 2 if stride == (1, 1) and output_shape[1] > 1 else 1
     if version is Isa.DSP and filters.suits_factors and output_shape[2] > 1:
         portions, chunk = _portions(output_shape[2], 2, stride[1])
-        workspace = 32 * ((chunk - 1) * stride[1] + 3)
+        band = 2 if stride[0] == stride[1] and output_shape[1] > 1 else 1
+        pairs = ((band - 1) * stride[0] + 4) // 2
+        workspace = 16 * pairs * ((chunk - 1) * stride[1] + 3)
         weights = _3x3_dsp(filters)
         return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
     if version is Isa.MVE:
