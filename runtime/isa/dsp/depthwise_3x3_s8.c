@@ -150,12 +150,19 @@ struct run {
 #define LOAD_FACTOR "ldr r7, [sp, #40]\n" "ldr r12, [sp, #28]\n"
 #define LOAD_OUT "ldr r7, [sp, #16]\n" "ldr lr, [sp, #24]\n"
 
-/* Rescales and stores two columns of two rows. The second row is stored first: without one, next_row is 0. */
-#define OUTPUT_FOUR \
-    LOAD_FACTOR \
+/* Rescales two columns of two rows, for clamping all negative results to the zero point, or for any. */
+#define RESCALE_HALF_UP \
+    SCALE("r8") SCALE("r9") SCALE("r10") SHIFT("r8") SCALE("r11") SHIFT("r9") SHIFT("r10") SATURATE("r8") \
+    SHIFT("r11") SATURATE("r9") SATURATE("r10")
+#define RESCALE_RIGHT \
     SCALE("r8") SCALE("r9") AWAY_FROM_ZERO("r8") SCALE("r10") AWAY_FROM_ZERO("r9") SCALE("r11") \
     AWAY_FROM_ZERO("r10") SHIFT("r8") AWAY_FROM_ZERO("r11") SHIFT("r9") SHIFT("r10") SATURATE("r8") \
-    SHIFT("r11") SATURATE("r9") SATURATE("r10") \
+    SHIFT("r11") SATURATE("r9") SATURATE("r10")
+
+/* Stores them. The second row is stored first: without one, next_row is 0. */
+#define OUTPUT_FOUR(RESCALE) \
+    LOAD_FACTOR \
+    RESCALE \
     LOAD_OUT \
     "ldr r12, [sp, #20]\n" \
     SATURATE("r11") \
@@ -167,7 +174,7 @@ struct run {
     "add r7, lr\n"
 
 /* With stride 1. */
-#define TWO_BY_TWO \
+#define TWO_BY_TWO(RESCALE) \
     LOAD_BIAS LOAD_COLUMN("0", "4") \
     START_ROWS("r8", "r9", "r0", "r3") \
     LOAD_COLUMN("32", "36") \
@@ -176,7 +183,7 @@ struct run {
     ADD_ROWS("r10", "r11", "r1", "r4") ADD_ROWS("r8", "r9", "r2", "r5") \
     LOAD_MULTIPLIER LOAD_COLUMN("96", "100") \
     ADD_ROWS("r10", "r11", "r2", "r5") \
-    OUTPUT_FOUR \
+    OUTPUT_FOUR(RESCALE) \
     "add r6, #64\n"
 
 /* With stride 2. */
@@ -193,7 +200,7 @@ struct run {
     LOAD_LONG_COLUMN("192", "196", "200") \
     ADD_ROWS_APART("r10", "r11", "r2", "r5") \
     LOAD_MULTIPLIER \
-    OUTPUT_FOUR \
+    OUTPUT_FOUR(RESCALE_RIGHT) \
     "add r6, #192\n"
 
 /* Two columns of one row, with stride 2. */
@@ -280,7 +287,8 @@ struct run {
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-RUN_FUNCTION(cm_dsp_convolve_rows, "8", TWO_BY_TWO);
+RUN_FUNCTION(cm_dsp_convolve_rows, "8", TWO_BY_TWO(RESCALE_RIGHT));
+RUN_FUNCTION(cm_dsp_convolve_rows_half_up, "8", TWO_BY_TWO(RESCALE_HALF_UP));
 RUN_FUNCTION(cm_dsp_convolve_rows_apart, "12", TWO_BY_TWO_APART);
 RUN_FUNCTION(cm_dsp_convolve_row_apart, "8", TWO_APART);
 /* clang-format on */
@@ -295,12 +303,17 @@ static void fill(struct columns columns, int32_t first, int32_t zero_point, int3
         *out = both;
 }
 
+static run_function *choose(const struct cm_depthwise *d)
+{
+    if (d->stride_width == 2)
+        return d->band == 2 ? cm_dsp_convolve_rows_apart : cm_dsp_convolve_row_apart;
+    return d->output.rounding == CM_ROUND_HALF_UP ? cm_dsp_convolve_rows_half_up : cm_dsp_convolve_rows;
+}
+
 /* Of an odd number of columns, the last but one is computed twice. */
 static void convolve_channels(const struct cm_depthwise *d, const struct filter *filters,
                               struct columns columns, int8_t *out, int32_t count, int32_t width)
 {
-    run_function *apart = d->band == 2 ? cm_dsp_convolve_rows_apart : cm_dsp_convolve_row_apart;
-    run_function *convolve = d->stride_width == 1 ? cm_dsp_convolve_rows : apart;
     struct run run = {
         .filters = filters,
         .filters_end = filters + count,
@@ -312,7 +325,7 @@ static void convolve_channels(const struct cm_depthwise *d, const struct filter 
         .zero_point = d->output.zero_point,
         .back = width % 2 * d->stride_width * CHANNELS * columns.pairs * (int32_t)sizeof *columns.at,
     };
-    convolve(&run);
+    choose(d)(&run);
 }
 
 /* Output columns [x0, x0 + width) of all channels. */

@@ -31,12 +31,35 @@ struct strip {
 /* clang-format off */
 #define ADD_PRODUCT(sum, row, weights) "smlad " sum ", " row ", " weights ", " sum "\n"
 
-#define START_FOUR \
-    "ldrd r0, r4, [r12], #8\n" \
-    "mov.w r1, r0\n" "mov.w r2, r0\n" "mov.w r3, r0\n" \
-    "mov.w r5, r4\n" "mov.w r6, r4\n" "mov.w r7, r4\n"
+/* The first two depths, of weights in r8 and r9: rows are loaded where their sums will be, and each
+   column's bias, in r0 or r4, becomes its first sum last. */
+#if __ARM_ARCH_7EM__ && __ARM_FP & 8
+#define START_SUMS(WIDEN) \
+    WIDEN \
+    "ldr r1, [lr, #4]\n" \
+    "ldr r2, [lr, #8]\n" \
+    "smlad r5, r1, r9, r4\n" \
+    "ldr r3, [lr, #12]\n" \
+    "smlad r1, r1, r8, r0\n" \
+    "ldr r10, [lr], #16\n" \
+    "smlad r6, r2, r9, r4\n" "smlad r2, r2, r8, r0\n" \
+    "smlad r7, r3, r9, r4\n" "smlad r3, r3, r8, r0\n" \
+    "smlad r4, r10, r9, r4\n" "smlad r0, r10, r8, r0\n"
+#else
+#define START_SUMS(WIDEN) \
+    "ldr r1, [lr, #4]\n" \
+    "ldr r2, [lr, #8]\n" \
+    "ldr r3, [lr, #12]\n" \
+    "ldr r10, [lr], #16\n" \
+    WIDEN \
+    "smlad r5, r1, r9, r4\n" "smlad r1, r1, r8, r0\n" \
+    "smlad r6, r2, r9, r4\n" "smlad r2, r2, r8, r0\n" \
+    "smlad r7, r3, r9, r4\n" "smlad r3, r3, r8, r0\n" \
+    "smlad r4, r10, r9, r4\n" "smlad r0, r10, r8, r0\n"
+#endif
 
 #define START_PAIR \
+    "ldr lr, [sp]\n" \
     "ldrd r0, r2, [r12], #8\n" \
     "mov.w r1, r0\n" \
     "mov.w r3, r2\n"
@@ -57,12 +80,7 @@ struct strip {
     "ldr r10, [sp, #24]\n" \
     "ldm r12!, {r8, r9, r11, lr}\n"
 
-#define OUTPUT_FOUR \
-    LOAD_RESCALE \
-    SCALE("r0", "r8") SCALE("r1", "r8") AWAY_FROM_ZERO("r0") SCALE("r2", "r8") AWAY_FROM_ZERO("r1") \
-    SCALE("r3", "r8") AWAY_FROM_ZERO("r2") SCALE("r4", "r11") AWAY_FROM_ZERO("r3") \
-    SCALE("r5", "r11") AWAY_FROM_ZERO("r4") SCALE("r6", "r11") AWAY_FROM_ZERO("r5") \
-    SCALE("r7", "r11") AWAY_FROM_ZERO("r6") SHIFT("r0", "r9") AWAY_FROM_ZERO("r7") \
+#define SHIFT_FOUR \
     SHIFT("r1", "r9") SHIFT("r2", "r9") SATURATE("r0") SHIFT("r3", "r9") SATURATE("r1") \
     SHIFT("r4", "lr") SATURATE("r2") SHIFT("r5", "lr") SATURATE("r3") SHIFT("r6", "lr") SATURATE("r4") \
     SHIFT("r7", "lr") SATURATE("r5") \
@@ -77,6 +95,21 @@ struct strip {
     STORE("r2", "r6", "[r8]") \
     "add r8, r9\n" \
     STORE("r3", "r7", "[r8]")
+
+#define OUTPUT_FOUR \
+    LOAD_RESCALE \
+    SCALE("r0", "r8") SCALE("r1", "r8") AWAY_FROM_ZERO("r0") SCALE("r2", "r8") AWAY_FROM_ZERO("r1") \
+    SCALE("r3", "r8") AWAY_FROM_ZERO("r2") SCALE("r4", "r11") AWAY_FROM_ZERO("r3") \
+    SCALE("r5", "r11") AWAY_FROM_ZERO("r4") SCALE("r6", "r11") AWAY_FROM_ZERO("r5") \
+    SCALE("r7", "r11") AWAY_FROM_ZERO("r6") SHIFT("r0", "r9") AWAY_FROM_ZERO("r7") \
+    SHIFT_FOUR
+
+/* Where negative results are clamped to the zero point, whichever way their halves are rounded. */
+#define OUTPUT_FOUR_HALF_UP \
+    LOAD_RESCALE \
+    SCALE("r0", "r8") SCALE("r1", "r8") SCALE("r2", "r8") SCALE("r3", "r8") \
+    SCALE("r4", "r11") SCALE("r5", "r11") SCALE("r6", "r11") SCALE("r7", "r11") \
+    SHIFT("r0", "r9") SHIFT_FOUR
 
 #define OUTPUT_PAIR \
     LOAD_RESCALE \
@@ -98,8 +131,8 @@ struct strip {
     "str r8, [sp, #16]\n" \
     "add r12, #16\n"
 
-/* PRELOAD may load r8 to r10 for the first MULTIPLY, as each one may for the next. */
-#define STRIP_FUNCTION(name, START, PRELOAD, MULTIPLY, OUTPUT) \
+/* START points lr to the rows and may make the products of the first depths. */
+#define STRIP_FUNCTION(name, START, MULTIPLY, OUTPUT) \
     void name(const struct strip *strip); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -114,8 +147,6 @@ struct strip {
           ".p2align 2\n" \
           "1:\n" \
           START \
-          "ldr lr, [sp]\n" \
-          PRELOAD \
           "ldr pc, [sp, #8]\n" \
           ".p2align 2\n" \
           "2:\n" \
@@ -139,7 +170,7 @@ typedef void strip_function(const struct strip *strip);
 
    turn: times four depths in a loop; code: bytes of code for these. */
 struct loops {
-    strip_function *four, *pair, *sum_pair;
+    strip_function *four, *four_half_up, *pair, *sum_pair;
     int32_t weight_bytes, four_turn, four_code, pair_turn, pair_code;
 };
 
@@ -236,6 +267,7 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
     int32_t is_general = gemm->output.rounding == CM_ROUND_GENERAL;
+    strip_function *four = gemm->output.rounding == CM_ROUND_HALF_UP ? loops->four_half_up : loops->four;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
     struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
     for (int32_t left = gemm->rows, count; left > 0; left -= count) {
@@ -243,7 +275,9 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
         int32_t lhs_stride = left > 1 ? gemm->lhs_stride : 0, out_stride = left > 1 ? gemm->out_stride : 0;
         strip.row_end = strip.row + shape.chunks * count * (DEPTHS / 2);
         if (count == ROWS) {
-            strip.entry = (-shape.chunks & (loops->four_turn - 1)) * loops->four_code;
+            int32_t left_chunks = shape.chunks - 1; /* after the first one */
+            int32_t skipped = left_chunks > 0 ? -left_chunks & (loops->four_turn - 1) : loops->four_turn;
+            strip.entry = skipped * loops->four_code;
             widen_four(gemm->workspace, lhs, lhs_stride, gemm->depth);
         } else {
             strip.entry = (-shape.chunks & (loops->pair_turn - 1)) * loops->pair_code;
@@ -252,7 +286,7 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
         if (is_general)
             multiply_general(gemm, &shape, loops->sum_pair, &strip, out, out_stride);
         else
-            multiply(gemm, &shape, count == ROWS ? loops->four : loops->pair, &strip, out, out_stride, count);
+            multiply(gemm, &shape, count == ROWS ? four : loops->pair, &strip, out, out_stride, count);
         lhs += count * lhs_stride;
         out += count * out_stride;
     }

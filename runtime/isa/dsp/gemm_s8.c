@@ -46,6 +46,14 @@ enum { FOUR_TURN = 4, PAIR_TURN = 2, FOUR_CODE = 120, PAIR_CODE = 56 };
 /* Four depths, in instructions of four bytes: 30 for four rows, 14 for two. */
 #define MULTIPLY_FOUR MULTIPLY_TWO_DEPTHS MULTIPLY_TWO_DEPTHS
 
+#define START_FOUR \
+    "ldr lr, [sp]\n" \
+    "ldr r8, [r12, #8]\n" \
+    "ldr r4, [r12, #4]\n" \
+    "ldr r0, [r12], #12\n" \
+    START_SUMS(WIDEN_WEIGHTS) \
+    MULTIPLY_TWO_DEPTHS
+
 #define MULTIPLY_PAIR \
     "ldrd r4, r6, [r12], #8\n" \
     "ldm lr!, {r8-r11}\n" \
@@ -60,15 +68,17 @@ enum { FOUR_TURN = 4, PAIR_TURN = 2, FOUR_CODE = 120, PAIR_CODE = 56 };
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, "", MULTIPLY_FOUR MULTIPLY_FOUR MULTIPLY_FOUR MULTIPLY_FOUR, OUTPUT_FOUR);
-STRIP_FUNCTION(cm_dsp_multiply_pair, START_PAIR, "", MULTIPLY_PAIR MULTIPLY_PAIR, OUTPUT_PAIR);
-STRIP_FUNCTION(cm_dsp_sum_pair, START_PAIR, "", MULTIPLY_PAIR MULTIPLY_PAIR, STORE_SUMS);
+STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, MULTIPLY_FOUR MULTIPLY_FOUR MULTIPLY_FOUR MULTIPLY_FOUR, OUTPUT_FOUR);
+STRIP_FUNCTION(cm_dsp_multiply_four_half_up, START_FOUR, MULTIPLY_FOUR MULTIPLY_FOUR MULTIPLY_FOUR MULTIPLY_FOUR, OUTPUT_FOUR_HALF_UP);
+STRIP_FUNCTION(cm_dsp_multiply_pair, START_PAIR, MULTIPLY_PAIR MULTIPLY_PAIR, OUTPUT_PAIR);
+STRIP_FUNCTION(cm_dsp_sum_pair, START_PAIR, MULTIPLY_PAIR MULTIPLY_PAIR, STORE_SUMS);
 /* clang-format on */
 
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
 {
     static const struct loops loops = {
         .four = cm_dsp_multiply_four,
+        .four_half_up = cm_dsp_multiply_four_half_up,
         .pair = cm_dsp_multiply_pair,
         .sum_pair = cm_dsp_sum_pair,
         .weight_bytes = 1,

@@ -49,6 +49,16 @@ enum { FOUR_TURN = 8, PAIR_TURN = 4, FOUR_CODE = 112, PAIR_CODE = 40 };
 /* Four depths, in instructions of four bytes: 28 for four rows, 10 for two. */
 #define MULTIPLY_FOUR MULTIPLY_TWO_DEPTHS MULTIPLY_TWO_DEPTHS
 
+#define START_FOUR \
+    "ldr lr, [sp]\n" \
+    "ldr r8, [r12, #8]\n" \
+    "ldr r9, [r12, #12]\n" \
+    "ldr r4, [r12, #4]\n" \
+    "ldr r0, [r12], #16\n" \
+    START_SUMS("") \
+    PRELOAD \
+    MULTIPLY_TWO_DEPTHS
+
 #define MULTIPLY_PAIR \
     "ldm.w r12!, {r4-r7}\n" \
     "ldm.w lr!, {r8-r11}\n" \
@@ -61,15 +71,17 @@ enum { FOUR_TURN = 8, PAIR_TURN = 4, FOUR_CODE = 112, PAIR_CODE = 40 };
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, PRELOAD, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR);
-STRIP_FUNCTION(cm_dsp_multiply_pair_w16, START_PAIR, "", FOUR_TIMES(MULTIPLY_PAIR), OUTPUT_PAIR);
-STRIP_FUNCTION(cm_dsp_sum_pair_w16, START_PAIR, "", FOUR_TIMES(MULTIPLY_PAIR), STORE_SUMS);
+STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR);
+STRIP_FUNCTION(cm_dsp_multiply_four_half_up_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR_HALF_UP);
+STRIP_FUNCTION(cm_dsp_multiply_pair_w16, START_PAIR, FOUR_TIMES(MULTIPLY_PAIR), OUTPUT_PAIR);
+STRIP_FUNCTION(cm_dsp_sum_pair_w16, START_PAIR, FOUR_TIMES(MULTIPLY_PAIR), STORE_SUMS);
 /* clang-format on */
 
 void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm)
 {
     static const struct loops loops = {
         .four = cm_dsp_multiply_four_w16,
+        .four_half_up = cm_dsp_multiply_four_half_up_w16,
         .pair = cm_dsp_multiply_pair_w16,
         .sum_pair = cm_dsp_sum_pair_w16,
         .weight_bytes = 2,
