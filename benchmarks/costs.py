@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Fits what kernels cost on each core to recorded runs of the zoo, for `cmbuild fit`.
+"""Fits what kernels cost on each core to recorded runs, for `cmbuild fit`.
 
-    cmbuild bench --boards microbit,mps2-an385,mps2-an386,mps2-an500,mps2-an505,corstone300
+    models=$(python benchmarks/costs.py --models)
+    boards=microbit,mps2-an385,mps2-an386,mps2-an500,mps2-an505,corstone300
+    cmbuild bench --models $models --boards $boards
     cmbuild bench --boards mps2-an386,mps2-an500,mps2-an505 --weights-as int16 --io int8
     python benchmarks/costs.py build
 
-Reads the cycles that these runs left in the build folder, and writes cmbuild/sizing/costs.json.
-Costs are the least squares of the differences, none below zero. Kernels for weights of int16 are
-fitted apart, all others to runs with int8 weights. Runs of another plan than today's are left out.
+Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
+folder, and writes cmbuild/sizing/costs.json. Costs are the least squares of the differences, none
+below zero. Kernels for weights of int16 are fitted apart, all others to runs with int8 weights.
+Runs of another plan than today's are left out, and so are kernels that no run has called.
 Prints the difference of each model, and, for int8, the one that it has if it is left out.
 """
 
@@ -24,6 +27,7 @@ from typing import TypeVar
 import click
 import numpy as np
 from scipy.optimize import nnls
+from small_networks import NAMES
 
 from cmbuild.catalog import find_board
 from cmbuild.cli.session import session
@@ -48,14 +52,12 @@ from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
 
 BOARDS = ["microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "corstone300"]
+MODELS = [*zoo.names(), *(f"benchmarks/small_networks.py:{name}" for name in NAMES)]
 SMALLEST = 20.0
 """Cycles of a step below which its relative difference does not count more."""
 
 _SUFFIX = "_w16"
 """Of kernels for weights of int16."""
-
-_PRODUCTS = (0, 3)
-"""What of the work are multiply-accumulates."""
 
 V = TypeVar("V")
 Step = tuple[str, str, Work, float]
@@ -78,7 +80,7 @@ def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, 
         cycles = np.array([step[3] for step in own])
         share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
         costs = nnls(work * share[:, None], cycles * share)[0]
-        found[kernel] = tuple(float(f"{cost:.5g}") for cost in costs)
+        found[kernel] = Work(*(float(f"{cost:.5g}") for cost in costs))
     return found
 
 
@@ -103,10 +105,10 @@ class Runs:
     recorded: dict[str, RecordedRun] = field(default_factory=dict)
 
     def add(self, pipeline: Pipeline, build: Path, board: str, weights: str) -> None:
-        """Those of the zoo on a board; runs of another plan than today's, and missing ones, are
+        """Those on a board; runs of another plan than today's, and missing ones, are
         left out."""
         fits = Fits(pipeline)
-        for model in zoo.names():
+        for model in MODELS if weights == NARROW else zoo.names():
             request = compose(
                 BuildRequest,
                 model=model,
@@ -115,8 +117,8 @@ class Runs:
                 weights_as=weights,
                 io=None if weights == NARROW else "int8",
             )
-            name = model if weights == NARROW else f"{model} {weights}"
             kept = build_folder(request)
+            name = kept.parent.name if weights == NARROW else f"{kept.parent.name} {weights}"
             try:
                 record = PlanRecord.model_validate_json((kept / "plan/plan.json").read_bytes())
                 run = Intervals.model_validate_json((kept / "cycles/intervals.json").read_bytes())
@@ -140,15 +142,14 @@ def with_wide(costs: CoreCosts, runs: Runs) -> CoreCosts:
     """
     kernels = dict(costs.kernels)
     for kernel in sorted({step[1] for step in runs.steps} - kernels.keys()):
-        base = np.array(costs.kernels[kernel.removesuffix(_SUFFIX)])
-        base[list(_PRODUCTS)] = 0
+        base = costs.kernels[kernel.removesuffix(_SUFFIX)]._replace(products=0.0)
         rest = [
-            (model, kernel, tuple(work[index] for index in _PRODUCTS), cycles - work @ base)
+            (model, kernel, Work(work.products), cycles - float(np.dot(work, base)))
             for model, name, work, cycles in runs.steps
             if name == kernel
         ]
-        base[list(_PRODUCTS)] = fitted(rest, runs.steps)[kernel]
-        kernels[kernel] = tuple(map(float, base))
+        products = fitted(rest, runs.steps)[kernel].products
+        kernels[kernel] = base._replace(products=products)
     return finished(costs.isa, kernels, {**costs.recorded, **runs.recorded})
 
 
@@ -156,13 +157,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("build", type=Path, help="build folder of a `cmbuild bench`")
+    parser.add_argument("build", type=Path, nargs="?", help="build folder of a `cmbuild bench`")
+    parser.add_argument("--models", action="store_true", help="print the models to run")
     parser.add_argument(
         "--only-wide",
         action="store_true",
         help="only kernels for weights of int16; the costs of others stay",
     )
     arguments = parser.parse_args()
+    if arguments.models:
+        print(",".join(MODELS))
+        return
+    if arguments.build is None:
+        parser.error("the build folder is missing")
     build, cores = arguments.build, {}
     with click.Context(click.Command("costs")), session(build / "logs", json=True) as work:
         for name in BOARDS:

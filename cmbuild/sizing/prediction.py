@@ -6,26 +6,66 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cache
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from cmbuild.boards.board import Board
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.sizing.results import PredictedCycles
+from cmcompiler.isa import Isa
 
 if TYPE_CHECKING:
     from cmcompiler.plan.plan import Plan, PlanStep
 
 COSTS = Path(__file__).with_name("costs.json")
 
-Work = tuple[float, ...]
-"""Of a kernel in a plan: multiply-accumulates or additions, elements of outputs, calls; and again
-the first two where a convolution's window is larger than a pixel."""
-
 _WINDOW = re.compile(r"(\d+)×(\d+)")
+
+_AT_ONCE = {Isa.SCALAR: 1, Isa.DSP: 4, Isa.MVE: 16}
+"""Operands in int8 that inner loops take at once; the last ones take as long as if all were there.
+"""
+
+_ALIGNMENT = 16
+_ROWS = 4
+"""ALIGN and ROWS of runtime/kernels/conv2d.c."""
+
+
+class Size(NamedTuple):
+    """Of a window, in pixels."""
+
+    height: int
+    width: int
+
+    @property
+    def area(self) -> int:
+        return self.height * self.width
+
+
+class Work(NamedTuple):
+    """What a kernel does in a plan, or the cycles that one of each takes.
+
+    Attributes:
+        products: multiply-accumulates, or elements that pools read; with those that fill vectors.
+        outputs: elements.
+        calls: of the kernel.
+        pixels: of outputs that are computed from windows.
+        patch_rows: that a convolution gathers, each a kernel's width long.
+        clipped: how many of these, or of a pool's, may cross a side of the image.
+        portions: in which a convolution gathers its patches and multiplies them.
+    """
+
+    products: float = 0.0
+    outputs: float = 0.0
+    calls: float = 0.0
+    pixels: float = 0.0
+    patch_rows: float = 0.0
+    clipped: float = 0.0
+    portions: float = 0.0
+
+    def plus(self, other: Work) -> Work:
+        return Work(*map(sum, zip(self, other, strict=True)))
 
 
 class _Record(BaseModel):
@@ -96,9 +136,9 @@ def predict(board: Board, isa: str, work: Mapping[str, Work]) -> PredictedCycles
 
 def work_by_kernel(plan: Plan) -> dict[str, Work]:
     """The work of each kernel in a plan, all branches included."""
-    found: defaultdict[str, Work] = defaultdict(lambda: (0.0,) * 5)
+    found: defaultdict[str, Work] = defaultdict(Work)
     for kernel, work in work_of_steps(plan):
-        found[kernel] = tuple(map(sum, zip(found[kernel], work, strict=True)))
+        found[kernel] = found[kernel].plus(work)
     return dict(found)
 
 
@@ -109,14 +149,58 @@ def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:
         if step.stages:
             calls[index] += len(step.turns) + 1
             calls.update(index + 1 + stage for stage in step.turns)
-    return [(s.kernel, _work(s, calls.get(index, 1))) for index, s in enumerate(plan.steps)]
+    at_once = _AT_ONCE[plan.isa]
+    return [(s.kernel, _work(s, calls.get(i, 1), at_once)) for i, s in enumerate(plan.steps)]
 
 
-def _work(step: PlanStep, calls: int) -> Work:
-    match = _WINDOW.search(step.title)
-    area = prod(map(int, match.groups())) if match else 1
-    is_pool = "pool2d" in step.kernel
-    amount = float(step.elements * area if is_pool else step.macs)
-    is_window = step.kernel.startswith("conv2d") and area > 1
-    again = (amount, float(step.elements)) if is_window else (0.0, 0.0)
-    return (amount, float(step.elements), float(calls), *again)
+def _work(step: PlanStep, calls: int, at_once: int) -> Work:
+    if not step.elements:  # the last step of a node counts for all
+        return Work(calls=calls)
+    whole = Work(step.macs, step.elements, calls)
+    numbers = {each.name: each.value for each in step.arguments if isinstance(each.value, int)}
+    channels = numbers.get("output.channels", 0)
+    if (match := _WINDOW.search(step.title)) and channels:
+        return _work_of_windows(step, whole, numbers, Size(*map(int, match.groups())), at_once)
+    if step.macs:
+        return whole._replace(products=step.elements * _filled(step.macs // step.elements, at_once))
+    return whole
+
+
+def _work_of_windows(
+    step: PlanStep, whole: Work, numbers: Mapping[str, int], window: Size, at_once: int
+) -> Work:
+    channels, depth = numbers["output.channels"], step.macs // step.elements
+    pixels = step.elements // channels
+    columns = min(window.width - 1, numbers["output.width"]) if numbers.get("pad_left") else 0
+    clipped = numbers["output.batch"] * numbers["output.height"] * columns * window.height
+    if not step.kernel.startswith("conv2d"):  # vectors lie along the channels
+        products = pixels * _filled(channels, at_once) * window.area
+        return whole._replace(products=products, pixels=pixels, clipped=clipped)
+    whole = whole._replace(products=step.elements * _filled(depth, at_once))
+    count = numbers.get("patch_count", 0)
+    if not count:
+        return whole
+    portions = _portions(pixels, channels, count, numbers["patch_stride"])
+    return whole._replace(
+        pixels=pixels,
+        patch_rows=pixels * window.height,
+        clipped=clipped,
+        portions=max(whole.calls, portions) * numbers["groups"],
+    )
+
+
+def _portions(pixels: int, channels: int, count: int, stride: int) -> int:
+    """As runtime/kernels/conv2d.c divides its pixels: into as many as there is memory for patches,
+    in their own buffer or where outputs are yet to come.
+    """
+    found = 0
+    while pixels > 0:
+        spare = (pixels * channels - (_ALIGNMENT - 1)) // (stride + channels)
+        pixels -= max(count, spare - spare % _ROWS)
+        found += 1
+    return found
+
+
+def _filled(count: int, at_once: int) -> int:
+    """With what is missing in the last vector."""
+    return -(-count // at_once) * at_once

@@ -1,0 +1,63 @@
+"""Networks much smaller than the zoo's, which show what kernels cost besides their products.
+
+Their weights are random: cycles do not depend on them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+NAMES = ("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat")
+
+Made = tuple[nn.Module, Tensor, list[Tensor]]
+"""A module, an input, and inputs to calibrate with."""
+
+
+def plain() -> Made:
+    return _made((1, 12, 12), *_convolution(1, 4, 3), nn.MaxPool2d(2), *_convolution(4, 9, 3))
+
+
+def wide_windows() -> Made:
+    return _made((1, 10, 10), *_convolution(1, 6, 5), nn.MaxPool2d(2), *_convolution(6, 10, 5))
+
+
+def separable() -> Made:
+    layers = (*_convolution(3, 8, 3), *_separable(8, 12, 3), nn.MaxPool2d(2))
+    return _made((3, 12, 12), *layers, *_separable(12, 20, 3))
+
+
+def separable_5x5() -> Made:
+    layers = (*_convolution(1, 12, 5), *_separable(12, 16, 5), nn.MaxPool2d(2))
+    return _made((1, 12, 12), *layers, *_separable(16, 24, 5))
+
+
+def strided() -> Made:
+    layers = (*_convolution(2, 24, 3, stride=2), *_convolution(24, 32, 3, stride=2))
+    return _made((2, 16, 16), *layers)
+
+
+def flat() -> Made:
+    layers = (*_convolution(1, 16, 3), *_convolution(16, 16, 3), *_convolution(16, 7, 1))
+    return _made((1, 9, 9), *layers)
+
+
+def _convolution(
+    before: int, after: int, size: int, stride: int = 1, groups: int = 1
+) -> tuple[nn.Module, ...]:
+    shape = (before, after, size, stride, size // 2)
+    return nn.Conv2d(*shape, groups=groups), nn.ReLU()
+
+
+def _separable(before: int, after: int, size: int) -> tuple[nn.Module, ...]:
+    return *_convolution(before, before, size, groups=before), *_convolution(before, after, 1)
+
+
+def _made(shape: tuple[int, ...], *layers: nn.Module) -> Made:
+    torch.manual_seed(0)
+    features = nn.Sequential(*layers)
+    channels, *side = features(torch.zeros(1, *shape)).shape[1:]
+    module = nn.Sequential(features, nn.AvgPool2d(tuple(side)), nn.Flatten())
+    module.append(nn.Linear(channels, 10))
+    inputs = list(torch.rand(8, 1, *shape))
+    return module.eval(), inputs[0], inputs
