@@ -194,35 +194,32 @@ enum { CHUNK = 16, CHUNK_CODE = 56, LOOP_END_CODE = 8, MOST_PAIRS = 0xffff, MOST
     LOAD_STEPS \
     JOIN_EVEN_1 \
     ADD_BIAS("q0") \
-    "add r3, r0\n" \
-    JOIN_ODD_1 \
-    "vldrb.8 q2, [r3], #16\n" \
+    "add r7, r2\n" \
     LOAD_ONE \
-    SCALE("q0") \
-    ADD_BIAS("q1") \
-    ROUND("q0") \
+    SCALE("q0") ROUND("q0") \
+    "add r3, r0\n" \
     "add r5, r0\n" \
-    SCALE("q1") \
-    "vldrw.32 q3, [r1]\n" \
     SHIFT("q0") \
-    ROUND("q1") \
-    "vldrb.8 q7, [r5], #16\n" \
-    "vmladav.s8 r0, q2, q3\n" \
+    JOIN_ODD_1 \
+    ADD_BIAS("q1") SCALE("q1") ROUND("q1") \
+    "vldrw.32 q3, [r1]\n" \
+    "vldrb.8 q2, [r3], #16\n" \
     "vqmovnb.s32 q0, q0\n" \
+    "vmladav.s8 r0, q2, q3\n" \
+    "vldrb.8 q7, [r5], #16\n" \
     SHIFT("q1") \
     "vmladav.s8 r8, q7, q3\n" \
     "vldrw.32 q3, [r1, #16]\n" \
-    "vqmovnt.s32 q0, q1\n" \
-    "add r7, r2\n" \
     "vmladav.s8 r2, q2, q3\n" \
-    "vldrh.16 q1, [sp, #32]\n" \
+    "vqmovnt.s32 q0, q1\n" \
     "vmladav.s8 r10, q7, q3\n" \
     "vldrw.32 q3, [r1, #32]\n" \
     "vqadd.s16 q0, q0, r11\n" \
-    "vmladav.s8 r4, q2, q3\n" \
     "vmladav.s8 r12, q7, q3\n" \
-    "vldrw.32 q3, [r1, #48]\n" \
     "vqmovnb.s16 q0, q0\n" \
+    "vldrh.16 q1, [sp, #32]\n" \
+    "vmladav.s8 r4, q2, q3\n" \
+    "vldrw.32 q3, [r1, #48]\n" \
     "vmladav.s8 r6, q2, q3\n" \
     NEXT_COLUMN \
     "vmladav.s8 lr, q7, q3\n" \

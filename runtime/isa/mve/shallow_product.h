@@ -70,39 +70,39 @@ _Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallo
           "vmov q0[3], q0[1], r2, r6\n" \
           "ldrd r0, r2, [r1, #64]\n" \
           "vmov q1[2], q1[0], r8, r12\n" \
-          "subs r11, #0x10000\n" \
-          "vmov q1[3], q1[1], r10, lr\n" \
-          "itt cs\n" \
-          "addcs r3, r0\n" \
-          "addcs r5, r0\n" \
           "vadd.i32 q0, q0, q3\n" \
-          "vldrb.8 q2, [r3]\n" \
+          "vmov q1[3], q1[1], r10, lr\n" \
           "vadd.i32 q1, q1, q3\n" \
           SHIFT_LEFT \
           "vldrw.32 q3, [r1, #16]\n" \
-          "vmladav.s8 r4, q2, q6\n" \
-          "add r7, r2\n" \
-          "vqrdmulh.s32 q0, q0, q3\n" \
           "vqrdmulh.s32 q1, q1, q3\n" \
+          "subs r11, #0x10000\n" \
+          "vqrdmulh.s32 q0, q0, q3\n" \
+          "add r7, r2\n" \
+          "itt cs\n" \
+          "addcs r3, r0\n" \
+          "addcs r5, r0\n" \
           "vldrw.32 q3, [r1, #32]\n" \
           ROUND \
-          "vmladav.s8 r0, q2, q4\n" \
-          "vrshl.s32 q0, q0, q3\n" \
-          "vmladav.s8 r2, q2, q5\n" \
           "vrshl.s32 q1, q1, q3\n" \
+          "vldrb.8 q2, [r3]\n" \
           "vmladav.s8 r6, q2, q7\n" \
+          "vrshl.s32 q0, q0, q3\n" \
+          "vmladav.s8 r0, q2, q4\n" \
           "vqmovnb.s32 q0, q0\n" \
-          "vldrb.8 q2, [r5]\n" \
+          "vmladav.s8 r2, q2, q5\n" \
           "vqmovnt.s32 q0, q1\n" \
-          "vmladav.s8 r8, q2, q4\n" \
-          "vldrh.16 q3, [r1, #48]\n" \
+          "vmladav.s8 r4, q2, q6\n" \
+          "vldrb.8 q2, [r5]\n" \
           "vmladav.s8 r10, q2, q5\n" \
           "vqadd.s16 q0, q0, r11\n" \
           CLAMP \
-          "vmladav.s8 r12, q2, q6\n" \
-          "vqmovnb.s16 q0, q0\n" \
           "vmladav.s8 lr, q2, q7\n" \
+          "vqmovnb.s16 q0, q0\n" \
+          "vldrh.16 q3, [r1, #48]\n" \
+          "vmladav.s8 r8, q2, q4\n" \
           "vstrb.16 q0, [r7, q3]\n" \
+          "vmladav.s8 r12, q2, q6\n" \
           "bcs 1b\n" \
           \
           "vpop {d8-d15}\n" \
@@ -125,8 +125,7 @@ _Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallo
     "vldrh.16 q3, [r1, #112]\n" \
     "vmax.s16 q0, q0, q3\n" \
     "vldrh.16 q3, [r1, #128]\n" \
-    "vmin.s16 q0, q0, q3\n" \
-    "vldrh.16 q3, [r1, #48]\n"
+    "vmin.s16 q0, q0, q3\n"
 
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 SHALLOW_FUNCTION(cm_mve_multiply_shallow_half_up, "", "", "");
