@@ -6,10 +6,11 @@
 struct cm_depthwise_conv2d {
     struct cm_rows input, output;
     cm_ref weights, workspace;
-    cm_ref row_table; /* offsets of the input rows of a band, then of its output rows */
+    cm_ref row_table; /* offsets of the input rows of some bands, then of their output rows */
     int32_t kernel_height, kernel_width, stride_height, stride_width;
     int32_t pad_top, pad_left, dilation_height, dilation_width;
-    int32_t band, chunk; /* most output rows and columns at once */
+    int32_t band, bands; /* output rows that are computed together, and most such bands at once */
+    int32_t chunk;       /* most output columns at once */
     int32_t input_zero_point;
     int32_t zero_point, minimum, maximum, rounding;
 };
@@ -18,10 +19,10 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
                      void (*microkernel)(const struct cm_depthwise *))
 {
     const struct cm_depthwise_conv2d *op = call->arguments;
-    const int32_t y1 = call->y1;
+    const int32_t y1 = call->y1, most = op->band * op->bands;
     int32_t reach = (op->kernel_height - 1) * op->dilation_height + 1;
     int32_t *input_rows = cm_write(context, op->row_table);
-    int32_t *out_rows = input_rows + (op->band - 1) * op->stride_height + reach;
+    int32_t *out_rows = input_rows + (most - 1) * op->stride_height + reach;
     struct cm_depthwise depthwise = {
         .input = cm_read(context, op->input.data),
         .input_rows = input_rows,
@@ -44,8 +45,8 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
         .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
     };
     for (int32_t n = 0; n < op->output.batch; ++n)
-        for (int32_t y = call->y0; y < y1; y += op->band) {
-            depthwise.band = y1 - y < op->band ? y1 - y : op->band;
+        for (int32_t y = call->y0; y < y1; y += most) {
+            depthwise.band = y1 - y < most ? y1 - y : most;
             int32_t top = y * op->stride_height - op->pad_top;
             int32_t count = (depthwise.band - 1) * op->stride_height + reach;
             for (int32_t i = 0; i < count; ++i) {

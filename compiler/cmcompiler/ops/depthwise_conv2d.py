@@ -23,7 +23,8 @@ from cmcompiler.ir.op import (
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.depthwise_schemes import choose
+from cmcompiler.ops.support.depthwise_schemes import Scheme, choose
+from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
 
@@ -51,11 +52,29 @@ class DepthwiseConv2d(Convolution):
         return sums
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        filters = self.filters(self.weights.reshape(self.window.area, -1).T)
-        scheme = choose(filters, self.window, self.output_shape, isa)
+        scheme = self._scheme(inputs, isa)
         if scheme is None:
             return self._in_groups().kernel_calls(inputs, outputs, isa)
-        rows = (scheme.band - 1) * self.window.stride[0] + self.window.reach[0] + scheme.band
+        return [self._kernel_call(scheme, inputs, outputs)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        scheme = self._scheme(inputs, isa)
+        if scheme is None:
+            return self._in_groups().row_calls(inputs, outputs, isa)
+        call = self._kernel_call(scheme, inputs, outputs)
+        return [RowCall(call, {inputs[0]: self.window.rows}, scheme.band)]
+
+    def _scheme(self, inputs: Tensors, isa: Isa) -> Scheme | None:
+        columns = inputs[0].shape[2]
+        return choose(self._filters, self.window, columns, self.output_shape, isa)
+
+    @property
+    def _filters(self) -> Filters:
+        return self.filters(self.weights.reshape(self.window.area, -1).T)
+
+    def _kernel_call(self, scheme: Scheme, inputs: Tensors, outputs: Tensors) -> KernelCall:
+        most = scheme.band * scheme.bands
+        rows = (most - 1) * self.window.stride[0] + self.window.reach[0] + most
         workspace: Word = Scratch(scheme.workspace)
         chunk: Word = scheme.chunk
         if scheme.portions > 1:
@@ -69,18 +88,13 @@ class DepthwiseConv2d(Convolution):
             ("row_table", Scratch(4 * rows)),
             *self.window.arguments(),
             ("band", scheme.band),
+            ("bands", scheme.bands),
             ("chunk", chunk),
             ("input_zero_point", self.input_zero_point),
-            *filters.output_arguments(),
+            *self._filters.output_arguments(),
         ]
         rows_range = (0, self.output_shape[1])
-        return [KernelCall(scheme.kernel, arguments, rows_range, scheme.microkernel)]
-
-    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
-        (call,) = self.kernel_calls(inputs, outputs, isa)
-        band = dict(call.arguments).get("band", 1)
-        assert isinstance(band, int)
-        return [RowCall(call, {inputs[0]: self.window.rows}, band)]
+        return KernelCall(scheme.kernel, arguments, rows_range, scheme.microkernel)
 
     def _in_groups(self) -> Convolution:
         """The same as a convolution in groups of one channel each."""

@@ -3,48 +3,51 @@
    Sixteen channels of up to four input rows are first interleaved in the workspace, column by column: there
    the four rows of a column of one channel are a 32-bit word, and one gather loads a patch of four columns.
    With stride 1 a patch gives two by two outputs, with weights shifted by a column and by a row; with stride
-   2 one.
- */
+   2 one. Several bands of rows of a narrow image follow each other in the workspace, as if they were one. */
 #include "cmrt/assembly.h"
 #include "interleave.h"
 #include "output.h"
 
+#include <arm_mve.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { LANES = 16, ROWS = 4, COLUMN_BYTES = LANES * ROWS, CHANNEL_BYTES = 32, MARGIN = 16 };
+enum {
+    LANES = 16,
+    ROWS = 4,
+    COLUMN_BYTES = LANES * ROWS,
+    CHANNEL_BYTES = 32,
+    MARGIN = 16,
+    MOST_ROUNDS = 16,
+    MOST_BANDS = 8,
+    FARTHEST = 0xffff
+};
 
 /* Operands of the assembly. Packed weights are a margin of zeros, then 32 bytes per channel: a zero column,
    the three columns of the kernel, a zero column, each of three rows and a zero; then bias, multiplier, and
    as bytes the right shift, the left shift, whether there is a right shift, and a zero. */
 struct patches {
     const int8_t *weights;     /* r7 */
-    int8_t *out;               /* r10 */
+    int8_t *out;               /* r10: one byte before the first channel of the outputs */
     const int8_t *columns;     /* in the workspace */
     const int8_t *weights_end; /* of the block of channels */
-    int32_t rounds;            /* of eight outputs, except the last round */
-    int32_t row_shift;         /* from the weights of one row of outputs to those of the next */
-    int32_t out_step;          /* r11: from one round to the next */
+    int32_t rounds;            /* of eight outputs, except the last one */
+    int32_t zero_point;        /* r9 */
     int32_t next_address;      /* from the end of one channel to the start of the next */
-    int32_t next_out;
-    int32_t zero_point; /* r9 */
-    int32_t left_shift; /* of the channel, set by the assembly */
-    int32_t last;       /* valid output columns of the last round */
-    uint16_t offsets[8];
-    int16_t column[8]; /* of the outputs of a round */
-    int16_t minimum[8], maximum[8];
+    int32_t unused;
+    int16_t zero_points[8], minimum[8], maximum[8];
+    /* Of each round's outputs from `out`, after a vector of zeros; zero for none. */
+    uint16_t offsets[1 + MOST_ROUNDS][8];
 };
-_Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patches, minimum) == 80,
+_Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct patches, offsets) == 80,
                "used in assembly");
 
 /* clang-format off */
 #define LOAD_STRIDE_1 \
-    "ldr r2, [r12, #20]\n" \
-    "add r2, r7\n" \
     "vldrw.32 q4, [r7, #4]\n" \
     "vldrw.32 q5, [r7]\n" \
-    "vldrb.8 q6, [r2, #4]\n" \
-    "vldrb.8 q7, [r2]\n"
+    "vldrb.8 q6, [r7, #3]\n" \
+    "vldrb.8 q7, [r7, #-1]\n"
 
 #define LOAD_STRIDE_2 "vldrw.32 q4, [r7, #4]\n"
 
@@ -61,77 +64,98 @@ _Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patche
 #define AS_IT_IS(sums) ""
 #define SHIFT(sums) "vrshl.s32 " sums ", r5\n"
 
-#define ADD_ZERO_POINT "vqadd.s16 q0, q0, r9\n"
-#define NARROW "vqmovnb.s16 q0, q0\n"
+#define ADD_ZERO_POINT "vqadd.s16 q1, q1, r9\n"
+#define NARROW "vqmovnb.s16 q1, q1\n"
+#define LOAD_OFFSETS "vldrh.16 q2, [r11], #16\n"
 #define STORE \
-    "vstrb.16 q0, [r10, q2]\n" \
-    "add r10, r11\n"
+    "vpt.i16 ne, q2, zr\n" \
+    "vstrbt.16 q1, [r10, q2]\n"
 
-/* A round's first four sums are made by the round before, while that one's outputs are narrowed and stored:
-   what else is to be done there depends on the instruction before it. */
-#define START_STRIDE_1(ADD_ZERO_POINT, NARROW, STORE) \
-    GATHER("q1") \
-    MULTIPLY("r4", "q1", "q6") \
-    ADD_ZERO_POINT \
-    MULTIPLY("r0", "q1", "q4") \
-    NARROW \
-    MULTIPLY("r6", "q1", "q7") \
-    STORE \
-    MULTIPLY("r2", "q1", "q5")
+/* A round makes eight outputs: the first four sums in q0, the others in q1. Rounds overlap: the first four
+   sums of a round are made by the round before, and its outputs, 16 bits each in q1, are narrowed and stored
+   by the round after it. The order keeps the pipe busy that products and moves to vectors share. */
+#define START_STRIDE_1 \
+    GATHER("q2") \
+    MULTIPLY("r0", "q2", "q4") \
+    MULTIPLY("r2", "q2", "q5") \
+    MULTIPLY("r4", "q2", "q6") \
+    MULTIPLY("r6", "q2", "q7") \
+    GATHER("q2")
 
 /* Two patches of two by two outputs. */
-#define ROUND_STRIDE_1(SHIFT_LEFT, ROUND) \
-    JOIN_EVEN("q0") GATHER("q1") JOIN_ODD("q0") \
-    MULTIPLY("r6", "q1", "q7") MULTIPLY("r0", "q1", "q4") MULTIPLY("r4", "q1", "q6") MULTIPLY("r2", "q1", "q5") \
-    ADD_BIAS("q0") JOIN_EVEN("q1") JOIN_ODD("q1") ADD_BIAS("q1") \
-    RESCALE(SHIFT_LEFT, ROUND)
+#define ROUND_STRIDE_1(ADD_ZERO_POINT, NARROW, CLAMP, SHIFT_LEFT, ROUND, NEXT) \
+    JOIN_EVEN("q0") ADD_ZERO_POINT \
+    MULTIPLY("r0", "q2", "q4") \
+    JOIN_ODD("q0") \
+    MULTIPLY("r4", "q2", "q6") ADD_BIAS("q0") SHIFT_LEFT("q0") \
+    MULTIPLY("r6", "q2", "q7") NARROW \
+    MULTIPLY("r2", "q2", "q5") CLAMP LOAD_OFFSETS STORE \
+    JOIN_EVEN("q1") NEXT(GATHER("q2")) \
+    SCALE("q0") ROUND("q0") SHIFT("q0") \
+    JOIN_ODD("q1") \
+    NEXT(MULTIPLY("r0", "q2", "q4")) ADD_BIAS("q1") SHIFT_LEFT("q1") \
+    SCALE("q1") ROUND("q1") SHIFT("q1") \
+    NEXT(MULTIPLY("r2", "q2", "q5")) \
+    "vqmovnb.s32 q1, q1\n" \
+    NEXT(MULTIPLY("r4", "q2", "q6")) \
+    "vqmovnt.s32 q1, q0\n" \
+    NEXT(MULTIPLY("r6", "q2", "q7") GATHER("q2"))
 
-#define START_STRIDE_2(ADD_ZERO_POINT, NARROW, STORE) \
-    GATHER("q5") GATHER("q6") MULTIPLY("r0", "q5", "q4") GATHER("q5") \
-    ADD_ZERO_POINT \
-    MULTIPLY("r2", "q6", "q4") GATHER("q6") \
-    NARROW \
-    MULTIPLY("r4", "q5", "q4") \
-    STORE \
-    MULTIPLY("r6", "q6", "q4")
+#define START_STRIDE_2 \
+    GATHER("q5") GATHER("q6") GATHER("q7") \
+    MULTIPLY("r0", "q5", "q4") GATHER("q5") \
+    MULTIPLY("r2", "q6", "q4") \
+    MULTIPLY("r4", "q7", "q4") \
+    MULTIPLY("r6", "q5", "q4") \
+    GATHER("q5") GATHER("q6")
 
 /* Eight patches of one output. */
-#define ROUND_STRIDE_2(SHIFT_LEFT, ROUND) \
-    JOIN_EVEN("q0") GATHER("q5") JOIN_ODD("q0") GATHER("q6") \
-    MULTIPLY("r0", "q5", "q4") GATHER("q5") MULTIPLY("r2", "q6", "q4") ADD_BIAS("q0") \
-    MULTIPLY("r4", "q5", "q4") GATHER("q6") MULTIPLY("r6", "q6", "q4") \
-    JOIN_EVEN("q1") JOIN_ODD("q1") ADD_BIAS("q1") \
-    RESCALE(SHIFT_LEFT, ROUND)
+#define ROUND_STRIDE_2(ADD_ZERO_POINT, NARROW, CLAMP, SHIFT_LEFT, ROUND, NEXT) \
+    JOIN_EVEN("q0") ADD_ZERO_POINT \
+    MULTIPLY("r0", "q5", "q4") NARROW \
+    JOIN_ODD("q0") CLAMP GATHER("q7") \
+    MULTIPLY("r2", "q6", "q4") LOAD_OFFSETS \
+    MULTIPLY("r4", "q7", "q4") ADD_BIAS("q0") SHIFT_LEFT("q0") \
+    SCALE("q0") ROUND("q0") GATHER("q5") \
+    STORE \
+    MULTIPLY("r6", "q5", "q4") NEXT(GATHER("q6")) \
+    JOIN_EVEN("q1") NEXT(GATHER("q7")) \
+    JOIN_ODD("q1") ADD_BIAS("q1") SHIFT_LEFT("q1") \
+    NEXT(MULTIPLY("r0", "q6", "q4") GATHER("q5")) \
+    SCALE("q1") ROUND("q1") NEXT(GATHER("q6")) SHIFT("q1") \
+    NEXT(MULTIPLY("r6", "q6", "q4")) \
+    "vqmovnb.s32 q1, q1\n" \
+    NEXT(MULTIPLY("r2", "q7", "q4")) \
+    SHIFT("q0") \
+    NEXT(MULTIPLY("r4", "q5", "q4") GATHER("q5")) \
+    "vqmovnt.s32 q1, q0\n" \
+    NEXT(GATHER("q6"))
 
-/* Of q0 and q1; the result is in q0, in 16 bits. */
-#define RESCALE(SHIFT_LEFT, ROUND) \
-    SHIFT_LEFT \
-    SCALE("q0") ROUND("q0") SHIFT("q0") SCALE("q1") \
-    "vqmovnb.s32 q0, q0\n" \
-    ROUND("q1") SHIFT("q1") \
-    "vqmovnt.s32 q0, q1\n"
+/* What the last round of a channel does for a next one, and the others do. */
+#define LEAVE(instructions) ""
+#define KEEP(instructions) instructions
 
 #define PREPARE_GENERAL \
-    "ubfx r0, r5, #8, #8\n" \
-    "ubfx r8, r5, #16, #8\n" \
-    "str r0, [r12, #40]\n"
-#define SHIFT_LEFT_GENERAL \
-    "ldr r0, [r12, #40]\n" \
-    "vshl.s32 q0, r0\n" \
-    "vshl.s32 q1, r0\n"
+    "ubfx r9, r5, #8, #8\n" \
+    "ubfx r8, r5, #16, #8\n"
+#define SHIFT_LEFT_GENERAL(sums) "vshl.s32 " sums ", r9\n"
 #define CLAMP_GENERAL \
-    "vldrh.16 q1, [r12, #80]\n" \
-    "vmax.s16 q0, q0, q1\n" \
-    "vldrh.16 q1, [r12, #96]\n" \
-    "vmin.s16 q0, q0, q1\n"
+    "vldrh.16 q2, [r12, #32]\n" \
+    "vqadd.s16 q1, q1, q2\n" \
+    "vldrh.16 q2, [r12, #48]\n" \
+    "vmax.s16 q1, q1, q2\n" \
+    "vldrh.16 q2, [r12, #64]\n" \
+    "vmin.s16 q1, q1, q2\n" \
+    NARROW
 
-/* The clamp needs a register that the next round's sums need, too. */
-#define NEXT_GENERAL(START) ADD_ZERO_POINT CLAMP_GENERAL NARROW STORE START("", "", "")
-#define NEXT(START) START(ADD_ZERO_POINT, NARROW, STORE)
+#define ROUND_HALF_UP(ROUND, NEXT) ROUND(ADD_ZERO_POINT, NARROW, "", AS_IT_IS, AS_IT_IS, NEXT)
+#define ROUND_RIGHT(ROUND, NEXT) ROUND(ADD_ZERO_POINT, NARROW, "", AS_IT_IS, AWAY_FROM_ZERO, NEXT)
+#define ROUND_GENERAL(ROUND, NEXT) ROUND("", "", CLAMP_GENERAL, SHIFT_LEFT_GENERAL, AWAY_FROM_ZERO, NEXT)
+#define FINISH ADD_ZERO_POINT NARROW
 
 /* All channels of a block. */
-#define PATCHES_FUNCTION(name, LOAD, START, PREPARE, ROUND, NEXT, CLAMP) \
-    void name(struct patches *patches); \
+#define PATCHES_FUNCTION(name, LOAD, PREPARE, START, ROUND, AN_OUTPUT, FINISH) \
+    void name(const struct patches *patches); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
@@ -143,37 +167,30 @@ _Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patche
           "vidup.u32 q3, r2, #8\n" \
           "vshl.i32 q3, q3, #3\n" \
           "vadd.i32 q3, q3, r0\n" \
-          "vldrh.16 q2, [r12, #48]\n" \
-          "vldrh.16 q0, [r12, #64]\n" \
-          "ldr r0, [r12, #44]\n" \
-          "vcmp.s16 lt, q0, r0\n" \
           "mov r8, #1\n" \
-          "ldr r9, [r12, #36]\n" \
-          "ldr r11, [r12, #24]\n" \
+          "ldr r9, [r12, #20]\n" \
           \
           "1:\n" \
           LOAD \
           "ldrd r1, r3, [r7, #20]\n" \
           "ldr r5, [r7, #28]\n" \
           "adds r7, #32\n" \
-          PREPARE \
-          START("", "", "") \
           "ldr lr, [r12, #16]\n" \
+          "add r11, r12, #80\n" \
+          PREPARE \
+          START \
           "wls lr, lr, 3f\n" \
           "2:\n" \
-          ROUND \
-          NEXT(START) \
+          AN_OUTPUT(ROUND, KEEP) \
           "le lr, 2b\n" \
           "3:\n" \
-          ROUND \
-          ADD_ZERO_POINT \
-          CLAMP \
-          NARROW \
-          "vpst\n" \
-          "vstrbt.16 q0, [r10, q2]\n" \
-          "ldrd r0, r2, [r12, #28]\n" \
+          AN_OUTPUT(ROUND, LEAVE) \
+          FINISH \
+          LOAD_OFFSETS \
+          STORE \
+          "ldr r0, [r12, #24]\n" \
           "vadd.i32 q3, q3, r0\n" \
-          "add r10, r2\n" \
+          "adds r10, #1\n" \
           "ldr r0, [r12, #12]\n" \
           "cmp r7, r0\n" \
           "bne.w 1b\n" \
@@ -181,21 +198,17 @@ _Static_assert(offsetof(struct patches, offsets) == 48 && offsetof(struct patche
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-PATCHES_FUNCTION(cm_mve_stride_1_half_up, LOAD_STRIDE_1, START_STRIDE_1, "",
-                 ROUND_STRIDE_1("", AS_IT_IS), NEXT, "");
-PATCHES_FUNCTION(cm_mve_stride_1_right, LOAD_STRIDE_1, START_STRIDE_1, "",
-                 ROUND_STRIDE_1("", AWAY_FROM_ZERO), NEXT, "");
-PATCHES_FUNCTION(cm_mve_stride_1_general, LOAD_STRIDE_1, START_STRIDE_1, PREPARE_GENERAL,
-                 ROUND_STRIDE_1(SHIFT_LEFT_GENERAL, AWAY_FROM_ZERO), NEXT_GENERAL, CLAMP_GENERAL);
-PATCHES_FUNCTION(cm_mve_stride_2_half_up, LOAD_STRIDE_2, START_STRIDE_2, "",
-                 ROUND_STRIDE_2("", AS_IT_IS), NEXT, "");
-PATCHES_FUNCTION(cm_mve_stride_2_right, LOAD_STRIDE_2, START_STRIDE_2, "",
-                 ROUND_STRIDE_2("", AWAY_FROM_ZERO), NEXT, "");
-PATCHES_FUNCTION(cm_mve_stride_2_general, LOAD_STRIDE_2, START_STRIDE_2, PREPARE_GENERAL,
-                 ROUND_STRIDE_2(SHIFT_LEFT_GENERAL, AWAY_FROM_ZERO), NEXT_GENERAL, CLAMP_GENERAL);
+/* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#define STRIDE_FUNCTIONS(stride, LOAD, START, ROUND) \
+    PATCHES_FUNCTION(cm_mve_##stride##_half_up, LOAD, "", START, ROUND, ROUND_HALF_UP, FINISH); \
+    PATCHES_FUNCTION(cm_mve_##stride##_right, LOAD, "", START, ROUND, ROUND_RIGHT, FINISH); \
+    PATCHES_FUNCTION(cm_mve_##stride##_general, LOAD, PREPARE_GENERAL, START, ROUND, ROUND_GENERAL, CLAMP_GENERAL)
+STRIDE_FUNCTIONS(stride_1, LOAD_STRIDE_1, START_STRIDE_1, ROUND_STRIDE_1);
+STRIDE_FUNCTIONS(stride_2, LOAD_STRIDE_2, START_STRIDE_2, ROUND_STRIDE_2);
 /* clang-format on */
 
-static void run(struct patches *patches, int32_t stride, const struct cm_output *output)
+static void run(const struct patches *patches, int32_t stride, const struct cm_output *output)
 {
     int32_t general = is_general(output), right = output->rounding == CM_ROUND_RIGHT;
     if (stride == 1)
@@ -208,76 +221,194 @@ static void run(struct patches *patches, int32_t stride, const struct cm_output 
                  : cm_mve_stride_2_half_up)(patches);
 }
 
-/* The outputs of a round. Stride 1: patches A and B, each two rows of two; stride 2: one row. If the band
-   is a single row, the second row repeats the first and overwrites it. */
-static void set_round(struct patches *patches, const struct cm_depthwise *d, int32_t next_row)
+/* What is computed at once: output columns [x0, x0 + width) of some rows. A band is the rows that patches
+   have in common; in the workspace bands are `pitch` patches apart. */
+struct part {
+    int32_t x0, width, first_row, rows;
+    int32_t band, bands, pitch;
+    struct cm_columns covered;
+};
+
+static int32_t band_rows(const struct cm_depthwise *d)
 {
-    for (int32_t i = 0; i < 8; ++i) {
-        int32_t half = i % 2, index = i / 2;
-        int32_t column = d->stride_width == 1 ? 2 * half + index % 2 : 4 * half + index;
-        int32_t row = d->stride_width == 1 ? index / 2 : 0;
-        patches->column[i] = (int16_t)column;
-        patches->offsets[i] = (uint16_t)(column * d->channels + row * next_row);
-        patches->minimum[i] = (int16_t)d->output.minimum;
-        patches->maximum[i] = (int16_t)d->output.maximum;
+    return d->stride_width == 1 && d->stride_height == 1 ? 2 : 1;
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The patches of a row. */
+static int32_t row_patches(const struct cm_depthwise *d, int32_t width)
+{
+    return d->stride_width == 1 ? (width + 1) / 2 : width;
+}
+
+/* Patches from one band to the next: the padding behind a band is that before the next one. */
+static int32_t band_pitch(const struct cm_depthwise *d, const struct part *part)
+{
+    const struct cm_columns *covered = &part->covered;
+    int32_t columns =
+        covered->before + covered->inside + covered->after - least(covered->before, covered->after);
+    int32_t pitch = (columns + 1) / 2, patches = row_patches(d, part->width);
+    return pitch > patches ? pitch : patches;
+}
+
+/* The lowest of the rows' offsets, if all outputs of the part are near enough to it; else CM_NO_ROW. */
+static int32_t find_base(const struct cm_depthwise *d, const struct part *part)
+{
+    int32_t low = d->out_rows[part->first_row], high = low;
+    for (int32_t r = 1; r < part->rows; ++r) {
+        int32_t offset = d->out_rows[part->first_row + r];
+        low = offset < low ? offset : low;
+        high = offset > high ? offset : high;
+    }
+    return high - low < FARTHEST - part->width * d->channels ? low : CM_NO_ROW;
+}
+
+/* One output in the table: the second half of a round's are in the even lanes, the first in the odd ones. */
+static uint16_t *find_offset(struct patches *patches, uint32_t output)
+{
+    return &patches->offsets[1 + output / 8][2 * (output % 4) + (output % 8 < 4)];
+}
+
+/* Of a band. `next` is the distance to the second row of a patch, or 0. */
+static void set_offsets(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
+                        uint32_t index, int32_t offset, int32_t next)
+{
+    if (d->stride_width == 2) {
+        for (int32_t x = 0; x < part->width; ++x, offset += d->channels)
+            *find_offset(patches, index++) = (uint16_t)offset;
+        return;
+    }
+    uint16_t *patch = NULL;
+    for (int32_t x = 0; x < part->width; x += 2, offset += 2 * d->channels) {
+        patch = find_offset(patches, 4 * index++);
+        patch[0] = (uint16_t)offset;
+        patch[2] = (uint16_t)(offset + d->channels);
+        if (next != 0) {
+            patch[4] = (uint16_t)(offset + next);
+            patch[6] = (uint16_t)(offset + next + d->channels);
+        }
+    }
+    if (part->width % 2 != 0)
+        patch[2] = patch[6] = 0;
+}
+
+/* The table of a part of one band. */
+static void set_rounds_of_band(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
+                               int32_t rounds, int32_t base)
+{
+    static const uint16_t columns[2][8] = {{2, 0, 3, 1, 2, 0, 3, 1}, {4, 0, 5, 1, 6, 2, 7, 3}};
+    const mve_pred16_t second_row = 0xff00; /* with stride 1 */
+    const int32_t *rows = d->out_rows + part->first_row;
+    const uint16_t per_round = d->stride_width == 1 ? 4 : 8, channels = (uint16_t)d->channels;
+    uint16x8_t column = vldrhq_u16(columns[d->stride_width - 1]);
+    uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 1)), column, channels);
+    mve_pred16_t lanes = 0xffff;
+    if (part->rows == 2)
+        offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), second_row);
+    else if (d->stride_width == 1)
+        lanes = (mve_pred16_t)~second_row;
+    for (int32_t r = 1; r <= rounds; ++r) {
+        mve_pred16_t inside = vcmpltq_m_n_s16(vreinterpretq_s16_u16(column), (int16_t)part->width, lanes);
+        vstrhq_u16(patches->offsets[r], vpselq_u16(offset, vdupq_n_u16(0), inside));
+        column = vaddq_n_u16(column, per_round);
+        offset = vaddq_n_u16(offset, (uint16_t)(per_round * channels));
     }
 }
 
-/* Output columns [x0, x0 + width) of all channels. */
+static void set_rounds(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
+                       int32_t base)
+{
+    int32_t per_round = d->stride_width == 1 ? 2 : 8;
+    int32_t count = (part->bands - 1) * part->pitch + row_patches(d, part->width);
+    int32_t rounds = (count + per_round - 1) / per_round;
+    patches->rounds = rounds - 1;
+    patches->next_address = ROWS - rounds * per_round * 2 * COLUMN_BYTES;
+    if (part->bands == 1) {
+        set_rounds_of_band(patches, d, part, rounds, base);
+        return;
+    }
+    memset(patches->offsets[1], 0, (size_t)rounds * sizeof patches->offsets[0]);
+    for (int32_t b = 0; b < part->bands; ++b) {
+        const int32_t *rows = d->out_rows + part->first_row + b * part->band;
+        int32_t has_next = part->band == 2 && 2 * b + 1 < part->rows;
+        set_offsets(patches, d, part, (uint32_t)(b * part->pitch), rows[0] - base + 1,
+                    has_next ? rows[1] - rows[0] : 0);
+    }
+}
+
+static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
+                          int32_t base)
+{
+    const struct cm_columns *covered = &part->covered;
+    int8_t *columns = d->workspace;
+    int8_t padding[LANES];
+    struct cm_four_rows rows[MOST_BANDS];
+    int32_t step = part->pitch * 2 * COLUMN_BYTES;
+    memset(padding, d->input_zero_point, sizeof padding);
+    for (int32_t b = 0; b < part->bands; ++b) {
+        int8_t *before = columns + b * step;
+        int8_t *after = before + (covered->before + covered->inside) * COLUMN_BYTES;
+        memset(before, d->input_zero_point, (size_t)(covered->before * COLUMN_BYTES));
+        memset(after, d->input_zero_point, (size_t)(covered->after * COLUMN_BYTES));
+        int32_t first = part->first_row + b * part->band;
+        int32_t last = least(first + part->band, part->first_row + part->rows) - 1;
+        rows[b] = cm_find_rows(d, first * d->stride_height, (last - first) * d->stride_height + 3,
+                               covered->first + covered->before, padding);
+    }
+    set_rounds(patches, d, part, base);
+    patches->out = d->out + base + part->x0 * d->channels - 1;
+    patches->columns = columns;
+    for (int32_t c = 0; c < d->channels; c += LANES, patches->out += LANES) {
+        for (int32_t b = 0; b < part->bands; ++b) {
+            interleave(&rows[b], columns + b * step + covered->before * COLUMN_BYTES, COLUMN_BYTES,
+                       covered->inside);
+            cm_advance_rows(&rows[b], LANES);
+        }
+        patches->weights = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES;
+        patches->weights_end = patches->weights + least(d->channels - c, LANES) * CHANNEL_BYTES;
+        run(patches, d->stride_width, &d->output);
+    }
+}
+
+/* Output columns [x0, x0 + width) of all rows, as many rows at once as the workspace and the table hold. */
 static void convolve_columns(const struct cm_depthwise *d, struct patches *patches, int32_t x0, int32_t width)
 {
+    struct part part = {.x0 = x0, .width = width, .band = band_rows(d)};
+    part.covered = cm_covered_columns(d, 3, x0, width);
+    part.pitch = band_pitch(d, &part);
+    int32_t columns = d->stride_width == 1 ? 2 * part.pitch : part.pitch;
     int32_t per_round = d->stride_width == 1 ? 4 : 8;
-    int32_t rounds = (width + per_round - 1) / per_round;
-    patches->rounds = rounds - 1;
-    patches->last = width - (rounds - 1) * per_round;
-    patches->out_step = per_round * d->channels;
-    patches->next_out = 1 - (rounds - 1) * patches->out_step;
-    patches->next_address = ROWS - rounds * (d->stride_width == 1 ? 2 : 8) * 2 * COLUMN_BYTES;
-
-    int8_t *columns = d->workspace;
-    struct cm_columns covered = cm_covered_columns(d, 3, x0, width);
-    int8_t *inside = columns + covered.before * COLUMN_BYTES;
-    memset(columns, d->input_zero_point, (size_t)(covered.before * COLUMN_BYTES));
-    memset(inside + covered.inside * COLUMN_BYTES, d->input_zero_point,
-           (size_t)(covered.after * COLUMN_BYTES));
-
-    int8_t padding[LANES];
-    memset(padding, d->input_zero_point, sizeof padding);
-    struct cm_four_rows rows = cm_find_rows(d, 0, 2 + d->band, covered.first + covered.before, padding);
-    for (int32_t c = 0; c < d->channels; c += LANES) {
-        interleave(&rows, inside, COLUMN_BYTES, covered.inside);
-        cm_advance_rows(&rows, LANES);
-        int32_t channels = d->channels - c < LANES ? d->channels - c : LANES;
-        patches->weights = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES;
-        patches->weights_end = patches->weights + channels * CHANNEL_BYTES;
-        patches->columns = columns;
-        run(patches, d->stride_width, &d->output);
-        patches->out += LANES;
-    }
-}
-
-static void convolve_band(const struct cm_depthwise *d)
-{
-    struct patches patches = {.zero_point = d->output.zero_point, .row_shift = d->band == 2 ? -1 : 0};
-    set_round(&patches, d, d->band == 2 ? d->out_rows[1] - d->out_rows[0] : 0);
-    for (int32_t x = 0; x < d->out_width; x += d->chunk) {
-        int32_t left = d->out_width - x;
-        patches.out = d->out + d->out_rows[0] + x * d->channels;
-        convolve_columns(d, &patches, x, left < d->chunk ? left : d->chunk);
+    int32_t most = least(least(d->chunk, MOST_ROUNDS * per_round) / columns, MOST_BANDS);
+    int32_t bands = (d->band + part.band - 1) / part.band;
+    int32_t parts = most <= 1 ? bands : (bands + most - 1) / most;
+    int32_t rows = (bands + parts - 1) / parts * part.band;
+    for (; part.first_row < d->band; part.first_row += part.rows) {
+        int32_t base;
+        part.rows = least(rows, d->band - part.first_row);
+        while ((base = find_base(d, &part)) == CM_NO_ROW)
+            --part.rows;
+        part.bands = (part.rows + part.band - 1) / part.band;
+        convolve_part(d, patches, &part, base);
     }
 }
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    if (d->band == 1 || d->out_rows[1] > d->out_rows[0]) {
-        convolve_band(d);
-        return;
+    struct patches patches;
+    int32_t per_round = d->stride_width == 1 ? 4 : 8;
+    int32_t most = least(MOST_ROUNDS * per_round, (FARTHEST - 1) / d->channels);
+    int32_t chunk = least(d->chunk, most);
+    patches.zero_point = d->output.zero_point;
+    memset(patches.offsets[0], 0, sizeof patches.offsets[0]);
+    for (int32_t i = 0; i < 8; ++i) {
+        patches.zero_points[i] = (int16_t)d->output.zero_point;
+        patches.minimum[i] = (int16_t)d->output.minimum;
+        patches.maximum[i] = (int16_t)d->output.maximum;
     }
-    /* The second row is at the start of the ring. */
-    struct cm_depthwise single = *d;
-    single.band = 1;
-    convolve_band(&single);
-    ++single.input_rows;
-    ++single.out_rows;
-    convolve_band(&single);
+    for (int32_t x = 0; x < d->out_width; x += chunk)
+        convolve_columns(d, &patches, x, least(chunk, d->out_width - x));
 }

@@ -36,10 +36,11 @@ class Scheme:
     Attributes:
         kernel: without the prefix cm_.
         weights: packed for the microkernel.
-        band: output rows at once.
+        band: output rows that are computed together.
         chunk: output columns at once, at least.
         workspace: bytes, for so many columns.
         portions: how many times as many there may be of both.
+        bands: at once, at most.
     """
 
     kernel: str
@@ -49,21 +50,23 @@ class Scheme:
     chunk: int
     workspace: int
     portions: int = 1
+    bands: int = 1
 
 
 def choose(
-    filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
+    filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], isa: Isa
 ) -> Scheme | None:
     """The scheme with the fewest instructions; None if no microkernel can take the weights.
 
     Args:
         filters: weights are [channels, kernel height * kernel width].
+        columns: of the input.
         output_shape: [N, H, W, C].
     """
     scheme = None
     if window.dilation == (1, 1):
         if window.kernel == (3, 3):
-            scheme = _for_3x3(filters, window, output_shape, isa)
+            scheme = _for_3x3(filters, window, columns, output_shape, isa)
         elif window.kernel == (5, 5):
             scheme = _for_5x5(filters, window, output_shape, isa)
     return scheme or _for_any(filters, window, isa)
@@ -106,7 +109,7 @@ def _by_lane(filters: Filters) -> bytes:
 
 
 def _for_3x3(
-    filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
+    filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], isa: Isa
 ) -> Scheme | None:
     stride, version = window.stride, FOR_3X3.provider(isa)
     if stride[1] not in (1, 2):
@@ -120,24 +123,47 @@ def _for_3x3(
         weights = _3x3_dsp(filters)
         return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
     if version is Isa.MVE:
-        return _for_3x3_mve(filters, stride, output_shape, band)
+        return _for_3x3_mve(filters, window, columns, output_shape, band)
     return None
 
 
 def _for_3x3_mve(
-    filters: Filters, stride: tuple[int, int], output_shape: tuple[int, ...], band: int
+    filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], band: int
 ) -> Scheme | None:
-    """Works in rounds of eight outputs: two rows of four columns, or eight columns."""
-    _, _, width, channels = output_shape
-    outputs, columns, least = (4, 4, 3) if stride[1] == 1 else (8, 16, 6)
-    if width < least or outputs * channels >= OFFSETS:
+    """Works in rounds of eight outputs: two patches of two columns of two rows, or eight of one.
+
+    Of narrow images two bands at once fill more of the rounds, and take no more memory than a
+    portion of a wide image. Small ones are computed as a whole if there is memory.
+    """
+    _, height, width, channels = output_shape
+    stride = window.stride[1]
+    outputs, patches, least = (4, 2, 3) if stride == 1 else (8, 8, 6)
+    if outputs * channels >= OFFSETS - 1:
         return None
-    if (width + outputs) * channels >= OFFSETS:
-        band = 1
-    portions, chunk = _portions(width, outputs, stride[1])
-    workspace = 64 * (-(-chunk // outputs) * columns + 2)
+    bands = -(-height // band)
+    pitch = _pitch(window, columns, width)
+    count = -(-2 * pitch // patches) * patches
+    if bands > 1 and 2 * count <= LEAST_CHUNK:
+        portions, chunk = 2 if 2 < bands <= 4 else 1, 2 * pitch * (outputs // patches)
+        bands = min(bands, 2 * portions)
+    elif width >= least:
+        portions, chunk = _portions(width, outputs, stride)
+        count, bands = -(-chunk // outputs) * patches, 1
+    else:
+        return None
+    workspace = 64 * (2 * count + 2)
     weights = _3x3_mve(filters)
-    return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
+    name = "depthwise_conv2d_3x3"
+    return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
+
+
+def _pitch(window: Window, columns: int, width: int) -> int:
+    """Patches from one band to the next: the padding behind a band is that before the next one."""
+    covered = (width - 1) * window.stride[1] + 3
+    before = min(window.padding[1], covered)
+    after = covered - before - min(columns, covered - before)
+    patches = width if window.stride[1] == 2 else -(-width // 2)
+    return max(patches, -(-(covered - min(before, after)) // 2))
 
 
 def _portions(width: int, outputs: int, stride: int) -> tuple[int, int]:
