@@ -39,29 +39,6 @@ static int32_t divide_up(int32_t a, int32_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-static int8_t *fill(int8_t *out, int32_t value, int32_t bytes)
-{
-    if (bytes > 0)
-        memset(out, value, (size_t)bytes);
-    return out + bytes;
-}
-
-/* One segment of `count` patches that cross a side of the image, the first of which begins at input column
-   `left`: what lies before the image, inside and behind it. */
-static void copy_clipped(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, int32_t left,
-                         struct segment segment, int32_t count)
-{
-    for (int32_t i = 0; i < count; ++i, left += op->stride_width, patch += op->patch_stride) {
-        int32_t first = row == NULL ? segment.columns : cm_clamp(-left, 0, segment.columns);
-        int32_t inside = row == NULL ? 0 : cm_clamp(op->input.width - left, first, segment.columns) - first;
-        int8_t *out = fill(patch, op->input_zero_point, first * segment.column_bytes);
-        if (inside > 0)
-            memcpy(out, row + (left + first) * op->input.channels, (size_t)(inside * segment.column_bytes));
-        out += inside * segment.column_bytes;
-        fill(out, op->input_zero_point, (segment.columns - first - inside) * segment.column_bytes);
-    }
-}
-
 /* A segment of the patches of some output pixels of a row: the input column where the first begins, and the
    patches [before, end), which lie inside the image. */
 struct span {
@@ -77,17 +54,86 @@ static struct span find_span(const struct cm_conv2d *op, int32_t x0, int32_t kx,
     return (struct span){left, cm_clamp(divide_up(-left, op->stride_width), 0, end), end};
 }
 
-static void copy_segment(const struct cm_conv2d *op, int8_t *patch, const int8_t *row, struct segment segment,
-                         struct span span, int32_t count)
+static int32_t is_inside(const struct cm_conv2d *op, int32_t iy)
+{
+    return iy >= 0 && iy < op->input.height;
+}
+
+/* Output pixels whose patches are gathered: those of row y of an image. */
+struct pixels {
+    int32_t n, top; /* the input row where the window begins */
+    int32_t channel, group_channels;
+    int8_t *patches; /* at the segment */
+};
+
+/* `bytes` of each of the window's rows that lie inside the image, from byte `offset` of the row on. */
+static void copy_window(const struct cm_context *context, const struct cm_conv2d *op,
+                        const struct pixels *pixels, int32_t offset, int32_t bytes, int8_t *out)
+{
+    int32_t step = op->dilation_height, out_step = op->kernel_width * pixels->group_channels;
+    int32_t ky = divide_up(-pixels->top, step), run;
+    int32_t below = divide_up(op->input.height - pixels->top, step);
+    int32_t end = below < op->kernel_height ? below : op->kernel_height;
+    for (; ky < end; ky += run) {
+        int32_t iy = pixels->top + ky * step;
+        int32_t to_end = divide_up(op->input.ring - iy % op->input.ring, step);
+        run = to_end < end - ky ? to_end : end - ky;
+        cm_isa_copy_blocks_s8(out + ky * out_step, out_step,
+                              cm_read_row(context, &op->input, pixels->n, iy) + offset,
+                              step * op->input.row_stride, bytes, run);
+    }
+}
+
+/* A segment of patches [first, end), one after the other: what lies inside the image. */
+static void copy_windows(const struct cm_context *context, const struct cm_conv2d *op,
+                         const struct pixels *pixels, struct segment segment, int32_t left, int32_t first,
+                         int32_t end)
+{
+    for (int32_t i = first; i < end; ++i) {
+        int32_t column = left + i * op->stride_width;
+        int32_t before = cm_clamp(-column, 0, segment.columns);
+        int32_t inside = cm_clamp(op->input.width - column, before, segment.columns) - before;
+        if (inside > 0)
+            copy_window(context, op, pixels, (column + before) * op->input.channels + pixels->channel,
+                        inside * segment.column_bytes,
+                        pixels->patches + i * op->patch_stride + before * segment.column_bytes);
+    }
+}
+
+/* A segment of the patches of a span, one row of the window after the other. */
+static void copy_rows(const struct cm_context *context, const struct cm_conv2d *op,
+                      const struct pixels *pixels, struct segment segment, struct span span)
 {
     int32_t pixel = op->input.channels, step = op->stride_width;
-    copy_clipped(op, patch, row, span.left, segment, span.before);
-    if (span.end > span.before)
-        cm_isa_copy_blocks_s8(patch + span.before * op->patch_stride, op->patch_stride,
-                              row + (span.left + span.before * step) * pixel, step * pixel, segment.bytes,
-                              span.end - span.before);
-    copy_clipped(op, patch + span.end * op->patch_stride, row, span.left + span.end * step, segment,
-                 count - span.end);
+    int32_t offset = (span.left + span.before * step) * pixel + pixels->channel;
+    int8_t *out = pixels->patches + span.before * op->patch_stride;
+    for (int32_t ky = 0; ky < op->kernel_height; ++ky, out += op->kernel_width * pixels->group_channels) {
+        int32_t iy = pixels->top + ky * op->dilation_height;
+        if (is_inside(op, iy))
+            cm_isa_copy_blocks_s8(out, op->patch_stride,
+                                  cm_read_row(context, &op->input, pixels->n, iy) + offset, step * pixel,
+                                  segment.bytes, span.end - span.before);
+    }
+}
+
+static void fill_patches(const struct cm_conv2d *op, int8_t *patch, int32_t first, int32_t end)
+{
+    if (end > first)
+        memset(patch + first * op->patch_stride, op->input_zero_point,
+               (size_t)((end - first) * op->patch_stride));
+}
+
+/* Fills patches of some output pixels of a row that begins at input row `top` where they cross a side. */
+static void fill_crossing(const struct cm_conv2d *op, int32_t top, int32_t x0, int32_t count, int8_t *patch)
+{
+    int32_t reach = (op->kernel_width - 1) * op->dilation_width + 1;
+    struct span span = find_span(op, x0, 0, reach, count);
+    if (is_inside(op, top) && is_inside(op, top + (op->kernel_height - 1) * op->dilation_height)) {
+        fill_patches(op, patch, 0, span.before);
+        fill_patches(op, patch, span.end, count);
+    } else {
+        fill_patches(op, patch, 0, count);
+    }
 }
 
 /* Patches of output pixels [x0, x0 + count) of row y. */
@@ -98,16 +144,15 @@ static void gather_row(const struct cm_context *context, const struct cm_conv2d 
     int32_t whole = op->groups == 1 && op->dilation_width == 1;
     int32_t columns = whole ? op->kernel_width : 1;
     struct segment segment = {columns, channels, columns * channels};
-    for (int32_t kx = 0; kx < op->kernel_width; kx += columns, patch += segment.bytes) {
+    struct pixels pixels = {n, y * op->stride_height - op->pad_top, group * channels, channels, patch};
+    fill_crossing(op, pixels.top, x0, count, patch);
+    for (int32_t kx = 0; kx < op->kernel_width; kx += columns, pixels.patches += segment.bytes) {
         struct span span = find_span(op, x0, kx, columns, count);
-        int8_t *out = patch;
-        for (int32_t ky = 0; ky < op->kernel_height; ++ky, out += op->kernel_width * channels) {
-            int32_t iy = y * op->stride_height - op->pad_top + ky * op->dilation_height;
-            if (iy >= 0 && iy < op->input.height)
-                copy_segment(op, out, cm_read_row(context, &op->input, n, iy) + group * channels, segment,
-                             span, count);
-            else
-                copy_clipped(op, out, NULL, 0, segment, count);
+        int32_t by_rows = span.end - span.before > op->kernel_height;
+        copy_windows(context, op, &pixels, segment, span.left, 0, by_rows ? span.before : count);
+        if (by_rows) {
+            copy_rows(context, op, &pixels, segment, span);
+            copy_windows(context, op, &pixels, segment, span.left, span.end, count);
         }
     }
 }
