@@ -1,6 +1,6 @@
 /* One int8 row times a matrix with MVE: eight columns at a time. */
 #include "cmrt/assembly.h"
-#include "cmrt/isa.h"
+#include "output.h"
 #include "row_product.h"
 
 #include <stddef.h>
@@ -20,64 +20,98 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
                "used in assembly");
 
 /* clang-format off */
-void cm_mve_multiply_vector(const struct vector *vector);
-__asm(CM_ASM_FUNCTION(cm_mve_multiply_vector)
-      "push {r4-r11, lr}\n"
-      "vpush {d8-d13}\n"
-      "sub sp, #16\n"
-      "vldrw.32 q0, [r0]\n"
-      "vstrw.32 q0, [sp]\n"
-      "ldr r2, [r0, #12]\n"
-      "adr.w r1, 2f\n"
-      "add r2, r1\n"
-      "add r2, #1\n" /* Thumb */
-      "str r2, [sp, #12]\n"
-      "vmov.i32 q4, #0\n"
-      "vldrw.32 q5, [r0, #32]\n"
-      "vldrw.32 q6, [r0, #48]\n"
-      "ldrd r1, r5, [r0, #16]\n"
-      "ldrd r7, r11, [r0, #24]\n"
-      "ldr r9, [r0, #8]\n"
+/* The sums in q0 and q1 as outputs in 16 bits in q0; r1 moves on to the next weights. */
+#define FINISH_RIGHT \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vldrw.32 q2, [r1], #96\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vldrw.32 q3, [r1, #-64]\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vadd.i32 q0, q0, q2\n" \
+    "vldrw.32 q2, [r1, #-80]\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    "ldrd r0, r4, [sp]\n" \
+    "vqrdmulh.s32 q0, q0, q3\n" \
+    "vadd.i32 q1, q1, q2\n" \
+    "vldrw.32 q3, [r1, #-48]\n" \
+    "vqdmlah.s32 q0, q0, r4\n" \
+    "vldrw.32 q2, [r1, #-32]\n" \
+    "vqrdmulh.s32 q1, q1, q3\n" \
+    "vrshl.s32 q0, q0, q2\n" \
+    "vldrw.32 q3, [r1, #-16]\n" \
+    "vqdmlah.s32 q1, q1, r4\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "ldr r9, [sp, #8]\n" \
+    "vrshl.s32 q1, q1, q3\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, r0\n"
 
-      "1:\n"
-      "mov r3, r5\n"
-      MULTIPLY("vmladav.s8")
-      "ldr pc, [sp, #12]\n"
-      ".p2align 2\n"
-      "2:\n"
-      MULTIPLY("vmladava.s8")
-      MULTIPLY("vmladava.s8")
-      MULTIPLY("vmladava.s8")
-      MULTIPLY("vmladava.s8")
-      "subs.w r9, r9, #1\n"
-      "bne.w 2b\n"
+#define FINISH_GENERAL \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    "ldm sp, {r0, r4, r9}\n" \
+    "vldrw.32 q2, [r1], #16\n" \
+    "vadd.i32 q0, q0, q2\n" \
+    RESCALE("q0") \
+    "vldrw.32 q2, [r1], #16\n" \
+    "vadd.i32 q1, q1, q2\n" \
+    RESCALE("q1") \
+    "add r1, #64\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, r0\n" \
+    "vmax.s16 q0, q0, q5\n" \
+    "vmin.s16 q0, q0, q6\n"
 
-      "vmov q0[2], q0[0], r0, r4\n"
-      "vmov q0[3], q0[1], r2, r6\n"
-      "vmov q1[2], q1[0], r8, r12\n"
-      "vmov q1[3], q1[1], r10, lr\n"
-      "ldm sp, {r0, r4, r9}\n"
-      "vldrw.32 q2, [r1], #16\n"
-      "vadd.i32 q0, q0, q2\n"
-      RESCALE("q0")
-      "vldrw.32 q2, [r1], #16\n"
-      "vadd.i32 q1, q1, q2\n"
-      RESCALE("q1")
-      "add r1, #64\n"
-      "vqmovnb.s32 q0, q0\n"
-      "vqmovnt.s32 q0, q1\n"
-      "vqadd.s16 q0, q0, r0\n"
-      "vmax.s16 q0, q0, q5\n"
-      "vmin.s16 q0, q0, q6\n"
-      "vctp.16 r11\n"
-      "vpst\n"
-      "vstrbt.16 q0, [r7], #8\n"
-      "subs r11, #8\n"
-      "bgt.w 1b\n"
-      "add sp, #16\n"
-      "vpop {d8-d13}\n"
-      "pop {r4-r11, pc}\n"
-      CM_ASM_END);
+#define VECTOR_FUNCTION(name, FINISH) \
+    void name(const struct vector *vector); \
+    __asm(CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d13}\n" \
+          "sub sp, #16\n" \
+          "vldrw.32 q0, [r0]\n" \
+          "vstrw.32 q0, [sp]\n" \
+          "ldr r2, [r0, #12]\n" \
+          "adr.w r1, 2f\n" \
+          "add r2, r1\n" \
+          "add r2, #1\n" /* Thumb */ \
+          "str r2, [sp, #12]\n" \
+          "vmov.i32 q4, #0\n" \
+          "vldrw.32 q5, [r0, #32]\n" \
+          "vldrw.32 q6, [r0, #48]\n" \
+          "ldrd r1, r5, [r0, #16]\n" \
+          "ldrd r7, r11, [r0, #24]\n" \
+          "ldr r9, [r0, #8]\n" \
+          \
+          "1:\n" \
+          "mov r3, r5\n" \
+          MULTIPLY("vmladav.s8") \
+          "ldr pc, [sp, #12]\n" \
+          ".p2align 2\n" \
+          "2:\n" \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          "subs.w r9, r9, #1\n" \
+          "bne.w 2b\n" \
+          \
+          FINISH \
+          "vctp.16 r11\n" \
+          "subs r11, #8\n" \
+          "vqmovnb.s16 q0, q0\n" \
+          "vpst\n" \
+          "vstrbt.16 q0, [r7], #8\n" \
+          "bgt.w 1b\n" \
+          "add sp, #16\n" \
+          "vpop {d8-d13}\n" \
+          "pop {r4-r11, pc}\n" \
+          CM_ASM_END)
+
+VECTOR_FUNCTION(cm_mve_multiply_vector_right, FINISH_RIGHT);
+VECTOR_FUNCTION(cm_mve_multiply_vector_general, FINISH_GENERAL);
 /* clang-format on */
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)
@@ -95,6 +129,10 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
         vector.minimum[i] = (int16_t)gemm->output.minimum;
         vector.maximum[i] = (int16_t)gemm->output.maximum;
     }
-    if (gemm->rows == 1 && gemm->columns > 0)
-        cm_mve_multiply_vector(&vector);
+    if (gemm->rows != 1 || gemm->columns <= 0)
+        return;
+    if (is_general(&gemm->output))
+        cm_mve_multiply_vector_general(&vector);
+    else
+        cm_mve_multiply_vector_right(&vector);
 }
