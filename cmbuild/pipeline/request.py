@@ -48,7 +48,7 @@ class ModelChoice:
     calibration: Path | None = option(
         "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
     )
-    no_refinement: bool = option("Keep the quantizer's own ranges and biases.", False)
+    no_refinement: bool = option("Keep the quantizer's own ranges, weights and biases.", False)
     portable: bool = option("Keep to operators that ExecuTorch's own runtime has.", False)
     intermediates: Path | None = option(
         "Write each stage of export and plan as text.", is_output=True, metavar="DIR"

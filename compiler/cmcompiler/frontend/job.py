@@ -58,7 +58,7 @@ class ExportJob(Strict):
         calibration: a file or folder that replaces the model's calibration inputs.
         portable: keep to operators that ExecuTorch's runtime has.
         sensitivity: measure what quantising each operator alone costs.
-        refinement: improve on the quantizer's own ranges and biases where that pays.
+        refinement: improve on the quantizer's own ranges, weights and biases where that pays.
         torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
         intermediates: write each stage as text, also of an export that fails.
         output: the folder to make; an existing one is replaced.
@@ -81,7 +81,7 @@ class CalibrationRecord(Strict):
     """What activation ranges were observed on.
 
     Attributes:
-        refinements: what improved on the quantizer's own ranges and biases, if anything did.
+        refinements: what improved on the quantizer's own settings, if anything did.
     """
 
     samples: int

@@ -39,7 +39,7 @@ def quantize(
         calibration: inputs of the same shapes and dtypes, at least one.
         is_portable: keep to operators that ExecuTorch's runtime has.
         sensitivity: measure what quantising each operator alone costs.
-        refinement: improve on the quantizer's own ranges and biases where that pays.
+        refinement: improve on the quantizer's own ranges, weights and biases where that pays.
         note: sees each stage.
 
     Raises:

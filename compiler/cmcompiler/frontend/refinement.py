@@ -1,4 +1,4 @@
-"""Improves on the quantizer's own ranges and biases where that pays. Importing it imports torch."""
+"""Improves on the quantizer's own ranges, weights and biases. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.fx import GraphModule
 
 from cmcompiler.frontend.bias_correction import biases, correct
+from cmcompiler.frontend.equalisation import equalise, pairs
 from cmcompiler.frontend.observations import Observation
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.sensitivity import snr
@@ -51,6 +52,7 @@ class Refiner:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
             self._choose_ranges(observations)
+            self._equalise_layers()
             self._correct_biases()
         return tuple(self._found)
 
@@ -65,6 +67,14 @@ class Refiner:
         is_better = self._accept(name, found[best])
         for each in observations:
             each.choose(each.without_tails(best) if is_better else each.searched)
+
+    def _equalise_layers(self) -> None:
+        found = list(pairs(self._prepared))
+        if not found:
+            return
+        change = equalise(self._simulation, found, [*self._fitted, *self._deciding])
+        if not self._accept("cross-layer equalisation", self._measure()):
+            change.undo()
 
     def _correct_biases(self) -> None:
         found = list(biases(self._prepared))

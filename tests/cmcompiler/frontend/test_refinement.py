@@ -31,7 +31,7 @@ def network() -> nn.Module:
         *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 5, bias=False)),
     )
     with torch.no_grad():
-        module[2].weight[:, 0, 0, 0] = 4.0
+        module[2].weight[:, :, 0, 0] = 4.0
     return module.eval()
 
 
