@@ -39,6 +39,10 @@ def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
             Out("int8", (2, 3)),
         ),
         "cmbuild::quantized_cumsum.out": (image, 1, 3, -5, 1 << 30, -1, Out("int8", (2, 4, 3))),
+        "cmbuild::quantized_masked_softmax.out": (
+            *(image, In(np.ones((2, 4, 3), np.bool_)), -1, 1 << 30, 22, -496),
+            Out("int8", (2, 4, 3)),
+        ),
         "cmbuild::quantized_deviation.out": (
             *(image, (1,), False, None, True, 1 << 30, -2, -5, Out("int8", (2, 3))),
         ),

@@ -94,12 +94,16 @@ def read(call: Call) -> None:
         call.invalid(f"{list(source.shape)} to {output.dtype.name}{list(output.shape)}")
     if read_zero_point(call, "output_zero_point") != INT8.minimum:
         call.unsupported("output_zero_point is not -128")
+    rows, result = arrange_rows(call, source, output)
+    call.emit(read_softmax(call), [rows], [result])
+
+
+def read_softmax(call: Call) -> Softmax:
+    """As the arguments input_multiplier, input_shift and diff_min say."""
     shift = call.integer("input_shift", 0, 31)
     # Differences must keep within 32 bits when they are shifted.
     least = max(call.integer("diff_min", None, 0), -(INT32_MAX >> shift))
-    op = Softmax(call.integer("input_multiplier", 0, INT32_MAX), shift, least)
-    rows, result = arrange_rows(call, source, output)
-    call.emit(op, [rows], [result])
+    return Softmax(call.integer("input_multiplier", 0, INT32_MAX), shift, least)
 
 
 def arrange_rows(call: Call, source: Operand, output: Operand) -> tuple[Tensor, Tensor]:

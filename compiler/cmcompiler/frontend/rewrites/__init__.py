@@ -24,6 +24,7 @@ from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.log_softmax import rewrite_log_softmax
+from cmcompiler.frontend.rewrites.masked_softmax import join_masks
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
 from cmcompiler.frontend.rewrites.movement import spell_movements
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
@@ -68,6 +69,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     rewrite_log_softmax,
     join_functions,
     keep_prelus,
+    join_masks,
     choose_for_masks,
     replace_broadcasts,
     arrange_channels_last,

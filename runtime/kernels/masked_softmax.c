@@ -1,0 +1,33 @@
+/* Softmax of the elements of int8 rows that a mask keeps; see compiler/cmcompiler/ops/masked_softmax.py. */
+#include "cmrt/nest.h"
+#include "cmrt/softmax.h"
+
+struct cm_masked_softmax {
+    cm_ref input, mask, exponentials, output;
+    cm_ref kept; /* scratch for a row */
+    cm_ref levels;
+    int32_t depth, length;
+    int32_t mask_step;
+};
+
+void cm_masked_softmax(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_masked_softmax *op = call->arguments;
+    const int32_t *exponentials = cm_read(context, op->exponentials);
+    int8_t *kept = cm_write(context, op->kept);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do {
+        const int8_t *input = (const int8_t *)cm_read(context, op->input) + nest.offset[0];
+        const uint8_t *mask = (const uint8_t *)cm_read(context, op->mask) + nest.offset[1];
+        int8_t *output = (int8_t *)cm_write(context, op->output) + nest.offset[0];
+        int32_t count = 0;
+        for (int32_t i = 0; i < op->length; ++i)
+            if (mask[i * op->mask_step] != 0)
+                kept[count++] = input[i];
+        if (count > 0)
+            cm_isa_softmax_s8(kept, exponentials, kept, count);
+        for (int32_t i = 0, next = 0; i < op->length; ++i)
+            output[i] = mask[i * op->mask_step] != 0 ? kept[next++] : INT8_MIN;
+    } while (cm_nest_next(&nest));
+}
