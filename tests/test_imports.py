@@ -32,6 +32,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.backend",
     "cmcompiler.frontend.bias_correction",
     "cmcompiler.frontend.buffers",
+    "cmcompiler.frontend.equalisation",
     "cmcompiler.frontend.lowering",
     "cmcompiler.frontend.observations",
     "cmcompiler.frontend.operators",

@@ -41,7 +41,7 @@ FARTHEST = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LayerPair:
     """A layer, the layer that alone uses its results, and the observers between them."""
 
     first: Node
@@ -89,7 +89,7 @@ class Equalisation:
     _arguments: list[tuple[Node, tuple[Any, ...]]] = field(default_factory=list)
     _ranges: list[tuple[_Ranged, Tensor, Tensor]] = field(default_factory=list)
 
-    def apply(self, pair: Pair, least: Tensor, largest: Tensor) -> None:
+    def apply(self, pair: LayerPair, least: Tensor, largest: Tensor) -> None:
         """
         Args:
             least, largest: of each channel between the layers, in float.
@@ -139,7 +139,7 @@ def _stretched(limit: Tensor, observed: Tensor, known: Tensor) -> Tensor:
     return limit * ratio if ratio > 1 and torch.isfinite(ratio) else limit
 
 
-def pairs(prepared: GraphModule) -> Iterator[Pair]:
+def pairs(prepared: GraphModule) -> Iterator[LayerPair]:
     """Those whose channels can be scaled without a change of what the graph computes in float."""
     shared: dict[int, int] = {}
     for node in prepared.graph.nodes:
@@ -161,7 +161,7 @@ def _own(between: Sequence[Node], uses: dict[int, int]) -> bool:
     )
 
 
-def _pair(first: Node) -> Pair | None:
+def _pair(first: Node) -> LayerPair | None:
     node, between = first, []
     while len(node.users) == 1:
         (user,) = node.users
@@ -169,7 +169,7 @@ def _pair(first: Node) -> Pair | None:
             between.append(user)
         elif user.target in LAYERS:
             is_next = user.args[0] is node and _takes_channels(first, user)
-            return Pair(first, user, tuple(between)) if is_next else None
+            return LayerPair(first, user, tuple(between)) if is_next else None
         elif user.target not in HOMOGENEOUS:
             return None
         node = user
@@ -202,7 +202,7 @@ def _is_adjustable(layer: Node) -> bool:
 
 
 def channel_ranges(
-    simulation: Simulation, found: Sequence[Pair], samples: Sequence[Sequence[Tensor]]
+    simulation: Simulation, found: Sequence[LayerPair], samples: Sequence[Sequence[Tensor]]
 ) -> dict[Node, tuple[Tensor, Tensor]]:
     """The least and largest number of each channel between the layers, by the second layer."""
     sources = {pair.second.args[0]: pair for pair in found}
@@ -220,7 +220,7 @@ def channel_ranges(
 
 
 def equalise(
-    simulation: Simulation, found: Sequence[Pair], samples: Sequence[Sequence[Tensor]]
+    simulation: Simulation, found: Sequence[LayerPair], samples: Sequence[Sequence[Tensor]]
 ) -> Equalisation:
     """Scales the channels between all pairs."""
     ranges = channel_ranges(simulation, found, samples)
