@@ -42,7 +42,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
-from cmcompiler.frontend.sharing import appoint_leaders
+from cmcompiler.frontend.sharing import appoint_leaders, keep_fixed_ranges
 from cmcompiler.target import Target
 
 _aten = torch.ops.aten
@@ -98,6 +98,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 for result in set(further) & set(node.all_input_nodes):
                     annotation.input_qspec_map.pop(result, None)
         appoint_leaders(annotated.graph)
+        keep_fixed_ranges(annotated.graph)
         return annotated
 
     def rejections(self) -> dict[str, str]:

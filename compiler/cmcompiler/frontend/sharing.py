@@ -6,7 +6,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from torch.fx import Graph, Node
-from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec
+from torchao.quantization.pt2e.quantizer import (
+    FixedQParamsQuantizationSpec,
+    QuantizationSpec,
+    SharedQuantizationSpec,
+)
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 Place: TypeAlias = Node | tuple[Node, Node]
@@ -27,7 +31,7 @@ def appoint_leaders(graph: Graph) -> None:
     specs = dict(_specifications(graph))
     groups = _Groups(specs)
     for place, spec in specs.items():
-        if isinstance(spec, SharedQuantizationSpec):
+        if _is_shared(spec):
             groups.join(place, spec.edge_or_node)
     asked = groups.first_by_leader(specs)
     # Places of one tensor share its range even without a reference, if they ask for the same.
@@ -43,6 +47,34 @@ def appoint_leaders(graph: Graph) -> None:
     for place in specs:
         if groups.leader(place) != place:
             _specify(place, SharedQuantizationSpec(groups.leader(place)))
+
+
+def keep_fixed_ranges(graph: Graph) -> None:
+    """Lets users read a tensor in the range that its operator fixes, as softmax does.
+
+    With a range of their own, it would be dequantised and quantised again, less exactly. Groups
+    must have leaders.
+    """
+    specs = dict(_specifications(graph))
+    leaders = {each.edge_or_node for each in specs.values() if _is_shared(each)}
+    for place, spec in specs.items():
+        if isinstance(place, Node) or not isinstance(spec, QuantizationSpec) or place in leaders:
+            continue
+        source: Any = specs.get(place[0])
+        origin = source.edge_or_node if _is_shared(source) else place[0]
+        fixed = specs.get(origin)
+        if not isinstance(fixed, FixedQParamsQuantizationSpec) or spec.dtype != fixed.dtype:
+            continue
+        # Without limits, all values of the type are meant.
+        if (spec.quant_min or fixed.quant_min, spec.quant_max or fixed.quant_max) == (
+            fixed.quant_min,
+            fixed.quant_max,
+        ):
+            _specify(place, SharedQuantizationSpec(origin))
+
+
+def _is_shared(spec: Any) -> bool:
+    return isinstance(spec, SharedQuantizationSpec)
 
 
 class _Groups:
@@ -65,7 +97,7 @@ class _Groups:
         """The first specification of each group that refers to no other."""
         found: dict[Place, Any] = {}
         for place, spec in specs.items():
-            if not isinstance(spec, SharedQuantizationSpec):
+            if not _is_shared(spec):
                 found.setdefault(self.leader(place), spec)
         return found
 

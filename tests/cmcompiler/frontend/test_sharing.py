@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -43,3 +44,33 @@ def test_pools_of_one_tensor_share_its_range(names: tuple[str, ...]) -> None:
         if "quantize_per_tensor" in str(node.target) and node.args[0].target in POOLS_AND_CAT
     }
     assert len(ranges) == 1
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda y: y,
+        lambda y: y.reshape(5, 1, 4),
+        lambda y: y @ torch.ones(4, 3),
+        lambda y: y.unsqueeze(0) @ y.T.unsqueeze(0),
+    ],
+)
+def test_users_of_a_softmax_read_it_as_it_is(compute: Callable[[torch.Tensor], torch.Tensor]):
+    class Scores(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return compute(self.layer(x).softmax(-1))
+
+    sample = (torch.randn(5, 6),)
+    program = quantize(Scores().eval(), sample, [sample]).program
+    again = [
+        node
+        for node in program.graph.nodes
+        if "quantize_per_tensor" in str(node.target)
+        and "dequantize" in str(node.args[0].target)
+        and "dequantize" not in str(node.target)
+    ]
+    assert again == []
