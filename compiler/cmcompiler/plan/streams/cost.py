@@ -64,7 +64,7 @@ _COSTS = {
         3.5, 100, 2.9, 150, 12, 0, 8, 10, call=280, column=0, batch=1500, odd=0, portion=0
     ),
     Isa.DSP: Costs(
-        0.93, 12, 1.3, 58, 3.2, 30, 2, 3, call=190, column=0, batch=240, odd=0.5, portion=25
+        0.93, 12, 1.3, 58, 3.2, 30, 2, 3, call=190, column=0, batch=240, odd=1.1, portion=25
     ),
     Isa.MVE: Costs(
         0.116,
