@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 
 from cmcompiler.ir.op import ALIGN, RowCall
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
@@ -28,13 +29,17 @@ WITHIN = 12
 """Sets of streams that are laid out to be the fastest within a budget."""
 
 
-def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) -> Draft:
+def smallest(
+    draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float, whole: float
+) -> Draft:
     """The draft with the smallest arena.
 
     Args:
         draft: without streams.
         row_calls: those that compute each node row by row, if that is possible.
         most: of the instructions, roughly, that streams may add.
+        whole: instructions that whole tensors cost in the smallest arena for them, more than with
+            all scratch of use.
 
     Raises:
         Unsupported: an input is fed, but an operator needs all of it.
@@ -46,7 +51,7 @@ def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) 
     for bands in BANDS:
         search = Search(computation, bands)
         low, trial = search.least_peak, _Trial(draft, search)
-        allowed = most * search.effort + (search.fewest if draft.is_fed else draft.surcharge)
+        allowed = most * search.effort + whole + (search.fewest if draft.is_fed else 0)
         limit = search.least(allowed)
         for bytes_ in _around(limit, low):
             if best is not None and max(bytes_, low) >= best.size:
@@ -80,7 +85,7 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
     for step in range(WITHIN if low <= most else 0):
         for found in trial.within(most - (most - low) * step // WITHIN):
             best = _quickest(found, best, most)
-    return smallest(draft, row_calls, float("inf")) if best is None else best.bounded(low)
+    return smallest(draft, row_calls, inf, 0) if best is None else best.bounded(low)
 
 
 def _quickest(draft: Draft, best: Draft | None, most: int) -> Draft | None:

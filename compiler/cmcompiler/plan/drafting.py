@@ -38,6 +38,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
     """
     if options.wide:
         graph = _widened(graph)
+    whole = _whole(graph, isa).surcharge if options.budget is None else 0
     best: Draft | None = None
     failure: Unsupported | None = None
     for fed in _ways(graph, options):
@@ -46,7 +47,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         if best is not None and _is_hopeless(fed, best, options):
             continue
         try:
-            draft = _draft(fed, isa, options)
+            draft = _draft(fed, isa, options, whole)
         except Unsupported as error:
             failure = error
             continue
@@ -88,16 +89,24 @@ def _is_hopeless(graph: Graph, best: Draft, options: PlanOptions) -> bool:
     return inputs >= best.size and inputs + SLACK > (options.budget or 0)
 
 
-def _draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
+def _whole(graph: Graph, isa: Isa) -> Draft:
+    """Without streams."""
     _check_sizes(graph)
     sharing = share(graph)
-    calls = _calls(graph, isa, sharing.settled)
-    draft = Draft(graph, isa, sharing.storage, calls)
-    by_rows: list[Sequence[RowCall]] = [()] * len(calls)
+    return Draft(graph, isa, sharing.storage, _calls(graph, isa, sharing.settled))
+
+
+def _draft(graph: Graph, isa: Isa, options: PlanOptions, whole: float) -> Draft:
+    """
+    Args:
+        whole: instructions, as `smallest` takes them.
+    """
+    draft = _whole(graph, isa)
+    by_rows: list[Sequence[RowCall]] = [()] * len(draft.calls)
     if options.streams or draft.is_fed:
-        by_rows = _row_calls(graph, isa, calls)
+        by_rows = _row_calls(graph, isa, draft.calls)
     if options.budget is None:
-        return smallest(draft, by_rows, options.surcharge)
+        return smallest(draft, by_rows, options.surcharge, whole)
     return fastest(draft, by_rows, options.budget - SLACK)
 
 

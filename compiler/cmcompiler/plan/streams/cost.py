@@ -41,7 +41,8 @@ class Costs:
         call, column: of a matrix product, and for each of its columns.
         batch: of patches, to gather them.
         odd: instructions for each product of the last row, if the number of rows is odd.
-        portion: of a depthwise convolution: for each channel of a portion of a row.
+        portion, share: of a depthwise convolution: for a portion of a row, and for each channel
+            of it.
     """
 
     product: float
@@ -57,14 +58,28 @@ class Costs:
     batch: float
     odd: float
     portion: float
+    share: float
 
 
 _COSTS = {
     Isa.SCALAR: Costs(
-        3.5, 100, 2.9, 150, 12, 0, 8, 10, call=280, column=0, batch=1500, odd=0, portion=0
+        3.5, 100, 2.9, 150, 12, 0, 8, 10, call=280, column=0, batch=1500, odd=0, portion=0, share=0
     ),
     Isa.DSP: Costs(
-        0.93, 12, 1.3, 58, 3.2, 30, 2, 3, call=190, column=0, batch=240, odd=1.1, portion=25
+        0.93,
+        12,
+        1.3,
+        58,
+        3.2,
+        30,
+        2,
+        3,
+        call=190,
+        column=0,
+        batch=240,
+        odd=1.1,
+        portion=0,
+        share=25,
     ),
     Isa.MVE: Costs(
         0.116,
@@ -79,7 +94,8 @@ _COSTS = {
         column=12,
         batch=150,
         odd=0.11,
-        portion=15,
+        portion=620,
+        share=12,
     ),
 }
 
@@ -158,7 +174,8 @@ class Portions:
         _, height, width, channels = node.outputs[0].shape
         band = words["band"]
         assert isinstance(band, int)
-        instructions = -(-height // min(band, most)) * channels * _COSTS[isa].portion
+        costs, bands = _COSTS[isa], -(-height // min(band, most))
+        instructions = bands * (costs.portion + channels * costs.share)
         return cls(instructions, columns.each, scratch.unit, scratch.most, width)
 
     def more(self, _bands: Mapping[int, int], units: int) -> float:
