@@ -249,7 +249,10 @@ def _client(address: str) -> Iterator[Any]:
 
 
 def quieten() -> None:
-    """Keeps Dask's log lines from between a report's; after its import, which sets levels."""
+    """Keeps Dask's log lines from between a report's."""
+    # Its import sets levels.
+    import distributed  # noqa: F401
+
     for name in ("distributed", "distributed.client", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 

@@ -12,7 +12,7 @@ from cmcompiler.pte.reader import read_program
 
 def test_it_names_step_tensors_and_floats():
     graph = build_graph(read_program(NETWORK.read_bytes()))
-    plan = make_plan(graph, Isa.SCALAR, PlanOptions(streams=False))
+    plan = make_plan(graph, Isa.MVE, PlanOptions(streams=False))
     names = [f"layer{index}" for index in range(len(plan.steps))]
     text = describe_peak(plan, names)
     assert plan.peak is not None and text is not None
