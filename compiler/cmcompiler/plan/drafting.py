@@ -38,7 +38,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
     """
     if options.wide:
         graph = _widened(graph)
-    whole = _whole(graph, isa).surcharge if options.budget is None else 0
+    whole = _whole(graph, isa)
     best: Draft | None = None
     failure: Unsupported | None = None
     for fed in _ways(graph, options):
@@ -47,7 +47,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         if best is not None and _is_hopeless(fed, best, options):
             continue
         try:
-            draft = _draft(fed, isa, options, whole)
+            draft = _draft(whole if fed is graph else _whole(fed, isa), options, whole)
         except Unsupported as error:
             failure = error
             continue
@@ -96,17 +96,17 @@ def _whole(graph: Graph, isa: Isa) -> Draft:
     return Draft(graph, isa, sharing.storage, _calls(graph, isa, sharing.settled))
 
 
-def _draft(graph: Graph, isa: Isa, options: PlanOptions, whole: float) -> Draft:
+def _draft(draft: Draft, options: PlanOptions, whole: Draft) -> Draft:
     """
     Args:
-        whole: instructions, as `smallest` takes them.
+        draft: without streams, of the graph with its inputs and outputs by rows or whole.
+        whole: the same of the graph with whole ones.
     """
-    draft = _whole(graph, isa)
     by_rows: list[Sequence[RowCall]] = [()] * len(draft.calls)
     if options.streams or draft.is_fed:
-        by_rows = _row_calls(graph, isa, draft.calls)
+        by_rows = _row_calls(draft.graph, draft.isa, draft.calls)
     if options.budget is None:
-        return smallest(draft, by_rows, options.surcharge, whole)
+        return smallest(draft, by_rows, options.surcharge, whole.surcharge)
     return fastest(draft, by_rows, options.budget - SLACK)
 
 
