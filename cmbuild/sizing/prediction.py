@@ -27,6 +27,9 @@ _AT_ONCE = {Isa.SCALAR: 1, Isa.DSP: 4, Isa.MVE: 16}
 """Operands in int8 that inner loops take at once; the last ones take as long as if all were there.
 """
 
+_GENERAL = "_general"
+"""Of kernels that differ in the rescaling of their outputs, which is little of their work."""
+
 _ALIGNMENT = 16
 _ROWS = 4
 """ALIGN and ROWS of runtime/kernels/conv2d.c."""
@@ -150,7 +153,10 @@ def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:
             calls[index] += len(step.turns) + 1
             calls.update(index + 1 + stage for stage in step.turns)
     at_once = _AT_ONCE[plan.isa]
-    return [(s.kernel, _work(s, calls.get(i, 1), at_once)) for i, s in enumerate(plan.steps)]
+    return [
+        (s.kernel.removesuffix(_GENERAL), _work(s, calls.get(i, 1), at_once))
+        for i, s in enumerate(plan.steps)
+    ]
 
 
 def _work(step: PlanStep, calls: int, at_once: int) -> Work:

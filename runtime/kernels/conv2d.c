@@ -264,8 +264,18 @@ void cm_conv2d(const struct cm_context *context, const struct cm_call *call)
     convolve(context, call, cm_isa_gemm_s8);
 }
 
+void cm_conv2d_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_general);
+}
+
 /* With weights of int16. */
 void cm_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_gemm_s8_w16);
+}
+
+void cm_conv2d_w16_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w16_general);
 }

@@ -8,9 +8,12 @@ struct cm_linear {
     int32_t zero_point, minimum, maximum, rounding;
 };
 
-static struct cm_gemm product(const struct cm_context *context, const struct cm_linear *op)
+typedef void product_function(const struct cm_gemm *gemm);
+
+static void apply(const struct cm_context *context, const struct cm_call *call, product_function *multiply)
 {
-    return (struct cm_gemm){
+    const struct cm_linear *op = call->arguments;
+    struct cm_gemm gemm = {
         .lhs = cm_read(context, op->input),
         .lhs_stride = op->depth,
         .rows = op->rows,
@@ -22,30 +25,47 @@ static struct cm_gemm product(const struct cm_context *context, const struct cm_
         .workspace = cm_write(context, op->workspace),
         .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
     };
+    multiply(&gemm);
 }
 
 void cm_linear(const struct cm_context *context, const struct cm_call *call)
 {
-    struct cm_gemm gemm = product(context, call->arguments);
-    cm_isa_gemm_s8(&gemm);
+    apply(context, call, cm_isa_gemm_s8);
+}
+
+void cm_linear_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_general);
 }
 
 /* With weights of int16. */
 void cm_linear_w16(const struct cm_context *context, const struct cm_call *call)
 {
-    struct cm_gemm gemm = product(context, call->arguments);
-    cm_isa_gemm_s8_w16(&gemm);
+    apply(context, call, cm_isa_gemm_s8_w16);
+}
+
+void cm_linear_w16_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w16_general);
 }
 
 /* For a single row. */
 void cm_linear_vector(const struct cm_context *context, const struct cm_call *call)
 {
-    struct cm_gemm gemm = product(context, call->arguments);
-    cm_isa_gemv_s8(&gemm);
+    apply(context, call, cm_isa_gemv_s8);
+}
+
+void cm_linear_vector_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_general);
 }
 
 void cm_linear_vector_w16(const struct cm_context *context, const struct cm_call *call)
 {
-    struct cm_gemm gemm = product(context, call->arguments);
-    cm_isa_gemv_s8_w16(&gemm);
+    apply(context, call, cm_isa_gemv_s8_w16);
+}
+
+void cm_linear_vector_w16_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_w16_general);
 }

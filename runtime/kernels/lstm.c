@@ -34,7 +34,10 @@ static void project(const struct cm_context *context, const struct cm_lstm *op, 
         .workspace = cm_write(context, op->layer.workspace),
         .output = {projection->zero_point, projection->minimum, projection->maximum, projection->rounding},
     };
-    cm_isa_gemv_s8(&gemm);
+    if (projection->rounding == CM_ROUND_GENERAL)
+        cm_isa_gemv_s8_general(&gemm);
+    else
+        cm_isa_gemv_s8(&gemm);
 }
 
 static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,

@@ -99,7 +99,7 @@ class Conv2d(Convolution):
             ("input_zero_point", self.input_zero_point),
             *filters.product_arguments(isa),
         ]
-        suffix, microkernel = packing.gemm(isa, self.wide)
+        suffix, microkernel = packing.gemm(filters, isa, self.wide)
         return [KernelCall(f"conv2d{suffix}", arguments, (0, self.output_shape[1]), microkernel)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:

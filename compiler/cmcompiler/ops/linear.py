@@ -60,10 +60,10 @@ class Linear(Op):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = Filters.of(self.weights, self.bias, self.requantize)
         columns, depth = self.weights.shape
-        kernel, (suffix, microkernel) = "linear", packing.gemm(isa, self.wide)
+        kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
         pack, workspace = packing.gemm_weights, packing.gemm_workspace(depth, isa)
         if self.rows == 1:
-            kernel, (suffix, microkernel) = "linear_vector", packing.gemv(isa, self.wide)
+            kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
         arguments: Words = [
             ("input", Address(inputs[0])),

@@ -54,6 +54,13 @@ void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);
 void cm_isa_gemv_s8(const struct cm_gemm *gemm);
 void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);
 
+/* The same for outputs whose rescaling allows no shortcuts, as packing.py: is_general says. They are rare, so
+   images link the code for them only if their plans name it. */
+void cm_isa_gemm_s8_general(const struct cm_gemm *gemm);
+void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm);
+void cm_isa_gemv_s8_general(const struct cm_gemm *gemm);
+void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
+
 /* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
    before the output; all matrices without gaps. */
 struct cm_matmul {

@@ -168,6 +168,7 @@ typedef void strip_function(const struct strip *strip);
 
 /* The loops for one type of weights.
 
+   sum_pair: those of outputs that the assembly does not support, which have no others.
    turn: times four depths in a loop; code: bytes of code for these. */
 struct loops {
     strip_function *four, *four_half_up, *pair, *sum_pair;
@@ -266,7 +267,7 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
 {
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
-    int32_t is_general = gemm->output.rounding == CM_ROUND_GENERAL;
+    int32_t is_general = loops->sum_pair != NULL;
     strip_function *four = gemm->output.rounding == CM_ROUND_HALF_UP ? loops->four_half_up : loops->four;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
     struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};

@@ -80,10 +80,20 @@ void cm_isa_gemm_s8(const struct cm_gemm *gemm)
         .four = cm_dsp_multiply_four,
         .four_half_up = cm_dsp_multiply_four_half_up,
         .pair = cm_dsp_multiply_pair,
-        .sum_pair = cm_dsp_sum_pair,
         .weight_bytes = 1,
         .four_turn = FOUR_TURN,
         .four_code = FOUR_CODE,
+        .pair_turn = PAIR_TURN,
+        .pair_code = PAIR_CODE,
+    };
+    multiply_rows(gemm, &loops);
+}
+
+void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
+{
+    static const struct loops loops = {
+        .sum_pair = cm_dsp_sum_pair,
+        .weight_bytes = 1,
         .pair_turn = PAIR_TURN,
         .pair_code = PAIR_CODE,
     };

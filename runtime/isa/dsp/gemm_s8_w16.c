@@ -83,10 +83,20 @@ void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm)
         .four = cm_dsp_multiply_four_w16,
         .four_half_up = cm_dsp_multiply_four_half_up_w16,
         .pair = cm_dsp_multiply_pair_w16,
-        .sum_pair = cm_dsp_sum_pair_w16,
         .weight_bytes = 2,
         .four_turn = FOUR_TURN,
         .four_code = FOUR_CODE,
+        .pair_turn = PAIR_TURN,
+        .pair_code = PAIR_CODE,
+    };
+    multiply_rows(gemm, &loops);
+}
+
+void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm)
+{
+    static const struct loops loops = {
+        .sum_pair = cm_dsp_sum_pair_w16,
+        .weight_bytes = 2,
         .pair_turn = PAIR_TURN,
         .pair_code = PAIR_CODE,
     };

@@ -10,9 +10,14 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
     static const struct loops loops = {
         .multiply = cm_dsp_multiply_vector,
-        .sum = cm_dsp_sum_vector,
         .weight_bytes = 1,
         .code = NARROW_CODE,
     };
+    multiply_row(gemm, &loops);
+}
+
+void cm_isa_gemv_s8_general(const struct cm_gemm *gemm)
+{
+    static const struct loops loops = {.sum = cm_dsp_sum_vector, .weight_bytes = 1, .code = NARROW_CODE};
     multiply_row(gemm, &loops);
 }

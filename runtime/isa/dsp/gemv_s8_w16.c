@@ -62,9 +62,14 @@ void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm)
 {
     static const struct loops loops = {
         .multiply = cm_dsp_multiply_vector_w16,
-        .sum = cm_dsp_sum_vector_w16,
         .weight_bytes = 2,
         .code = WIDE_CODE,
     };
+    multiply_row(gemm, &loops);
+}
+
+void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm)
+{
+    static const struct loops loops = {.sum = cm_dsp_sum_vector_w16, .weight_bytes = 2, .code = WIDE_CODE};
     multiply_row(gemm, &loops);
 }

@@ -40,6 +40,7 @@ typedef void strip_function(const struct strip *strip);
 
 /* The loops for one type of weights.
 
+   sum: that of outputs that the assembly does not support, which have no other.
    code: bytes of code for four depths. */
 struct loops {
     strip_function *multiply, *sum;
@@ -89,7 +90,7 @@ static inline void multiply_row(const struct cm_gemm *gemm, const struct loops *
     int32_t bytes = block_bytes(gemm->depth, loops->weight_bytes, sizeof(struct rescale));
     struct strip strip =
         strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, loops->code);
-    if (gemm->output.rounding == CM_ROUND_GENERAL)
+    if (loops->sum != NULL)
         multiply_general(gemm, loops->sum, &strip, bytes);
     else
         multiply(gemm, loops->multiply, &strip, bytes);

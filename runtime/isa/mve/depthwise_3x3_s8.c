@@ -6,7 +6,6 @@
    2 one. Several bands of rows of a narrow image follow each other in the workspace, as if they were one. */
 #include "cmrt/assembly.h"
 #include "interleave.h"
-#include "output.h"
 
 #include <arm_mve.h>
 #include <stddef.h>
@@ -25,7 +24,7 @@ enum {
 
 /* Operands of the assembly. Packed weights are a margin of zeros, then 32 bytes per channel: a zero column,
    the three columns of the kernel, a zero column, each of three rows and a zero; then bias, multiplier, and
-   as bytes the right shift, the left shift, whether there is a right shift, and a zero. */
+   as bytes the shift and three zeros. */
 struct patches {
     const int8_t *weights;     /* r7 */
     int8_t *out;               /* r10: one byte before the first channel of the outputs */
@@ -35,12 +34,10 @@ struct patches {
     int32_t zero_point;        /* r9 */
     int32_t next_address;      /* from the end of one channel to the start of the next */
     int32_t unused;
-    int16_t zero_points[8], minimum[8], maximum[8];
     /* Of each round's outputs from `out`, after a vector of zeros; zero for none. */
     uint16_t offsets[1 + MOST_ROUNDS][8];
 };
-_Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct patches, offsets) == 80,
-               "used in assembly");
+_Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
 
 /* clang-format off */
 #define LOAD_STRIDE_1 \
@@ -83,17 +80,17 @@ _Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct pa
     GATHER("q2")
 
 /* Two patches of two by two outputs. */
-#define ROUND_STRIDE_1(ADD_ZERO_POINT, NARROW, CLAMP, SHIFT_LEFT, ROUND, NEXT) \
+#define ROUND_STRIDE_1(ROUND, NEXT) \
     JOIN_EVEN("q0") ADD_ZERO_POINT \
     MULTIPLY("r0", "q2", "q4") \
     JOIN_ODD("q0") \
-    MULTIPLY("r4", "q2", "q6") ADD_BIAS("q0") SHIFT_LEFT("q0") \
+    MULTIPLY("r4", "q2", "q6") ADD_BIAS("q0") \
     MULTIPLY("r6", "q2", "q7") NARROW \
-    MULTIPLY("r2", "q2", "q5") CLAMP LOAD_OFFSETS STORE \
+    MULTIPLY("r2", "q2", "q5") LOAD_OFFSETS STORE \
     JOIN_EVEN("q1") NEXT(GATHER("q2")) \
     SCALE("q0") ROUND("q0") SHIFT("q0") \
     JOIN_ODD("q1") \
-    NEXT(MULTIPLY("r0", "q2", "q4")) ADD_BIAS("q1") SHIFT_LEFT("q1") \
+    NEXT(MULTIPLY("r0", "q2", "q4")) ADD_BIAS("q1") \
     SCALE("q1") ROUND("q1") SHIFT("q1") \
     NEXT(MULTIPLY("r2", "q2", "q5")) \
     "vqmovnb.s32 q1, q1\n" \
@@ -110,17 +107,17 @@ _Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct pa
     GATHER("q5") GATHER("q6")
 
 /* Eight patches of one output. */
-#define ROUND_STRIDE_2(ADD_ZERO_POINT, NARROW, CLAMP, SHIFT_LEFT, ROUND, NEXT) \
+#define ROUND_STRIDE_2(ROUND, NEXT) \
     JOIN_EVEN("q0") ADD_ZERO_POINT \
     MULTIPLY("r0", "q5", "q4") NARROW \
-    JOIN_ODD("q0") CLAMP GATHER("q7") \
+    JOIN_ODD("q0") GATHER("q7") \
     MULTIPLY("r2", "q6", "q4") LOAD_OFFSETS \
-    MULTIPLY("r4", "q7", "q4") ADD_BIAS("q0") SHIFT_LEFT("q0") \
+    MULTIPLY("r4", "q7", "q4") ADD_BIAS("q0") \
     SCALE("q0") ROUND("q0") GATHER("q5") \
     STORE \
     MULTIPLY("r6", "q5", "q4") NEXT(GATHER("q6")) \
     JOIN_EVEN("q1") NEXT(GATHER("q7")) \
-    JOIN_ODD("q1") ADD_BIAS("q1") SHIFT_LEFT("q1") \
+    JOIN_ODD("q1") ADD_BIAS("q1") \
     NEXT(MULTIPLY("r0", "q6", "q4") GATHER("q5")) \
     SCALE("q1") ROUND("q1") NEXT(GATHER("q6")) SHIFT("q1") \
     NEXT(MULTIPLY("r6", "q6", "q4")) \
@@ -135,26 +132,11 @@ _Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct pa
 #define LEAVE(instructions) ""
 #define KEEP(instructions) instructions
 
-#define PREPARE_GENERAL \
-    "ubfx r9, r5, #8, #8\n" \
-    "ubfx r8, r5, #16, #8\n"
-#define SHIFT_LEFT_GENERAL(sums) "vshl.s32 " sums ", r9\n"
-#define CLAMP_GENERAL \
-    "vldrh.16 q2, [r12, #32]\n" \
-    "vqadd.s16 q1, q1, q2\n" \
-    "vldrh.16 q2, [r12, #48]\n" \
-    "vmax.s16 q1, q1, q2\n" \
-    "vldrh.16 q2, [r12, #64]\n" \
-    "vmin.s16 q1, q1, q2\n" \
-    NARROW
-
-#define ROUND_HALF_UP(ROUND, NEXT) ROUND(ADD_ZERO_POINT, NARROW, "", AS_IT_IS, AS_IT_IS, NEXT)
-#define ROUND_RIGHT(ROUND, NEXT) ROUND(ADD_ZERO_POINT, NARROW, "", AS_IT_IS, AWAY_FROM_ZERO, NEXT)
-#define ROUND_GENERAL(ROUND, NEXT) ROUND("", "", CLAMP_GENERAL, SHIFT_LEFT_GENERAL, AWAY_FROM_ZERO, NEXT)
-#define FINISH ADD_ZERO_POINT NARROW
+#define ROUND_HALF_UP(ROUND, NEXT) ROUND(AS_IT_IS, NEXT)
+#define ROUND_RIGHT(ROUND, NEXT) ROUND(AWAY_FROM_ZERO, NEXT)
 
 /* All channels of a block. */
-#define PATCHES_FUNCTION(name, LOAD, PREPARE, START, ROUND, AN_OUTPUT, FINISH) \
+#define PATCHES_FUNCTION(name, LOAD, START, ROUND, AN_OUTPUT) \
     void name(const struct patches *patches); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -176,8 +158,7 @@ _Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct pa
           "ldr r5, [r7, #28]\n" \
           "adds r7, #32\n" \
           "ldr lr, [r12, #16]\n" \
-          "add r11, r12, #80\n" \
-          PREPARE \
+          "add r11, r12, #32\n" \
           START \
           "wls lr, lr, 3f\n" \
           "2:\n" \
@@ -185,7 +166,7 @@ _Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct pa
           "le lr, 2b\n" \
           "3:\n" \
           AN_OUTPUT(ROUND, LEAVE) \
-          FINISH \
+          ADD_ZERO_POINT NARROW \
           LOAD_OFFSETS \
           STORE \
           "ldr r0, [r12, #24]\n" \
@@ -201,24 +182,19 @@ _Static_assert(offsetof(struct patches, zero_points) == 32 && offsetof(struct pa
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 #define STRIDE_FUNCTIONS(stride, LOAD, START, ROUND) \
-    PATCHES_FUNCTION(cm_mve_##stride##_half_up, LOAD, "", START, ROUND, ROUND_HALF_UP, FINISH); \
-    PATCHES_FUNCTION(cm_mve_##stride##_right, LOAD, "", START, ROUND, ROUND_RIGHT, FINISH); \
-    PATCHES_FUNCTION(cm_mve_##stride##_general, LOAD, PREPARE_GENERAL, START, ROUND, ROUND_GENERAL, CLAMP_GENERAL)
+    PATCHES_FUNCTION(cm_mve_##stride##_half_up, LOAD, START, ROUND, ROUND_HALF_UP); \
+    PATCHES_FUNCTION(cm_mve_##stride##_right, LOAD, START, ROUND, ROUND_RIGHT)
 STRIDE_FUNCTIONS(stride_1, LOAD_STRIDE_1, START_STRIDE_1, ROUND_STRIDE_1);
 STRIDE_FUNCTIONS(stride_2, LOAD_STRIDE_2, START_STRIDE_2, ROUND_STRIDE_2);
 /* clang-format on */
 
 static void run(const struct patches *patches, int32_t stride, const struct cm_output *output)
 {
-    int32_t general = is_general(output), right = output->rounding == CM_ROUND_RIGHT;
+    int32_t right = output->rounding == CM_ROUND_RIGHT;
     if (stride == 1)
-        (general ? cm_mve_stride_1_general
-         : right ? cm_mve_stride_1_right
-                 : cm_mve_stride_1_half_up)(patches);
+        (right ? cm_mve_stride_1_right : cm_mve_stride_1_half_up)(patches);
     else
-        (general ? cm_mve_stride_2_general
-         : right ? cm_mve_stride_2_right
-                 : cm_mve_stride_2_half_up)(patches);
+        (right ? cm_mve_stride_2_right : cm_mve_stride_2_half_up)(patches);
 }
 
 /* What is computed at once: output columns [x0, x0 + width) of some rows. A band is the rows that patches
@@ -404,11 +380,6 @@ void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
     int32_t chunk = least(d->chunk, most);
     patches.zero_point = d->output.zero_point;
     memset(patches.offsets[0], 0, sizeof patches.offsets[0]);
-    for (int32_t i = 0; i < 8; ++i) {
-        patches.zero_points[i] = (int16_t)d->output.zero_point;
-        patches.minimum[i] = (int16_t)d->output.minimum;
-        patches.maximum[i] = (int16_t)d->output.maximum;
-    }
     for (int32_t x = 0; x < d->out_width; x += chunk)
         convolve_columns(d, &patches, x, least(chunk, d->out_width - x));
 }

@@ -6,7 +6,6 @@
    as many bytes as the row of outputs lies lower, meet the pixels of that row. */
 #include "cmrt/assembly.h"
 #include "interleave.h"
-#include "output.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -15,11 +14,10 @@ enum { LANES = 16, COLUMN_BYTES = 128, CHANNEL_BYTES = 64 };
 
 /* Operands of the assembly: all channels of a block. Packed weights are 64 bytes per channel: rows 0 to 3
    of columns 0 to 3, rows 1 to 4 of them, the same two of column 4 and eight zeros; bias, multiplier, and as
-   bytes the right shift, the left shift, whether there is a right shift, and a zero; a word that is not used.
- */
+   bytes the shift and three zeros; a word that is not used. */
 struct patches {
     int32_t bias, multiplier, shift; /* r0, r2, r4: of the channel, set by the assembly */
-    int32_t is_right;                /* r6: of the channel; one if all are */
+    int32_t one;                     /* r6 */
     int32_t out_step;                /* r8: from one round of eight outputs to the next */
     const int8_t *weights;           /* r1 */
     int8_t *out;                     /* r7 */
@@ -29,16 +27,15 @@ struct patches {
     int32_t extra_address,
         extra_out;                  /* to a last round that overlaps the previous one; 0 for no such round */
     int32_t next_address, next_out; /* from the end of one channel to the start of the next */
-    int32_t left_shift;             /* of the channel, set by the assembly */
     int32_t rows;                   /* valid rows of outputs */
+    int32_t unused;
     uint16_t offsets[8];
-    int16_t row[8]; /* of the outputs of a round */
-    int16_t minimum[8], maximum[8];
+    int16_t row[8];       /* of the outputs of a round */
     int32_t shifts[4][4]; /* of the weights of column 4, for each row of outputs */
 };
 _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patches, columns) == 32 &&
                    offsetof(struct patches, next_address) == 48 && offsetof(struct patches, offsets) == 64 &&
-                   offsetof(struct patches, minimum) == 96 && offsetof(struct patches, shifts) == 128,
+                   offsetof(struct patches, shifts) == 96,
                "used in assembly");
 
 /* clang-format off */
@@ -75,19 +72,19 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
     "vldrw.u32 q0, [q6, #256]!\n" \
     "vldrw.u32 q1, [q6, #128]\n" \
     "vldrw.32 q3, [r1, #32]\n" \
-    "vldrw.32 q4, [r9, #128]\n" \
+    "vldrw.32 q4, [r9, #96]\n" \
     "vshl.u32 q2, q3, q4\n" \
     "vmladava.s8 r0, q0, q2\n" \
     "vmladava.s8 r8, q1, q2\n" \
-    "vldrw.32 q4, [r9, #144]\n" \
+    "vldrw.32 q4, [r9, #112]\n" \
     "vshl.u32 q2, q3, q4\n" \
     "vmladava.s8 r2, q0, q2\n" \
     "vmladava.s8 r10, q1, q2\n" \
-    "vldrw.32 q4, [r9, #160]\n" \
+    "vldrw.32 q4, [r9, #128]\n" \
     "vshl.u32 q2, q3, q4\n" \
     "vmladava.s8 r4, q0, q2\n" \
     "vmladava.s8 r12, q1, q2\n" \
-    "vldrw.32 q4, [r9, #176]\n" \
+    "vldrw.32 q4, [r9, #144]\n" \
     "vshl.u32 q2, q3, q4\n" \
     "vmladava.s8 r6, q0, q2\n" \
     "vmladava.s8 lr, q1, q2\n"
@@ -114,38 +111,19 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
     "vldrw.u32 q0, [q6, #256]!\n" \
     "vldrw.u32 q1, [q6, #256]!\n" \
     "vldrw.32 q3, [r1, #32]\n" \
-    "vldrw.32 q4, [r9, #128]\n" \
+    "vldrw.32 q4, [r9, #96]\n" \
     "vshl.u32 q2, q3, q4\n" \
     "vmladava.s8 " sum0 ", q0, q2\n" \
     "vmladava.s8 " sum2 ", q1, q2\n" \
-    "vldrw.32 q4, [r9, #144]\n" \
+    "vldrw.32 q4, [r9, #112]\n" \
     "vshl.u32 q2, q3, q4\n" \
     "vmladava.s8 " sum1 ", q0, q2\n" \
     "vmladava.s8 " sum3 ", q1, q2\n"
 
 #define SUMS_STRIDE_2 QUARTET("r0", "r2", "r4", "r6") QUARTET("r8", "r10", "r12", "lr")
 
-#define PREPARE_RIGHT ""
-#define SHIFT_LEFT_RIGHT ""
-#define CLAMP_RIGHT ""
-
-#define PREPARE_GENERAL \
-    "ubfx r6, r4, #16, #8\n" \
-    "str r6, [r9, #12]\n" \
-    "ubfx r6, r4, #8, #8\n" \
-    "str r6, [r9, #56]\n"
-#define SHIFT_LEFT_GENERAL \
-    "ldr r10, [r9, #56]\n" \
-    "vshl.s32 q0, r10\n" \
-    "vshl.s32 q1, r10\n"
-#define CLAMP_GENERAL \
-    "vldrh.16 q1, [r9, #96]\n" \
-    "vmax.s16 q0, q0, q1\n" \
-    "vldrh.16 q1, [r9, #112]\n" \
-    "vmin.s16 q0, q0, q1\n"
-
 /* For the rounding see gemm_s8.c. */
-#define PATCHES_FUNCTION(name, SUMS, PREPARE, SHIFT_LEFT, CLAMP) \
+#define PATCHES_FUNCTION(name, SUMS) \
     void name(struct patches *patches); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -163,14 +141,13 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
           "vadd.i32 q6, q6, r0\n" \
           "vldrh.16 q7, [r9, #64]\n" \
           "vldrh.16 q0, [r9, #80]\n" \
-          "ldr r0, [r9, #60]\n" \
+          "ldr r0, [r9, #56]\n" \
           "vcmp.s16 lt, q0, r0\n" \
           \
           "1:\n" \
           "ldrd r0, r2, [r1, #48]\n" \
           "ldr r4, [r1, #56]\n" \
           "stm r9, {r0, r2, r4}\n" \
-          PREPARE \
           "ldr r11, [r9, #28]\n" \
           "ldr r3, [r9, #40]\n" \
           "2:\n" \
@@ -182,7 +159,6 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
           "ldm r9, {r0, r2, r4, r6, r8}\n" \
           "vadd.i32 q0, q0, r0\n" \
           "vadd.i32 q1, q1, r0\n" \
-          SHIFT_LEFT \
           "vqrdmulh.s32 q0, q0, r2\n" \
           "vqrdmulh.s32 q1, q1, r2\n" \
           "vqdmlah.s32 q0, q0, r6\n" \
@@ -192,7 +168,6 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
           "vqmovnb.s32 q0, q0\n" \
           "vqmovnt.s32 q0, q1\n" \
           "vqadd.s16 q0, q0, r11\n" \
-          CLAMP \
           "vqmovnb.s16 q0, q0\n" \
           "vpst\n" \
           "vstrbt.16 q0, [r7, q7]\n" \
@@ -220,20 +195,9 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-PATCHES_FUNCTION(cm_mve_5x5_stride_1_right, SUMS_STRIDE_1, PREPARE_RIGHT, SHIFT_LEFT_RIGHT, CLAMP_RIGHT);
-PATCHES_FUNCTION(cm_mve_5x5_stride_1_general, SUMS_STRIDE_1, PREPARE_GENERAL, SHIFT_LEFT_GENERAL, CLAMP_GENERAL);
-PATCHES_FUNCTION(cm_mve_5x5_stride_2_right, SUMS_STRIDE_2, PREPARE_RIGHT, SHIFT_LEFT_RIGHT, CLAMP_RIGHT);
-PATCHES_FUNCTION(cm_mve_5x5_stride_2_general, SUMS_STRIDE_2, PREPARE_GENERAL, SHIFT_LEFT_GENERAL, CLAMP_GENERAL);
+PATCHES_FUNCTION(cm_mve_5x5_stride_1, SUMS_STRIDE_1);
+PATCHES_FUNCTION(cm_mve_5x5_stride_2, SUMS_STRIDE_2);
 /* clang-format on */
-
-static void run(struct patches *patches, int32_t stride, const struct cm_output *output)
-{
-    int32_t general = is_general(output);
-    if (stride == 1)
-        (general ? cm_mve_5x5_stride_1_general : cm_mve_5x5_stride_1_right)(patches);
-    else
-        (general ? cm_mve_5x5_stride_2_general : cm_mve_5x5_stride_2_right)(patches);
-}
 
 /* The outputs of a round, the even ones and then the odd ones: four rows of two columns, or two of four. */
 static void set_round(struct patches *patches, const struct cm_depthwise *d)
@@ -245,8 +209,6 @@ static void set_round(struct patches *patches, const struct cm_depthwise *d)
         int32_t valid = row < d->band ? row : 0;
         patches->row[i] = (int16_t)row;
         patches->offsets[i] = (uint16_t)(d->out_rows[valid] - d->out_rows[0] + column * d->channels);
-        patches->minimum[i] = (int16_t)d->output.minimum;
-        patches->maximum[i] = (int16_t)d->output.maximum;
     }
     for (int32_t row = 0; row < rows; ++row) {
         int32_t bits = 8 * d->stride_height * row;
@@ -292,14 +254,14 @@ static void convolve_columns(const struct cm_depthwise *d, struct patches *patch
         patches->weights = (const int8_t *)d->weights + c * CHANNEL_BYTES;
         patches->weights_end = patches->weights + channels * CHANNEL_BYTES;
         patches->columns = columns;
-        run(patches, d->stride_width, &d->output);
+        (d->stride_width == 1 ? cm_mve_5x5_stride_1 : cm_mve_5x5_stride_2)(patches);
         patches->out += LANES;
     }
 }
 
 static void convolve_band(const struct cm_depthwise *d)
 {
-    struct patches patches = {.is_right = 1, .rows = d->band};
+    struct patches patches = {.one = 1, .rows = d->band};
     set_round(&patches, d);
     for (int32_t x = 0; x < d->out_width; x += d->chunk) {
         int32_t left = d->out_width - x;

@@ -3,7 +3,6 @@
    VMLADAVA multiplies 16 pairs and adds them to an even general register, so there are eight accumulators at
    most, which gcc spills. The inner loops are therefore assembly. */
 #include "cmrt/assembly.h"
-#include "output.h"
 #include "shallow_product.h"
 
 #include <stddef.h>
@@ -237,15 +236,7 @@ TILE_FUNCTION(cm_mve_multiply_general, PREPARE_GENERAL, FINISH_GENERAL,
               FINISH_GENERAL "add r3, r0\n" "add r5, r0\n" MULTIPLY_FIRST);
 /* clang-format on */
 
-static void multiply(const struct tile *tile, const struct cm_output *output)
-{
-    if (is_general(output))
-        cm_mve_multiply_general(tile);
-    else if (output->rounding == CM_ROUND_RIGHT)
-        cm_mve_multiply_right(tile);
-    else
-        cm_mve_multiply_half_up(tile);
-}
+typedef void tile_function(const struct tile *tile);
 
 /* Offsets of a pair's outputs if `columns` columns are left: the surplus ones of the last block overwrite its
    last one. */
@@ -271,7 +262,7 @@ static void set_depth(struct tile *tile, int32_t between)
 }
 
 /* At most MOST_PAIRS pairs of rows, for all columns. */
-static void multiply_deep(const struct cm_gemm *gemm, int32_t first, int32_t rows)
+static void multiply_deep(const struct cm_gemm *gemm, tile_function *multiply, int32_t first, int32_t rows)
 {
     struct tile tile;
     int32_t chunks = (gemm->depth + CHUNK - 1) / CHUNK;
@@ -296,15 +287,15 @@ static void multiply_deep(const struct cm_gemm *gemm, int32_t first, int32_t row
             set_offsets(tile.offsets, columns, is_single ? 0 : gemm->out_stride);
             set_offsets(tile.odd_offsets, columns, 0);
         }
-        multiply(&tile, &gemm->output);
+        multiply(&tile);
         tile.weights += block_bytes;
         tile.out += 4;
     }
 }
 
 /* Pairs of rows, of which the second row begins `lhs_step` and `out_step` after the first. */
-static void multiply_pairs(const struct cm_gemm *gemm, int32_t first, int32_t pairs, int32_t lhs_step,
-                           int32_t out_step)
+static void multiply_pairs(const struct cm_gemm *gemm, shallow_function *multiply, int32_t first,
+                           int32_t pairs, int32_t lhs_step, int32_t out_step)
 {
     struct shallow shallow;
     const struct block *block = gemm->weights;
@@ -320,21 +311,22 @@ static void multiply_pairs(const struct cm_gemm *gemm, int32_t first, int32_t pa
             set_offsets(shallow.offsets, columns, out_step);
         shallow.block = *block;
         shallow.weights = (const int8_t *)(block + 1);
-        multiply_shallow(&shallow, &gemm->output);
+        multiply(&shallow, &gemm->output);
         block = (const struct block *)(const void *)(shallow.weights + 4 * CHUNK);
         shallow.out += 4;
     }
 }
 
-static void multiply_rows(const struct cm_gemm *gemm, int32_t first, int32_t rows)
+static void multiply_shallow(const struct cm_gemm *gemm, shallow_function *multiply, int32_t first,
+                             int32_t rows)
 {
     if (rows >= 2)
-        multiply_pairs(gemm, first, rows / 2, gemm->lhs_stride, gemm->out_stride);
+        multiply_pairs(gemm, multiply, first, rows / 2, gemm->lhs_stride, gemm->out_stride);
     if (rows & 1)
-        multiply_pairs(gemm, first + rows - 1, 1, 0, 0);
+        multiply_pairs(gemm, multiply, first + rows - 1, 1, 0, 0);
 }
 
-void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+static void multiply(const struct cm_gemm *gemm, tile_function *deep, shallow_function *shallow)
 {
     /* The distance between a pair's outputs has 16 bits. */
     int32_t most = gemm->out_stride <= MOST_STRIDE ? 2 * MOST_PAIRS : 1;
@@ -342,8 +334,21 @@ void cm_isa_gemm_s8(const struct cm_gemm *gemm)
         int32_t left = gemm->rows - first;
         int32_t rows = left < most ? left : most;
         if (gemm->depth <= CHUNK)
-            multiply_rows(gemm, first, rows);
+            multiply_shallow(gemm, shallow, first, rows);
         else
-            multiply_deep(gemm, first, rows);
+            multiply_deep(gemm, deep, first, rows);
     }
+}
+
+void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+{
+    if (gemm->output.rounding == CM_ROUND_RIGHT)
+        multiply(gemm, cm_mve_multiply_right, cm_mve_multiply_shallow_right);
+    else
+        multiply(gemm, cm_mve_multiply_half_up, cm_mve_multiply_shallow_half_up);
+}
+
+void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
+{
+    multiply(gemm, cm_mve_multiply_general, multiply_shallow_general);
 }

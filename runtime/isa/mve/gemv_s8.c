@@ -1,6 +1,6 @@
 /* One int8 row times a matrix with MVE: eight columns at a time. */
 #include "cmrt/assembly.h"
-#include "output.h"
+#include "cmrt/isa.h"
 #include "row_product.h"
 
 #include <stddef.h>
@@ -114,7 +114,9 @@ VECTOR_FUNCTION(cm_mve_multiply_vector_right, FINISH_RIGHT);
 VECTOR_FUNCTION(cm_mve_multiply_vector_general, FINISH_GENERAL);
 /* clang-format on */
 
-void cm_isa_gemv_s8(const struct cm_gemm *gemm)
+typedef void vector_function(const struct vector *vector);
+
+static void multiply(const struct cm_gemm *gemm, vector_function *run)
 {
     struct vector vector = {
         .zero_point = gemm->output.zero_point,
@@ -129,10 +131,16 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
         vector.minimum[i] = (int16_t)gemm->output.minimum;
         vector.maximum[i] = (int16_t)gemm->output.maximum;
     }
-    if (gemm->rows != 1 || gemm->columns <= 0)
-        return;
-    if (is_general(&gemm->output))
-        cm_mve_multiply_vector_general(&vector);
-    else
-        cm_mve_multiply_vector_right(&vector);
+    if (gemm->rows == 1 && gemm->columns > 0)
+        run(&vector);
+}
+
+void cm_isa_gemv_s8(const struct cm_gemm *gemm)
+{
+    multiply(gemm, cm_mve_multiply_vector_right);
+}
+
+void cm_isa_gemv_s8_general(const struct cm_gemm *gemm)
+{
+    multiply(gemm, cm_mve_multiply_vector_general);
 }

@@ -4,7 +4,7 @@
 #define SHALLOW_PRODUCT_H
 
 #include "cmrt/assembly.h"
-#include "output.h"
+#include "cmrt/isa.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,12 +32,15 @@ _Static_assert(offsetof(struct shallow, offsets) == 48 && offsetof(struct shallo
                    offsetof(struct shallow, left_shift) == 96,
                "used in assembly");
 
+/* `output` is for what is not in the block. */
+typedef void shallow_function(struct shallow *shallow, const struct cm_output *output);
+
 /* clang-format off */
 /* q0 and q1 are the sums of the pair before, q2 a row, q3 what the sums meet, q4 to q7 the columns. Products
    alternate with what other pipes execute. The last turn multiplies its own pair once more, as there may be
    nothing to read behind it. */
 #define SHALLOW_FUNCTION(name, SHIFT_LEFT, ROUND, CLAMP) \
-    void name(const struct shallow *shallow); \
+    shallow_function name; \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
@@ -134,15 +137,8 @@ SHALLOW_FUNCTION(cm_mve_multiply_shallow_general, SHALLOW_SHIFT_LEFT, SHALLOW_RO
                  SHALLOW_CLAMP);
 /* clang-format on */
 
-static inline void multiply_shallow(struct shallow *shallow, const struct cm_output *output)
+static void multiply_shallow_general(struct shallow *shallow, const struct cm_output *output)
 {
-    if (!is_general(output)) {
-        if (output->rounding == CM_ROUND_RIGHT)
-            cm_mve_multiply_shallow_right(shallow);
-        else
-            cm_mve_multiply_shallow_half_up(shallow);
-        return;
-    }
     for (int32_t i = 0; i < 4; ++i) {
         int32_t shift = shallow->block.shift[i];
         shallow->left_shift[i] = shift > 0 ? shift : 0;
@@ -152,7 +148,7 @@ static inline void multiply_shallow(struct shallow *shallow, const struct cm_out
         shallow->minimum[i] = (int16_t)output->minimum;
         shallow->maximum[i] = (int16_t)output->maximum;
     }
-    cm_mve_multiply_shallow_general(shallow);
+    cm_mve_multiply_shallow_general(shallow, output);
 }
 
 #endif

@@ -94,3 +94,8 @@ void cm_isa_gemm_s8(const struct cm_gemm *gemm)
     if (r < gemm->rows)
         multiply_single(gemm, lhs, out, depth);
 }
+
+void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8(gemm);
+}

@@ -5,3 +5,8 @@ void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm)
 {
     cm_isa_gemm_s8(gemm);
 }
+
+void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8_general(gemm);
+}

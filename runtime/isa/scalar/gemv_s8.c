@@ -5,3 +5,8 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
     cm_isa_gemm_s8(gemm);
 }
+
+void cm_isa_gemv_s8_general(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8_general(gemm);
+}

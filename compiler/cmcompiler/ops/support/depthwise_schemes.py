@@ -122,7 +122,7 @@ def _for_3x3(
         workspace = 16 * pairs * ((chunk - 1) * stride[1] + 3)
         weights = _3x3_dsp(filters)
         return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
-    if version is Isa.MVE:
+    if version is Isa.MVE and not filters.is_general(isa):
         return _for_3x3_mve(filters, window, columns, output_shape, band)
     return None
 
@@ -204,6 +204,8 @@ def _for_5x5(
     _, height, width, channels = output_shape
     if FOR_5X5.provider(isa) is not Isa.MVE or window.stride not in ((1, 1), (2, 2)):
         return None
+    if filters.is_general(isa):
+        return None
     stride = window.stride[0]
     rows, outputs = (4, 2) if stride == 1 else (2, 4)
     most = (WORKSPACE // 128 - 6) // stride // outputs * outputs
@@ -232,9 +234,8 @@ def _5x5_mve(filters: Filters) -> bytes:
 
 
 def _tail(filters: Filters) -> Bytes:
-    """Bias, multiplier; as bytes the right shift, left shift, whether there is a right one, 0."""
-    right, left = np.minimum(filters.shifts, 0), np.maximum(filters.shifts, 0)
-    shifts = np.stack([right, left, right < 0, np.zeros_like(right)], axis=1).astype(np.int8)
+    """Bias, multiplier; as bytes the shift and three zeros: the 3x3 kernel multiplies the last."""
+    shifts = np.pad(filters.shifts.astype(np.int8)[:, np.newaxis], ((0, 0), (0, 3)))
     return np.hstack([_bytes(filters.head[:2].T), _bytes(shifts)])
 
 

@@ -82,8 +82,18 @@ class Filters:
 
     def product_arguments(self, isa: Isa) -> list[tuple[str, int]]:
         """The same for cm_isa_gemm_s8 and cm_isa_gemv_s8."""
-        general = isa is Isa.DSP and not self.suits_factors
-        return self.requantize.arguments(Rounding.GENERAL if general else self.rounding)
+        return self.requantize.arguments(
+            Rounding.GENERAL if self.is_general(isa) else self.rounding
+        )
+
+    def is_general(self, isa: Isa) -> bool:
+        """Whether the instruction set's shortcuts cannot make the outputs.
+
+        Helium's saturate to int8, and shift to the right. Loops of scalars take all outputs.
+        """
+        if isa is Isa.DSP:
+            return not self.suits_factors
+        return isa is Isa.MVE and not self.suits_saturation
 
     def blocks(self, size: int) -> Iterator[Filters]:
         """Whole blocks of channels; the last channel is repeated to fill the last one."""
@@ -104,7 +114,7 @@ class Filters:
         that (sum + ((sum * multiplier) >> 32) + offset) >> shift is the output, but for its
         roundings.
         """
-        if not self.suits_dsp:
+        if not self.suits_saturation:
             return np.stack([self.multipliers, self.shifts, np.zeros_like(self.shifts)], axis=1)
         bits = -self.shifts.astype(np.int64)
         offsets = (1 << (bits - 1)) + (self.requantize.zero_point << bits)
@@ -129,13 +139,13 @@ class Filters:
     def suits_factors(self) -> bool:
         """Whether 2^32 over what each shift of the layer divides by is a positive int32."""
         scales = zip(self.requantize.multipliers, self.requantize.shifts, strict=True)
-        return self.suits_dsp and all(
+        return self.suits_saturation and all(
             shift <= -2 or multiplier == 0 for multiplier, shift in scales
         )
 
     @property
-    def suits_dsp(self) -> bool:
-        """Whether rounding and saturation by instructions of the DSP extension give the output."""
+    def suits_saturation(self) -> bool:
+        """Whether right shifts that round and saturation to int8 give the output."""
         return self.rounding is not Rounding.GENERAL and self.requantize.range.is_int8
 
     @property
@@ -149,14 +159,19 @@ def is_wide(isa: Isa, wide: bool) -> bool:
     return wide and isa is Isa.DSP
 
 
-def gemm(isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
+def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """What follows the name of a kernel that multiplies so, and its microkernel."""
-    return ("_w16", WIDE_GEMM) if is_wide(isa, wide) else ("", GEMM)
+    return _variant(filters, isa, wide), WIDE_GEMM if is_wide(isa, wide) else GEMM
 
 
-def gemv(isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
+def gemv(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """The same for one row."""
-    return ("_w16", WIDE_GEMV) if is_wide(isa, wide) else ("", GEMV)
+    return _variant(filters, isa, wide), WIDE_GEMV if is_wide(isa, wide) else GEMV
+
+
+def _variant(filters: Filters, isa: Isa, wide: bool) -> str:
+    general = "_general" if filters.is_general(isa) else ""
+    return f"{'_w16' if is_wide(isa, wide) else ''}{general}"
 
 
 def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
