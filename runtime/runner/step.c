@@ -6,70 +6,97 @@
 
 #define ANY UINT32_MAX
 
+/* A stream under way. */
+struct flow {
+    const struct cm_row_stream *stream;
+    const struct cm_step *steps;
+    struct cm_progress *progress;
+    cm_turn *turn;
+    void *user;
+};
+
 /* Rows of a stage that do not exist yet, but are wanted; 0 if all are there. */
-static bool lacks(const struct cm_demand *demand, const struct cm_step *stage,
-                  const struct cm_progress *progress, int32_t end)
+static inline bool lacks(const struct flow *flow, const struct cm_demand *demand, int32_t end)
 {
+    const int32_t rows = flow->progress[demand->stage].rows;
     int32_t wanted = end * demand->factor + demand->offset;
     if (demand->divisor != 1)
         wanted /= demand->divisor;
-    return progress->rows < wanted && progress->rows < stage->call.y1;
+    return rows < wanted && rows < flow->steps[demand->stage].call.y1;
 }
 
-/* One row of a stage whose arguments move along. */
-static void run_row(const struct cm_step *step, const struct cm_stage *stage, const struct cm_move *moves,
-                    int32_t y, cm_turn *turn, void *user, struct cm_progress *progress)
+/* Rows of a stage whose arguments move along, one a call. */
+static void run_rows(const struct flow *flow, const struct cm_step *step, const struct cm_stage *stage,
+                     const struct cm_move *moves, const struct cm_call *rows, struct cm_progress *progress)
 {
     uint32_t words[CM_MOVED_WORDS];
-    memcpy(words, step->call.arguments, stage->words * sizeof *words);
-    for (int i = 0; i < stage->moves; ++i) {
-        const struct cm_move *move = &moves[i];
-        const int32_t factor = move->place >> 6 & 31, divisor = move->place >> 11;
-        int32_t row = y * factor + move->shift;
-        if (divisor != 1)
-            row /= divisor;
-        if (row >= move->ring)
-            row %= move->ring;
-        words[move->place & 63] += (uint32_t)(row * move->stride);
+    const uint32_t *const first = rows->arguments;
+    memcpy(words, first, stage->words * sizeof *words);
+    for (int32_t y = rows->y0; y < rows->y1; ++y) {
+        for (const struct cm_move *move = moves; move < moves + stage->moves; ++move) {
+            const int32_t factor = move->place >> 6 & 31, divisor = move->place >> 11;
+            const uint32_t word = move->place & 63;
+            int32_t row = y * factor + move->shift;
+            if (divisor != 1)
+                row /= divisor;
+            if (row >= move->ring)
+                row %= move->ring;
+            words[word] = first[word] + (uint32_t)(row * move->stride);
+        }
+        const struct cm_call call = {words, y, y + 1};
+        flow->turn(flow->user, step, &call, progress);
     }
-    const struct cm_call call = {words, y, y + 1};
-    turn(user, step, &call, progress);
 }
 
-/* The next rows of stage `at` if it has all that it needs, unless they are outside; else the stage to run
- * first. */
-static uint32_t take_turn(const struct cm_row_stream *stream, const struct cm_step *steps,
-                          struct cm_progress *progress, uint32_t at, cm_turn *turn, void *user)
+/* The first demand of a stage that is not met before it makes its rows up to `end`; `met` if all are. */
+static inline const struct cm_demand *first_unmet(const struct flow *flow, const struct cm_demand *demand,
+                                                  const struct cm_demand *met, int32_t end)
 {
-    const struct cm_stage *stage = &stream->stages[at];
-    const struct cm_demand *demands = (const void *)((const uint32_t *)stream + stage->list);
-    const struct cm_step *step = &steps[at];
-    int32_t y = progress[at].rows, end = y + stage->band;
-    int32_t both = step->call.y0 + step->call.y1; /* of an upward stage: a row and its number from below */
-    if (stream->upward != 0)                      /* bands begin where those of rings do */
-        end = both - (both - y - 1) / stage->band * stage->band;
-    end = end < step->call.y1 ? end : step->call.y1;
-    for (int i = 0; i < stage->demands; ++i) {
-        uint32_t other = demands[i].stage;
-        if (lacks(&demands[i], &steps[other], &progress[other], end))
-            return other;
+    while (demand < met && !lacks(flow, demand, end))
+        ++demand;
+    return demand;
+}
+
+/* Runs stages, at first `at`, until `last` has all of its rows; else returns the stage that lacks one from
+ * outside. */
+static __attribute__((noinline)) uint32_t complete(const struct flow *flow, uint32_t at, uint32_t last)
+{
+    for (;;) {
+        const struct cm_stage *stage = &flow->stream->stages[at];
+        const struct cm_demand *demands = (const void *)((const uint32_t *)flow->stream + stage->list);
+        const struct cm_demand *met = demands + stage->demands;
+        const struct cm_step *step = &flow->steps[at];
+        struct cm_progress *progress = &flow->progress[at];
+        int32_t y = progress->rows, end = y + stage->band;
+        if (flow->stream->upward != 0) { /* bands begin where those of rings do */
+            int32_t above = step->call.y0 + step->call.y1 - y;
+            end = y + above - (above - 1) / stage->band * stage->band;
+        }
+        if (end > step->call.y1)
+            end = step->call.y1;
+        const struct cm_demand *unmet = first_unmet(flow, demands, met, end);
+        if (unmet != met) {
+            flow->progress[unmet->stage].caller = (uint16_t)at;
+            at = unmet->stage;
+            continue;
+        }
+        if (step->run == NULL)
+            return at;
+        progress->rows = (int16_t)end;
+        struct cm_call call = {step->call.arguments, y, end};
+        if (flow->stream->upward != 0) {
+            call.y0 = step->call.y0 + step->call.y1 - end;
+            call.y1 = step->call.y0 + step->call.y1 - y;
+        }
+        if (stage->moves == 0)
+            flow->turn(flow->user, step, &call, progress);
+        else
+            run_rows(flow, step, stage, (const void *)met, &call, progress);
+        if (at != last)
+            at = progress->caller;
+        else if (end >= step->call.y1)
+            return ANY;
     }
-    if (step->run == NULL)
-        return at;
-    int32_t y0 = y, y1 = end;
-    if (stream->upward != 0) {
-        y0 = both - end;
-        y1 = both - y;
-    }
-    if (stage->moves == 0) {
-        const struct cm_call call = {step->call.arguments, y0, y1};
-        turn(user, step, &call, &progress[at]);
-    } else {
-        for (; y0 < y1; ++y0)
-            run_row(step, stage, (const void *)(demands + stage->demands), y0, turn, user, &progress[at]);
-    }
-    progress[at].rows = (int16_t)end;
-    return at;
 }
 
 static void wait_for(const struct cm_context *context, const struct cm_feed *feed, uint32_t row,
@@ -103,24 +130,16 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
     else
         for (uint32_t i = 0; i < stream->count; ++i)
             progress[i] = (struct cm_progress){.rows = (int16_t)steps[i].call.y0};
+    const struct flow flow = {stream, steps, progress, turn, user};
     for (uint32_t last = stream->count; last-- > 0;) {
         if (stream->stages[last].complete == 0 || progress[last].rows >= steps[last].call.y1)
             continue;
-        uint32_t at = resumed != ANY ? resumed : last;
+        uint32_t outside = complete(&flow, resumed != ANY ? resumed : last, last);
         resumed = ANY;
-        while (progress[last].rows < steps[last].call.y1) {
-            uint32_t next = take_turn(stream, steps, progress, at, turn, user);
-            if (next == at && steps[at].run == NULL) {
-                wait->stage = at + 1;
-                wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
-                return;
-            }
-            if (next != at) {
-                progress[next].caller = (uint16_t)at;
-                at = next;
-            } else if (at != last) {
-                at = progress[at].caller;
-            }
+        if (outside != ANY) {
+            wait->stage = outside + 1;
+            wait_for(context, steps[outside].call.arguments, (uint32_t)progress[outside].rows, wait);
+            return;
         }
     }
 }
