@@ -25,14 +25,16 @@ static inline bool lacks(const struct flow *flow, const struct cm_demand *demand
     return rows < wanted && rows < flow->steps[demand->stage].call.y1;
 }
 
-/* Rows of a stage whose arguments move along, one a call. */
+/* Rows of a stage whose arguments move along: one a call, or those that follow each other in all rings. */
 static void run_rows(const struct flow *flow, const struct cm_step *step, const struct cm_stage *stage,
                      const struct cm_move *moves, const struct cm_call *rows, struct cm_progress *progress)
 {
     uint32_t words[CM_MOVED_WORDS];
     const uint32_t *const first = rows->arguments;
     memcpy(words, first, stage->words * sizeof *words);
-    for (int32_t y = rows->y0; y < rows->y1; ++y) {
+    int32_t y = rows->y0;
+    while (y < rows->y1) {
+        int32_t count = stage->counted != 0 ? rows->y1 - y : 1;
         for (const struct cm_move *move = moves; move < moves + stage->moves; ++move) {
             const int32_t factor = move->place >> 6 & 31, divisor = move->place >> 11;
             const uint32_t word = move->place & 63;
@@ -41,10 +43,15 @@ static void run_rows(const struct flow *flow, const struct cm_step *step, const 
                 row /= divisor;
             if (row >= move->ring)
                 row %= move->ring;
+            if (count > move->ring - row)
+                count = move->ring - row;
             words[word] = first[word] + (uint32_t)(row * move->stride);
         }
-        const struct cm_call call = {words, y, y + 1};
+        if (stage->counted != 0)
+            words[stage->counted] = first[stage->counted] * (uint32_t)count;
+        const struct cm_call call = {words, y, y + count};
         flow->turn(flow->user, step, &call, progress);
+        y += count;
     }
 }
 

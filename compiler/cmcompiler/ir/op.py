@@ -112,12 +112,26 @@ class RingRows:
     every: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """How many items a call computes whose rows move along.
+
+    Rows that lie one after the other in memory are computed at once.
+
+    Attributes:
+        each: items of a row.
+    """
+
+    each: int
+
+
 Word = (
     int
     | float
     | Address
     | RowAddress
     | RingRows
+    | RowCount
     | Packed
     | Scratch
     | GrowableScratch
@@ -178,7 +192,7 @@ class RowCall:
 
     Attributes:
         call: its `rows` are all that it computes. If its arguments have a RowAddress, it computes
-            one row at a time; else the rows [y0, y1) of the call.
+            one row at a time, or as many as one RowCount says; else the rows [y0, y1) of the call.
         reads: the rows that it takes of each image it reads row by row, which may be an earlier
             call's output; of other inputs it reads anything at any time.
         band: rows that it computes best at once.

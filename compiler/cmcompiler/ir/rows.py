@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress, RowCall, Word
+from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress, RowCall, RowCount, Word
 from cmcompiler.ir.tensor import Tensor
 
 SAME = Reach()
@@ -13,7 +13,7 @@ SAME = Reach()
 
 
 def one_row(call: KernelCall, rows: int, moving: Collection[Tensor], **changes: Word) -> KernelCall:
-    """A call of a kernel that knows no rows, for one row at a time.
+    """A call of a kernel that knows no rows, for the next ones.
 
     Args:
         rows: of the result.
@@ -33,7 +33,7 @@ def one_row(call: KernelCall, rows: int, moving: Collection[Tensor], **changes: 
 def element_rows(call: KernelCall, image: Tensor, output: Tensor) -> list[RowCall]:
     """The rows of a call that computes `count` elements, each of the same one of an image."""
     rows = output.shape[1]
-    row = one_row(call, rows, {image, output}, count=output.numel // rows)
+    row = one_row(call, rows, {image, output}, count=RowCount(output.numel // rows))
     return [RowCall(row, {image: SAME})]
 
 

@@ -133,7 +133,7 @@ def _stream_step(node: int, start: StreamStart, resolver: Resolver) -> PlanStep:
         arguments=encode(group, progress, resolver.rows),
         scratch=tuple(spans),
         stages=start.count,
-        turns=calls_in_turn(group),
+        turns=calls_in_turn(group, resolver.rows),
     )
 
 

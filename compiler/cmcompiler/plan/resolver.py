@@ -13,6 +13,7 @@ from cmcompiler.ir.op import (
     Packed,
     RingRows,
     RowAddress,
+    RowCount,
     Scratch,
     ScratchCount,
     Word,
@@ -87,6 +88,8 @@ class Resolver:
             self._next_scratch += 1
             return Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
         assert not isinstance(word, GrowableScratch | ScratchCount)
+        if isinstance(word, RowCount):
+            word = word.each
         if isinstance(word, float | np.floating):
             return float(word)
         if not -(1 << 31) <= word < 1 << 32:

@@ -61,7 +61,8 @@ struct cm_stage {
     uint8_t demands, moves; /* how many its list has */
     uint8_t words;          /* of the kernel's arguments, if some of them move along */
     uint16_t list;          /* struct cm_demand, then struct cm_move: words from the start of cm_row_stream */
-    uint16_t complete;      /* whether all rows are wanted, or just those that other stages ask for */
+    uint8_t complete;       /* whether all rows are wanted, or just those that other stages ask for */
+    uint8_t counted;        /* the argument that grows with the rows of a call, if some move along, or 0 */
 };
 
 /* Before a stage makes its rows up to `end`, another one has to have made those before
@@ -72,7 +73,8 @@ struct cm_demand {
 };
 
 /* An argument that is the place of row 0, in a ring of rows. To compute row y, the kernel gets that of row
-   (y * factor + shift) / divisor. A stage with such arguments computes one row a call. */
+   (y * factor + shift) / divisor. A stage with such arguments computes one row a call; or, if one is
+   `counted`, as many as follow each other in all rings. */
 struct cm_move {
     uint16_t place; /* from the low bits on: its index in 6, the factor in 5, the divisor in 5 */
     int16_t shift;

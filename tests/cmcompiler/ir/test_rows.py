@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress
+from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress, RowCount
 from cmcompiler.ir.rows import element_rows, image_rows, row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.window import Window
@@ -42,7 +42,7 @@ def test_a_call_for_all_elements_becomes_one_for_a_row() -> None:
         "x": RowAddress(image),
         "table": Address(table),
         "y": RowAddress(output),
-        "count": 6,
+        "count": RowCount(6),
     }
     assert row.call.rows == (0, 4) and row.reads == {image: Reach()}
     assert (image_rows(image), image_rows(table), row_bytes(image)) == (4, None, 6)

@@ -11,7 +11,17 @@ import numpy as np
 
 from cmcompiler.ir.movement.lines import piece_rows
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Reach, RowCall, Tensors, Words
+from cmcompiler.ir.op import (
+    Address,
+    Array,
+    KernelCall,
+    Op,
+    Reach,
+    RowCall,
+    RowCount,
+    Tensors,
+    Words,
+)
 from cmcompiler.ir.rows import SAME, one_row, row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
@@ -95,7 +105,7 @@ class Copy(Op):
                 return []
             (fill,) = fill_call(output, self.fill)
             rows = output.shape[1]
-            found.append(RowCall(one_row(fill, rows, {output}, bytes=size), {}))
+            found.append(RowCall(one_row(fill, rows, {output}, bytes=RowCount(size)), {}))
             over = {output: SAME}
         for piece in self.pieces:
             source = inputs[piece.source]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress, Word
-from cmcompiler.ir.rows import image_rows
+from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress, RowCount, Word
+from cmcompiler.ir.rows import image_rows, row_bytes
 from cmcompiler.ir.tensor import Tensor
 
 
@@ -39,7 +39,7 @@ class RowPiece:
         return {source: Reach(self.factor, self._shift, self._shift, self.divisor)}
 
     def moving(self, call: KernelCall, source: Tensor, output: Tensor) -> KernelCall:
-        """A copy of the windows within a row, for one row at a time."""
+        """A copy of the windows within a row, for the next ones."""
 
         def moved(word: Word) -> Word:
             if not isinstance(word, Address):
@@ -48,8 +48,24 @@ class RowPiece:
                 return RowAddress(output, word.offset)
             return RowAddress(source, word.offset, self.factor, self._shift, self.divisor)
 
-        words = [(name, moved(word)) for name, word in call.arguments]
+        arguments = dict(call.arguments)
+        arguments |= self._counted(arguments, source, output)
+        words = [(name, moved(word)) for name, word in arguments.items()]
         return replace(call, arguments=words, rows=(self.first, self.first + self.count))
+
+    def _counted(
+        self, words: Mapping[str, Word], source: Tensor, output: Tensor
+    ) -> dict[str, Word]:
+        """Changed arguments for several rows at once, if the loops of one can go on to the next."""
+        sizes = {"input_row": row_bytes(source), "output_row": row_bytes(output)}
+        if words["depth"] or (self.factor, self.divisor) != (1, 1):
+            return {}
+        if words["rows"] == 1:
+            return {"rows": RowCount(1), **sizes}
+        rows = words["rows"]
+        assert isinstance(rows, int)
+        is_whole = all(words[name] == size / rows for name, size in sizes.items())
+        return {"rows": RowCount(rows)} if is_whole else {}
 
 
 def piece_rows(reads: Strided, source: Tensor, writes: Strided, output: Tensor) -> RowPiece | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Array, Op, RowCall, Tensors, Words
+from cmcompiler.ir.op import Array, Op, RowCall, RowCount, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import SAME, image_rows, one_row
 from cmcompiler.ir.tensor import Tensor
@@ -72,7 +72,9 @@ class Elementwise(Op):
             return []
         (call,) = replace(self, loops=loops).kernel_calls(inputs, outputs, isa)
         reads = {tensor: SAME for tensor in inputs if tensor in moving}
-        return [RowCall(one_row(call, rows, moving), reads)]
+        is_dense = not still and all(map(loops.dense, range(len(loops.steps))))
+        count = {"count": RowCount(row)} if is_dense else {}
+        return [RowCall(one_row(call, rows, moving, **count), reads)]
 
     def broadcast(self, inputs: Sequence[Array]) -> list[Array]:
         """The elements of each operand, for those of the output."""

@@ -19,6 +19,7 @@ from cmcompiler.ir.op import (
     KernelCall,
     RowAddress,
     RowCall,
+    RowCount,
     ScratchCount,
 )
 from cmcompiler.isa import Isa
@@ -305,8 +306,9 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
         return Surcharge(rows * _TURN, None, {})
     turns = -(-rows // call.band)
     if call.call.microkernel not in GEMMS:
-        single = any(isinstance(word, RowAddress) for _, word in call.call.arguments)
-        fixed: float = (rows if single else turns) * (_TURN + _BAND)
+        kinds = {type(word) for _, word in call.call.arguments}
+        single = RowAddress in kinds and RowCount not in kinds
+        fixed: float = turns * _TURN + (rows if single else turns) * _BAND
         best = dict(call.call.arguments).get("band", 1)
         if isinstance(best, int) and call.band < best:
             # It takes as long for one row as for all that its kernel suits, unless these share just

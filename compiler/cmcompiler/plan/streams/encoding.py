@@ -61,11 +61,12 @@ def encode(group: Group, progress: Ref, ring_rows: Callable[[Tensor], int]) -> t
     for index, stage in enumerate(group.stages):
         moves = _moves(stage)
         words = len(stage.call.call.arguments) if moves else 0
+        counted = stage.counted or 0
         counts = stage.call.band | len(stage.demands) << 8 | len(moves) << 16 | words << 24
         place = start + len(lists)
         head += [
             Argument(f"stage {index}: band, demands, moves, words", counts),
-            Argument("list, complete", place | (index in complete) << 16),
+            Argument("list, complete, counted", place | (index in complete) << 16 | counted << 24),
         ]
         for demand in stage.demands:
             lists += _demand(index, demand)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import DRAIN, Reach, RowAddress, RowCall
+from cmcompiler.ir.op import DRAIN, Reach, RowAddress, RowCall, RowCount
 from cmcompiler.ir.tensor import Tensor
 
 
@@ -31,21 +31,46 @@ class StreamStage:
 
     Attributes:
         node: index in the graph.
-        counted: the call with all rows in the order in which its group makes them.
+        ordered: the call with all rows in the order in which its group makes them.
         output: the tensor that it writes.
         demands: of earlier stages.
     """
 
     node: int
     call: RowCall
-    counted: RowCall
+    ordered: RowCall
     output: Tensor
     demands: tuple[Demand, ...]
 
     @property
     def moves(self) -> bool:
-        """Some of its arguments are the places of rows, so it computes one row a call."""
+        """Some of its arguments are the places of rows."""
         return any(isinstance(word, RowAddress) for _, word in self.call.call.arguments)
+
+    @property
+    def counted(self) -> int | None:
+        """Which of its arguments is the number of rows that it computes, if they are one call."""
+        words = enumerate(self.call.call.arguments)
+        return next((i for i, (_, word) in words if isinstance(word, RowCount)), None)
+
+    def calls(self, start: int, end: int, ring_rows: Callable[[Tensor], int]) -> int:
+        """Kernel calls that compute rows: see run_rows in runtime/runner/step.c.
+
+        Args:
+            ring_rows: how many rows of a tensor are in memory.
+        """
+        if not self.moves:
+            return 1
+        if self.counted is None:
+            return end - start
+        moves = [word for _, word in self.call.call.arguments if isinstance(word, RowAddress)]
+        ends = {
+            row
+            for move in moves
+            for row in range(start + 1, end)
+            if (row + move.shift) % ring_rows(move.tensor) == 0
+        }
+        return len(ends) + 1
 
     @property
     def start(self) -> int:
@@ -123,14 +148,14 @@ def make_group(
             # What is accumulated begins with the first row.
             if upward and call.accumulates:
                 return None
-            counted = _from_below(call, output) if upward else call
+            ordered = _from_below(call, output) if upward else call
             demands = tuple(
-                _demand(counted, tensor, writer, stages[writer].counted)
+                _demand(ordered, tensor, writer, stages[writer].ordered)
                 for tensor in call.reads
                 for writer in writers[tensor]
             )
             wanted.update(call.reads)
-            stages.append(StreamStage(index, call, counted, output, demands))
+            stages.append(StreamStage(index, call, ordered, output, demands))
             writers[output].append(len(stages) - 1)
     last = nodes[indices[-1]].outputs[0]
     if any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import lcm
 from typing import NamedTuple
@@ -61,12 +61,16 @@ def turns(group: Group) -> Iterator[Turn]:
                     at = callers[at]
 
 
-def calls_in_turn(group: Group) -> tuple[int, ...]:
-    """The stages in the order of their kernel calls, of which some take a row each, and waits."""
+def calls_in_turn(group: Group, ring_rows: Callable[[Tensor], int]) -> tuple[int, ...]:
+    """The stages in the order of their kernel calls, of which some take a row each, and waits.
+
+    Args:
+        ring_rows: how many rows of a tensor are in memory.
+    """
     return tuple(
         turn.stage
         for turn in turns(group)
-        for _ in range(turn.end - turn.start if group.stages[turn.stage].moves else 1)
+        for _ in range(group.stages[turn.stage].calls(*turn.rows(group), ring_rows))
     )
 
 
@@ -102,7 +106,7 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
         tensor: [
             (index, reach.factor, reach.low, reach.divisor, stages[index].end)
             for index in group.readers.get(tensor, ())
-            for reach in (stages[index].counted.reads[tensor],)
+            for reach in (stages[index].ordered.reads[tensor],)
         ]
         for tensor in (*group.writers, *group.readers)
     }
@@ -117,10 +121,10 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
                 first = min(first, row)
         return first if first > 0 else 0
 
-    outputs = [(s.output, s.counted.first, s.counted.step, s.output in kept) for s in stages]
+    outputs = [(s.output, s.ordered.first, s.ordered.step, s.output in kept) for s in stages]
     others = [
         [
-            (index, stages[index].counted.first, stages[index].counted.step, stages[index].end)
+            (index, stages[index].ordered.first, stages[index].ordered.step, stages[index].end)
             for index in group.writers[stage.output]
         ]
         for stage in stages
