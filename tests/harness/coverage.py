@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,8 +77,9 @@ def input_snr(module: torch.nn.Module, samples: Sequence[tuple[Tensor, ...]]) ->
     rounded = list(zip(*map(_rounded, zip(*samples, strict=True)), strict=True))
     with torch.no_grad():
         exact, found = (
-            [x for sample in given for x in _pytree.tree_leaves(module(*sample))]
+            [x for sample in given for x in _pytree.tree_leaves(fresh(*sample))]
             for given in (samples, rounded)
+            for fresh in (deepcopy(module),)  # with its initial states
         )
     return snr(exact, found)
 
@@ -99,5 +101,6 @@ def _snr(module: torch.nn.Module, graph: Graph, samples: Sequence[tuple[Tensor, 
         for output in evaluated.outputs
     ]
     with torch.no_grad():
-        exact = [x for sample in samples for x in _pytree.tree_leaves(module(*sample))]
+        fresh = deepcopy(module)  # with its initial states
+        exact = [x for sample in samples for x in _pytree.tree_leaves(fresh(*sample))]
     return snr(exact, found)

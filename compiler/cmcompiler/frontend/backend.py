@@ -137,8 +137,15 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
                 spec = annotation.output_qspec or config.get_output_act_qspec(node)
                 annotation.output_qspec = None
                 for result in node.users:
-                    own = _int16(registered.final) if result.args[1] else spec
+                    own = _state(registered.final, node) if result.args[1] else spec
                     _mark_node_as_quantized(result, {}, own, True)
+
+
+def _state(final: float | SameAs | None, node: Node) -> Any:
+    """What a further result of a node is quantised as."""
+    if isinstance(final, SameAs):
+        return SharedQuantizationSpec((node.args[final.position], node))
+    return _int16(final)
 
 
 def _int16(scale: float | None) -> QuantizationSpec:

@@ -70,7 +70,7 @@ class QuantizedOperator:
         output: quantisation of the result; None if it is observed.
         is_portable: the lowering returns operators of ExecuTorch's own runtime only.
         states: scales of int16 arguments with zero point 0, by position; None where observed.
-        final: scale of results after the first, likewise.
+        final: scale of results after the first, or the argument that they share one with.
     """
 
     lowering: Lowering
@@ -78,7 +78,7 @@ class QuantizedOperator:
     output: Fixed | SameAs | None
     is_portable: bool
     states: Mapping[int, float | None]
-    final: float | None
+    final: float | SameAs | None
 
 
 QUANTIZED: dict[OpOverload, QuantizedOperator] = {}
@@ -92,7 +92,7 @@ def quantized_op(
     output: Fixed | SameAs | None = None,
     is_portable: bool = False,
     states: Mapping[int, float | None] = MappingProxyType({}),
-    final: float | None = None,
+    final: float | SameAs | None = None,
 ) -> Callable[[Lowering], Lowering]:
     """Registers the lowering of a float operator: see QuantizedCall and QuantizedOperator.
 

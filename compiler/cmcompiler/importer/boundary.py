@@ -1,4 +1,4 @@
-"""Quantisation at the ports of a graph, and int8 ports in place of float ones."""
+"""Quantisation at the ports and states of a graph, and int8 ones in place of float ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.graph import Graph, MutableBuffer, Node, Port
+from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import Op
@@ -45,6 +46,37 @@ def expose_quantized(graph: Graph) -> Graph:
     why in their note. Nodes no longer needed stay in the graph.
     """
     return _expose_outputs(_expose_inputs(graph))
+
+
+def quantize_states(graph: Graph) -> Graph:
+    """Keeps the quantised numbers of mutable buffers that are written and read as such.
+
+    Nodes no longer needed stay in the graph.
+    """
+    quantizers, dequantizers = _quantizers(graph), _dequantizers(graph)
+    read = {tensor for node in graph.nodes for tensor in node.reads}
+    read.update(port.tensor for port in graph.outputs)
+    kept: dict[MutableBuffer, tuple[Quantize, Tensor]] = {}
+    for state in graph.states:
+        quantize, store = quantizers.get(state.tensor), graph.producer.get(state.final)
+        if not isinstance(quantize, Quantize) or store is None or state.final in read:
+            continue
+        dequantize = dequantizers.get(store.inputs[-1])
+        if isinstance(store.op, Store) and dequantize is not None and _undoes(quantize, dequantize):
+            kept[state] = quantize, store.inputs[-1]
+    before = [Port("", state.tensor, (), ()) for state in kept]
+    after = [Port("", source, (), ()) for _, source in kept.values()]
+    exposed = _expose_inputs(replace(graph, inputs=tuple(before)))
+    sources = _expose_outputs(replace(exposed, outputs=tuple(after)))
+    nodes, states = list(sources.nodes), list(graph.states)
+    for state, held, source in zip(kept, exposed.inputs, sources.outputs, strict=True):
+        final = Tensor(state.final.name, held.tensor.dtype, state.final.shape)
+        index = next(i for i, node in enumerate(nodes) if node.outputs[0] is state.final)
+        inputs = held.tensor, source.tensor
+        nodes[index] = replace(nodes[index], inputs=inputs, outputs=(final,))
+        (initial,) = kept[state][0].reference(state.initial)
+        states[states.index(state)] = MutableBuffer(held.tensor, final, initial)
+    return replace(graph, nodes=tuple(nodes), outputs=exposed.outputs, states=tuple(states))
 
 
 def take_uint8(graph: Graph) -> Graph:
@@ -123,11 +155,13 @@ def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
     found.update((port.tensor, f"it is {port.name} too") for port in graph.outputs)
     for node in reversed(graph.nodes):
         use: Quantize | str = f"{node.source} reads it"
+        # A Store does not read what it overwrites.
+        inputs = node.inputs[1:] if isinstance(node.op, Store) else node.inputs
         if isinstance(node.op, Quantize):
             use = node.op
         elif _is_movement(node.op):
             use = found[node.outputs[0]]
-        for tensor in node.inputs:
+        for tensor in inputs:
             if found.setdefault(tensor, use) != use and not isinstance(found[tensor], str):
                 found[tensor] = use if isinstance(use, str) else "it is quantized in several ways"
     return found
@@ -142,6 +176,16 @@ def _dequantizers(graph: Graph) -> dict[Tensor, Node]:
         elif _is_movement(node.op) and node.inputs[0] in found:
             found[node.outputs[0]] = found[node.inputs[0]]
     return found
+
+
+def _undoes(quantize: Quantize, dequantize: Node) -> bool:
+    """Whether one gives the very numbers that the other was given."""
+    assert isinstance(dequantize.op, Dequantize)
+    return (
+        quantize.dtype == dequantize.inputs[0].dtype
+        and quantize.scale == dequantize.op.scale
+        and quantize.zero_point == dequantize.op.zero_point
+    )
 
 
 def _is_movement(op: Op) -> bool:

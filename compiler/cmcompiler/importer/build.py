@@ -11,7 +11,12 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import operators
 from cmcompiler.decode.scope import Scope
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.importer.boundary import describe_ports, expose_quantized, take_uint8
+from cmcompiler.importer.boundary import (
+    describe_ports,
+    expose_quantized,
+    quantize_states,
+    take_uint8,
+)
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.reading import read_block
 from cmcompiler.importer.state import detached, mutable_buffers
@@ -51,6 +56,7 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     outputs = _outputs(chosen, scope, nodes)
     direct = _without_chained_views(nodes)
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
+    graph = _without_dead_nodes(quantize_states(graph))
     if io != "program":
         graph = _without_dead_nodes(expose_quantized(graph))
     graph = detached(describe_ports(graph))

@@ -32,6 +32,7 @@ COVERED: dict[str, int] = {
     "sequences.py:long_lstm": SEQUENCES,
     "sequences.py:lstm": SEQUENCES,
     "sequences.py:rnn": SEQUENCES,
+    "sequences.py:svdf": SEQUENCES,
     "sequences.py:vit": SEQUENCES,
 }
 """Models with at least 99 % of their multiply-accumulates in integer kernels, and their dB."""

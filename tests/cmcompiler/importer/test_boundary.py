@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from harness.programs import program_graph
 
-from cmcompiler.importer.boundary import describe_ports, expose_quantized
-from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.importer.boundary import describe_ports, expose_quantized, quantize_states
+from cmcompiler.ir.graph import Graph, MutableBuffer, Node, Port
+from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import KernelCall, Op
 from cmcompiler.ir.quantization import Quantization
-from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.reference import evaluate, evaluate_all
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.dequantize import Dequantize
@@ -169,3 +171,32 @@ def test_unread_inputs_stay_float() -> None:
     constant = Tensor("c", INT8, (1,), np.zeros(1, np.int8))
     graph = expose_quantized(chain.graph(constant))
     assert graph.inputs[0].note == "nothing reads it"
+
+
+def kept(read: Quantize, written: Quantize, *, shows: bool = False) -> Graph:
+    """A buffer that is returned in int8 and then holds the input, both quantised."""
+    chain = Chain()
+    state, final = (Tensor(name, FLOAT, (2, 3)) for name in ("state", "final"))
+    shown = chain.then(read, state, INT8, 2, 3)
+    steps = chain.then(written, chain.input, INT8, 2, 3)
+    back = Dequantize(written.scale, written.zero_point)
+    source = chain.then(View((2, 3)), chain.then(back, steps, FLOAT, 2, 3), FLOAT, 2, 3)
+    chain.nodes.append(Node(Store(), (state, source), (final,), "store"))
+    graph = chain.graph(shown, *([final] if shows else []))
+    initial = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    return replace(graph, states=(MutableBuffer(state, final, initial),))
+
+
+def test_states_keep_quantised_numbers() -> None:
+    graph = kept(FINE, FINE)
+    found = quantize_states(graph)
+    assert found.states[0].tensor.dtype == found.states[0].initial.dtype == INT8
+    random = np.random.default_rng(5)
+    runs = [[random.normal(size=(2, 3)).astype(np.float32)] for _ in range(3)]
+    for before, after in zip(evaluate_all(graph, runs), evaluate_all(found, runs), strict=True):
+        np.testing.assert_array_equal(before.outputs[0], after.outputs[0])
+
+
+@pytest.mark.parametrize("graph", [kept(FINE, COARSE), kept(FINE, FINE, shows=True)])
+def test_other_states_stay(graph: Graph) -> None:
+    assert quantize_states(graph).states == graph.states

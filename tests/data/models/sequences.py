@@ -209,3 +209,27 @@ def sensors():
     torch.manual_seed(0)
     samples = [(torch.rand(1, 1, 32, 32), torch.randn(1, 12)) for _ in range(17)]
     return Sensors().eval(), samples[0], samples[1:]
+
+
+class Svdf(nn.Module):
+    """A frame a run: its features are kept for `time` runs and filtered over time."""
+
+    def __init__(self, inputs: int, units: int, rank: int, time: int) -> None:
+        super().__init__()
+        self.units = units
+        self.features = nn.Linear(inputs, units * rank, bias=False)
+        self.weight = nn.Parameter(torch.randn(units * rank, time) / time**0.5)
+        self.bias = nn.Parameter(0.1 * torch.randn(units))
+        self.state = nn.Buffer(torch.zeros(1, units * rank, time))
+
+    def forward(self, x: Tensor) -> Tensor:
+        newest = self.features(x).unsqueeze(2)
+        self.state.copy_(torch.cat([self.state[:, :, 1:], newest], 2))
+        filtered = (self.state * self.weight).sum(2)
+        return torch.relu(filtered.view(1, self.units, -1).sum(2) + self.bias)
+
+
+def svdf():
+    torch.manual_seed(0)
+    layers = Svdf(40, 64, 2, 12), Svdf(64, 64, 1, 12), nn.Linear(64, 10)
+    return sampled(nn.Sequential(*layers), 1, 40)

@@ -267,7 +267,7 @@ def _lstm_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
     units = output if projection is None else Quantization(UNITS_SCALE, 0, -128, 127)
     packed: tuple[Tensor | None, ...] = (None, None, None)
     if projection is not None:
-        packed = _pack(projection, None, units, 1 / output.scale)
+        packed = pack_rows(projection, None, units, 1 / output.scale)
     return (
         *(x, hidden, cell, *_products(call, 3, GATE_BITS), *packed, CELL_BITS),
         *(*_narrowing(2 * UNIT_BITS, units), *_initial_scale(call), output.zero_point),
@@ -313,12 +313,12 @@ def _products(call: QuantizedCall, first: int, bits: int) -> tuple[Tensor, ...]:
     assert input_weight is not None and hidden_weight is not None
     factor = 2.0**bits
     return (
-        *_pack(input_weight, input_bias, call.inputs[0], factor),
-        *_pack(hidden_weight, hidden_bias, call.output, factor),
+        *pack_rows(input_weight, input_bias, call.inputs[0], factor),
+        *pack_rows(hidden_weight, hidden_bias, call.output, factor),
     )
 
 
-def _pack(
+def pack_rows(
     weight: Tensor, bias: Tensor | None, source: Quantization, factor: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """int8 weights with a scale for each row, int32 biases, multipliers with shifts.

@@ -13,13 +13,14 @@ from torch.fx.node import map_arg
 
 _COPY = torch.ops.aten.copy_.default
 _CLONE = torch.ops.aten.clone.default
+_INFERENCE_NORM = torch.ops.aten._native_batch_norm_legit_no_training.default
 
 
 def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
     """The graph of a program with writes to input clones replaced by values.
 
-    If views are involved, uses torch.export's own functionalisation, which also decomposes
-    operators that the quantizer would rather see whole.
+    If views are involved, also those of intermediate tensors, uses torch.export's own
+    functionalisation.
 
     Args:
         states: how many of the last inputs are cloned and written to.
@@ -27,14 +28,70 @@ def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
     module: GraphModule = exported.module(check_guards=False)
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     try:
+        _check_views(module)
         _Writes(inputs[len(inputs) - states :]).remove_from(module)
     except _ViewIsInvolved:
         module = exported.run_decompositions({}).module(check_guards=False)
+        _restore_batch_norms(module)
     return module
+
+
+def _restore_batch_norms(module: GraphModule) -> None:
+    """Makes whole again what torch.export splits even if told to decompose nothing."""
+    for node in list(module.graph.nodes):
+        if node.target is not _INFERENCE_NORM:
+            continue
+        *operands, momentum, eps = node.args
+        with module.graph.inserting_before(node):
+            arguments = (*operands, False, momentum, eps, False)
+            whole = module.graph.call_function(torch.ops.aten.batch_norm.default, arguments)
+        for result in list(node.users):
+            if result.args[1] == 0:
+                whole.meta.update(result.meta)
+                result.replace_all_uses_with(whole)
+            module.graph.erase_node(result)
+        module.graph.erase_node(node)
+    module.recompile()
 
 
 class _ViewIsInvolved(Exception):
     pass
+
+
+def _check_views(module: GraphModule) -> None:
+    """
+    Raises:
+        _ViewIsInvolved: what is written to an intermediate tensor is read by another view of it.
+    """
+    order = {node: number for number, node in enumerate(module.graph.nodes)}
+    views: dict[Node, list[Node]] = {}
+    for node in module.graph.nodes:
+        if _is_view(node):
+            views.setdefault(_bases(node)[-1], []).append(node)
+    for node in module.graph.nodes:
+        if not _is_write(node) or not isinstance(node.args[0], Node):
+            continue
+        written = node.args[0]
+        base = _bases(written)[-1]
+        if base.op != "call_function" or _is_write(base):
+            continue
+        others = [view for view in (base, *views.get(base, ())) if view is not written]
+        for view in others:
+            is_own = written is not base and written in _bases(view)
+            # A view of the whole that is made later is one of the result.
+            is_new = written is base and order[view] > order[node]
+            if is_own or is_new or node in _bases(view):
+                continue
+            if any(order[user] > order[node] for user in view.users):
+                raise _ViewIsInvolved
+
+
+def _bases(node: Node) -> list[Node]:
+    """The node and the tensors that it is a view of, one of the other."""
+    found = [node]
+    while _is_view(found[-1]) and isinstance(found[-1].args[0], Node):
+        found.append(found[-1].args[0])
+    return found
 
 
 class _Writes:

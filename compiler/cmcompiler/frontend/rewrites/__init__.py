@@ -36,6 +36,7 @@ from cmcompiler.frontend.rewrites.products import rewrite_products
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
+from cmcompiler.frontend.rewrites.svdf import join_filters
 from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
 from cmcompiler.frontend.rewrites.tokens import separate_tokens
 from cmcompiler.frontend.rewrites.transposed_convolution import spread_taps
@@ -45,6 +46,7 @@ from cmcompiler.frontend.rewrites.written_norms import spell_norms
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
+    join_filters,
     spell_combinations,
     add_batches,
     compute_volumes_on_images,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ def remove_in_place(module: GraphModule) -> None:
     """Leaves writes to inputs, constants and views as they are: others may see those."""
     order = {node: number for number, node in enumerate(module.graph.nodes)}
     for node in list(module.graph.nodes):
-        operator = _without_writing(node)
+        operator = _without_writing(node, order)
         if operator is None:
             continue
         written = node.args[0]
@@ -21,7 +22,7 @@ def remove_in_place(module: GraphModule) -> None:
         written.replace_all_uses_with(node, lambda user, node=node: order[user] > order[node])
 
 
-def _without_writing(node: Node) -> OpOverload | None:
+def _without_writing(node: Node, order: Mapping[Node, int]) -> OpOverload | None:
     """The operator that computes the same without writing, if it can replace the node's."""
     target = node.target
     if not isinstance(target, OpOverload) or not _writes(target):
@@ -29,7 +30,8 @@ def _without_writing(node: Node) -> OpOverload | None:
     written = node.args[0]
     if not isinstance(written, Node) or written.op != "call_function":
         return None
-    if any(map(_makes_view, (written, *written.users))):
+    earlier = (user for user in written.users if order[user] < order[node])
+    if any(map(_makes_view, (written, *earlier))):
         return None
     packet: Any = getattr(torch.ops.aten, target._schema.name.removeprefix("aten::")[:-1], None)
     operator = getattr(packet, target._overloadname, None)

@@ -223,8 +223,8 @@ def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
     if list(result.shape[:2]) != expected[:2]:
         call.invalid(f"out has shape {list(result.shape)} for an input of {list(operand.shape)}")
     products = [
-        _read_product(call, "input", operand.shape[2]),
-        _read_product(call, "hidden", result.shape[2]),
+        read_product(call, "input", operand.shape[2]),
+        read_product(call, "hidden", result.shape[2]),
     ]
     rows = len(products[0].weights)
     if rows % gates or rows == 0 or len(products[1].weights) != rows:
@@ -239,7 +239,7 @@ def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
     )
 
 
-def _read_product(call: Call, name: str, depth: int) -> GateProduct:
+def read_product(call: Call, name: str, depth: int) -> GateProduct:
     weights = call.constant(f"{name}_weights", dtype=np.int8, rank=2)
     if weights.shape[1] != depth:
         call.invalid(f"{name}_weights have shape {list(weights.shape)} for rows of {depth}")

@@ -1,0 +1,122 @@
+"""A step of a filter over the features of the last runs: cmbuild::quantized_svdf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing
+from cmcompiler.ops.support.packing import GEMV16
+from cmcompiler.ops.support.recurrence import read_narrowing, read_product
+from cmcompiler.ops.support.requantize import Int32Array, wrap32
+
+
+@dataclass(frozen=True, eq=False)
+class Svdf(Op):
+    """Appends int16 features of the input to those kept, and adds up all with int16 weights.
+
+    As CMSIS-NN's arm_svdf_state_s16_s8, with a scale for each row of feature weights. Its outputs
+    are the new state and int8 [1, outputs].
+
+    Attributes:
+        product: the features of an input row.
+        time_weights: int16, in the order of the state.
+        bias: int32 [outputs]; each output has the same number of features, one after the other.
+        rectify: ReLU, before the zero point is added.
+        time_first: the state is [1, time, features], else [1, features, time].
+    """
+
+    label = "svdf"
+
+    product: GateProduct
+    time_weights: Int16Array
+    bias: Int32Array
+    narrowing: Narrowing
+    rectify: bool
+    time_first: bool
+
+    @property
+    def features(self) -> int:
+        return len(self.product.weights)
+
+    @property
+    def time(self) -> int:
+        return self.time_weights.size // self.features
+
+    @property
+    def macs(self) -> int:
+        return self.product.weights.size + self.time_weights.size
+
+    @property
+    def in_place(self) -> frozenset[int]:
+        return frozenset({1})
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        rows, state = inputs
+        features = self.product.add(np.zeros((1, self.features), np.int16), rows)
+        axis = 1 if self.time_first else 2
+        kept = np.delete(state, 0, axis)
+        final = np.concatenate([kept, np.expand_dims(features, axis)], axis)
+        products = final.astype(np.int64) * self.time_weights.reshape(final.shape)
+        sums = products.sum(axis).reshape(len(self.bias), -1).sum(1) + self.bias
+        wrapped = wrap32(sums)
+        if self.rectify:
+            wrapped = np.maximum(wrapped, 0)
+        return final, self.narrowing(wrapped)[np.newaxis]
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        call = KernelCall(
+            "svdf",
+            [
+                ("input", Address(inputs[0])),
+                ("state", Address(inputs[1])),
+                ("final", Address(outputs[0])),
+                ("output", Address(outputs[1])),
+                ("features", Scratch(2 * self.features)),
+                ("workspace", Scratch(packing.gemv_workspace(self.product.depth, isa))),
+                *self.product.arguments("product", isa),
+                ("time_weights", Packed(self.time_weights.astype("<i2").tobytes())),
+                ("bias", Packed(self.bias.astype("<i4").tobytes())),
+                ("outputs", len(self.bias)),
+                ("rank", self.features // len(self.bias)),
+                ("time", self.time),
+                ("rectify", int(self.rectify)),
+                ("time_first", int(self.time_first)),
+                *self.narrowing.arguments("narrowing"),
+            ],
+            microkernel=GEMV16,
+        )
+        return [call]
+
+
+@program_op(
+    "cmbuild::quantized_svdf.out(Tensor input, Tensor state, Tensor feature_weights, "
+    "Tensor feature_bias, Tensor feature_rescale, Tensor time_weights, Tensor bias, "
+    "int multiplier, int shift, int zero_point, bool rectify, bool time_first, *, "
+    "Tensor(a!) out, Tensor(b!) final)"
+)
+def read(call: Call) -> None:
+    x = call.tensor("input", dtype=np.int8, rank=2)
+    state = call.tensor("state", dtype=np.int16, rank=3)
+    output = call.output("out", dtype=np.int8)
+    final = call.output("final", dtype=np.int16)
+    product = read_product(call, "feature", x.shape[1])
+    weights = call.constant("time_weights", dtype=np.int16, rank=2)
+    bias = call.constant("bias", dtype=np.int32, rank=1)
+    time_first, features = call.boolean("time_first"), len(product.weights)
+    ordered = np.ascontiguousarray(weights.T if time_first else weights)
+    if 0 in weights.shape or len(bias) == 0 or features % len(bias) or len(weights) != features:
+        call.invalid(f"{len(bias)} outputs of {list(weights.shape)} weights, {features} features")
+    if not state.shape == final.shape == (1, *ordered.shape):
+        call.invalid(f"state has shape {list(state.shape)} for {list(ordered.shape)} weights")
+    if x.shape[0] != 1 or output.shape != (1, len(bias)):
+        call.invalid(f"{list(x.shape)} to {list(output.shape)}")
+    op = Svdf(product, ordered, bias, read_narrowing(call), call.boolean("rectify"), time_first)
+    results = [call.arranged_output(final, range(3)), call.arranged_output(output, range(2))]
+    call.emit(op, [call.arrange(x, range(2)), call.arrange(state, range(3))], results)
