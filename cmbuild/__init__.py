@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cmbuild.accuracy import EvalResult
-    from cmbuild.api.functions import build, cluster, evaluate, fit, package, run, sweep
+    from cmbuild.api.functions import build, evaluate, fit, package, pool, run, sweep
     from cmbuild.errors import CmbuildError
     from cmbuild.results import BuildResult, PackageResult, RunResult
     from cmbuild.sizing.results import FitResult
@@ -22,10 +22,10 @@ __all__ = [
     "RunResult",
     "SweepResult",
     "build",
-    "cluster",
     "evaluate",
     "fit",
     "package",
+    "pool",
     "run",
     "sweep",
 ]
@@ -39,10 +39,10 @@ _PLACES = {
     "RunResult": "cmbuild.results",
     "SweepResult": "cmbuild.workers.results",
     "build": "cmbuild.api.functions",
-    "cluster": "cmbuild.api.functions",
     "evaluate": "cmbuild.api.functions",
     "fit": "cmbuild.api.functions",
     "package": "cmbuild.api.functions",
+    "pool": "cmbuild.api.functions",
     "run": "cmbuild.api.functions",
     "sweep": "cmbuild.api.functions",
 }

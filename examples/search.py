@@ -11,10 +11,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -24,6 +25,9 @@ from sklearn.datasets import load_digits
 import cmbuild
 
 FAMILY = Path(__file__).with_name("search_family.py")
+
+Stage = tuple[int, int, bool]
+"""Width, kernel, and whether it is separable: see the family."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,13 @@ class Search:
     """Candidates in a folder, each a file that cmbuild takes as a model.
 
     Attributes:
-        scheduler: of the workers.
+        workers: `workers` or `scheduler` of cmbuild's functions.
     """
 
     folder: Path
     board: str
     limits: Limits
-    scheduler: str
+    workers: Mapping[str, Any]
 
     def prepare(self) -> None:
         digits = load_digits()
@@ -54,35 +58,27 @@ class Search:
         np.savez(self.folder / "digits.npz", images=images, labels=digits.target[order])
         shutil.copy(FAMILY, self.folder)
         # Builds the library for the core, so that estimates of code are those of its kernels.
-        choice = {"width": 8, "growth": 1.0, "stages": 1, "kernel": 3, "separable": False}
-        for run in cmbuild.sweep(self.model(choice), self.board, scheduler=self.scheduler):
+        for run in cmbuild.sweep(self.model([(8, 3, False)]), self.board, **self.workers):
             if run.failure is not None:
                 raise run.failure
 
-    def model(self, choice: dict[str, object]) -> Path:
-        """The file of a candidate, which is the same for the same choice."""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in choice.items())
-        words = (str(value).lower().replace(".", "_") for value in choice.values())
+    def model(self, stages: Sequence[Stage]) -> Path:
+        """The file of a candidate, which is the same for the same stages."""
+        words = (f"{width}x{kernel}{'s' * separable}" for width, kernel, separable in stages)
         file = self.folder / f"net_{'_'.join(words)}.py"
+        arguments = ", ".join(f"Stage{stage}" for stage in stages)
         new = file.with_suffix(f".{time.monotonic_ns()}")
         new.write_text(
-            "from search_family import Choice, candidate\n\n\n"
-            f"def model():\n    return candidate(Choice({arguments}))\n"
+            "from search_family import Stage, candidate\n\n\n"
+            f"def model():\n    return candidate({arguments})\n"
         )
         new.rename(file)
         return file
 
     def objective(self, trial: Trial) -> tuple[float, float]:
         """Accuracy and cycles of a candidate, as estimated when it is exported."""
-        choice = {
-            "width": trial.suggest_int("width", 4, 32, step=4),
-            "growth": trial.suggest_float("growth", 1.0, 2.0, step=0.25),
-            "stages": trial.suggest_int("stages", 1, 4),
-            "kernel": trial.suggest_categorical("kernel", (3, 5)),
-            "separable": trial.suggest_categorical("separable", (False, True)),
-        }
-        model = self.model(choice)
-        (found,) = cmbuild.fit(model, self.board, export=True, scheduler=self.scheduler)
+        model = self.model(suggested(trial))
+        (found,) = cmbuild.fit(model, self.board, export=True, **self.workers)
         need, cycles, accuracy = found.need, found.cycles, found.accuracy
         assert need is not None and cycles is not None and accuracy is not None
         flash, ram = need.weights + need.code, need.arena + need.static
@@ -103,17 +99,29 @@ class Search:
         return sorted(filter(_fits, found.values()), key=lambda trial: trial.values[1])
 
 
+def suggested(trial: Trial) -> list[Stage]:
+    """One to four stages, each with a choice of 58 or, if it can be separable, 116."""
+    return [
+        (
+            trial.suggest_int(f"width of stage {number}", 4, 32),
+            trial.suggest_categorical(f"kernel of stage {number}", (3, 5)),
+            number > 1 and trial.suggest_categorical(f"stage {number} is separable", (False, True)),
+        )
+        for number in range(1, trial.suggest_int("stages", 1, 4) + 1)
+    ]
+
+
 def _fits(trial: FrozenTrial) -> bool:
     return all(over <= 0 for over in trial.constraints.values())
 
 
 @contextmanager
-def scheduler_of(arguments: argparse.Namespace) -> Iterator[str]:
+def workers_of(arguments: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
     if arguments.scheduler is not None:
-        yield arguments.scheduler
+        yield {"scheduler": arguments.scheduler}
         return
-    with cmbuild.cluster(arguments.workers) as scheduler:
-        yield scheduler
+    with cmbuild.pool(arguments.workers) as pool:
+        yield {"workers": pool}
 
 
 def size(text: str) -> int:
@@ -135,8 +143,8 @@ def main() -> None:
     arguments = parser.parse_args()
     limits = Limits(arguments.flash, arguments.ram, arguments.cycles)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with scheduler_of(arguments) as scheduler:
-        search = Search(arguments.folder, arguments.board, limits, scheduler)
+    with workers_of(arguments) as workers:
+        search = Search(arguments.folder, arguments.board, limits, workers)
         search.prepare()
         # `--folder` keeps the study too: the same command goes on where it ended.
         study = optuna.create_study(
@@ -170,7 +178,7 @@ def show(search: Search, study: optuna.Study) -> None:
         "model                          estimated: accuracy    cycles   simulated: device    cycles"
     )
     models = [trial.user_attrs["model"] for trial in front]
-    runs = cmbuild.sweep(models, search.board, samples=360, scheduler=search.scheduler)
+    runs = cmbuild.sweep(models, search.board, samples=360, **search.workers)
     found = {run.model: run for run in runs}
     for trial in front:
         name, (accuracy, cycles) = trial.user_attrs["model"], trial.values

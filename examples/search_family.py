@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,20 +15,18 @@ _HELD_OUT = 360
 _CALIBRATION = 32
 _EPOCHS = 4
 _BATCH = 64
+_POOLS = 2
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What distinguishes one candidate.
+class Stage:
+    """A convolution and, in the first two stages, a pool.
 
     Attributes:
-        width: channels of the first stage; each stage has `growth` times those of the last one.
-        separable: whether convolutions after the first are depthwise and pointwise.
+        separable: depthwise and pointwise; not the first stage.
     """
 
     width: int
-    growth: float
-    stages: int
     kernel: int
     separable: bool
 
@@ -43,10 +42,10 @@ class Candidate:
     labels: np.ndarray
 
 
-def candidate(choice: Choice) -> Candidate:
+def candidate(*stages: Stage) -> Candidate:
     data = np.load(DATA)
     images, labels = torch.from_numpy(data["images"]), torch.from_numpy(data["labels"])
-    module = network(choice)
+    module = network(stages)
     _train(module, images[_HELD_OUT:], labels[_HELD_OUT:])
     calibration = images[_HELD_OUT : _HELD_OUT + _CALIBRATION]
     return Candidate(
@@ -58,19 +57,18 @@ def candidate(choice: Choice) -> Candidate:
     )
 
 
-def network(choice: Choice) -> nn.Module:
+def network(stages: Sequence[Stage]) -> nn.Module:
     layers, before = list[nn.Module](), 1
-    for stage in range(choice.stages):
-        after = round(choice.width * choice.growth**stage)
-        if choice.separable and stage:
-            layers += [*_convolution(before, before, choice.kernel, groups=before)]
-            layers += [*_convolution(before, after, 1)]
+    for index, stage in enumerate(stages):
+        if stage.separable:
+            layers += [*_convolution(before, before, stage.kernel, groups=before)]
+            layers += [*_convolution(before, stage.width, 1)]
         else:
-            layers += [*_convolution(before, after, choice.kernel)]
-        if stage < 2:
+            layers += [*_convolution(before, stage.width, stage.kernel)]
+        if index < _POOLS:
             layers.append(nn.MaxPool2d(2))
-        before = after
-    side = 8 >> min(choice.stages, 2)
+        before = stage.width
+    side = 8 >> min(len(stages), _POOLS)
     return nn.Sequential(*layers, nn.AvgPool2d(side), nn.Flatten(), nn.Linear(before, 10))
 
 

@@ -30,10 +30,11 @@ from cmbuild.results import BuildResult, PackageResult, RunResult
 from cmbuild.sizing.fits import Fits, boards_with_memory
 from cmbuild.sizing.results import FitResult
 from cmbuild.tasks.run import run as perform
-from cmbuild.workers.cluster import ClusterChoice, local
+from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import distribute
 from cmbuild.workers.evaluation import DataRequest, evaluate_data, parse_until
 from cmbuild.workers.fitting import fit_on_workers
+from cmbuild.workers.pool import Pool
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
 
@@ -134,7 +135,7 @@ def evaluate(
     *,
     data: str | Path | None = None,
     until: str | None = None,
-    workers: int | None = None,
+    workers: int | Pool | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
     jobs: int = 1,
@@ -155,7 +156,7 @@ def evaluate(
     Raises:
         UsageError: `data` without a board, or what needs it without `data`.
     """
-    cluster = ClusterChoice(workers, scheduler)
+    cluster = WorkersChoice(workers, scheduler)
     if data is not None:
         if board is None:
             raise UsageError(message="data needs a board")
@@ -185,7 +186,7 @@ def fit(
     boards: str | Iterable[str] = (),
     *,
     export: bool = False,
-    workers: int | None = None,
+    workers: int | Pool | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -204,7 +205,7 @@ def fit(
         CmbuildError: an export failed.
     """
     places = boards_with_memory(_names(boards), options.get("weights_as"))
-    choice = ClusterChoice(workers, scheduler)
+    choice = WorkersChoice(workers, scheduler)
     per_model = [
         [
             compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **options)
@@ -232,7 +233,7 @@ def sweep(
     models: str | Path | Iterable[str | Path],
     boards: str | Iterable[str],
     *,
-    workers: int | None = None,
+    workers: int | Pool | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -254,7 +255,7 @@ def sweep(
         for model in _names(models)
         for board in _names(boards)
     ]
-    cluster = ClusterChoice(workers, scheduler)
+    cluster = WorkersChoice(workers, scheduler)
     if cluster.is_chosen:
         return _distributed(requests, cluster, progress)
     opened = partial(Session, Callback(progress))
@@ -262,21 +263,21 @@ def sweep(
 
 
 @contextmanager
-def cluster(workers: int) -> Iterator[str]:
-    """Workers on this computer that several calls share: gives what they take as `scheduler`.
+def pool(workers: int) -> Iterator[Pool]:
+    """Workers on this computer that several calls share, also of several threads: gives what they
+    take as `workers`.
 
     Exports are faster than in workers of one call, since each worker imports torch only once.
 
     Raises:
-        CmbuildError: Dask is not installed, or a worker does not start.
+        CmbuildError: they do not start.
     """
-    ClusterChoice(workers)
-    with local(workers, Processes(), paths.default_build() / "logs") as address:
-        yield address
+    with Pool(workers, Processes(), paths.default_build() / "logs") as found:
+        yield found
 
 
 def _distributed(
-    requests: Sequence[RunRequest], cluster: ClusterChoice, progress: Progress | None
+    requests: Sequence[RunRequest], cluster: WorkersChoice, progress: Progress | None
 ) -> Iterator[SweepResult]:
     with _session(paths.default_build() / "logs", progress) as session:
         pipeline = Pipeline(session.context)

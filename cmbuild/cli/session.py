@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cmbuild.boards.board import Board
     from cmbuild.pipeline.request import BuildRequest, ConformanceRequest, RunRequest
     from cmbuild.sizing.fits import Cell
-    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.choice import WorkersChoice
     from cmbuild.workers.evaluation import DataRequest
     from cmbuild.workers.results import SweepResult
 
@@ -83,7 +83,7 @@ class VerbSession:
             self.show(*found(stages))
 
     def distribute(
-        self, requests: Sequence[RunRequest], choice: ClusterChoice
+        self, requests: Sequence[RunRequest], choice: WorkersChoice
     ) -> dict[int, SweepResult]:
         """Results of runs on workers, by the index of the request."""
         from cmbuild.workers.distribution import distribute
@@ -94,7 +94,7 @@ class VerbSession:
         self,
         models: Sequence[Sequence[BuildRequest]],
         boards: Sequence[Board],
-        choice: ClusterChoice,
+        choice: WorkersChoice,
         *,
         export: bool,
         remedied: bool,
@@ -106,7 +106,7 @@ class VerbSession:
             self._session, models, boards, choice, export=export, remedied=remedied
         )
 
-    def test(self, request: ConformanceRequest, choice: ClusterChoice) -> None:
+    def test(self, request: ConformanceRequest, choice: WorkersChoice) -> None:
         """Runs and shows tests on workers; raises the failure that they come to."""
         from cmbuild.workers.testing import suite_on_workers
 
@@ -115,7 +115,7 @@ class VerbSession:
         if (failure := stage.verdict()) is not None:
             raise failure
 
-    def evaluate_data(self, request: DataRequest, choice: ClusterChoice) -> EvalResult:
+    def evaluate_data(self, request: DataRequest, choice: WorkersChoice) -> EvalResult:
         """See cmbuild.workers.evaluation.evaluate_data."""
         from cmbuild.workers.evaluation import evaluate_data
 

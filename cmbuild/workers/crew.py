@@ -1,24 +1,18 @@
-"""Workers of one computer, forked from a process that has imported what units need."""
+"""Workers of one computer for Dask, forked from a process that has imported what units need."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 
 import dask
 
 from cmbuild.process import forked
 from cmbuild.workers.cluster import QUIET_LOOPS, NoScheduler, quieten
+from cmbuild.workers.dask_site import serve
 from cmbuild.workers.environment import environment
-from cmbuild.workers.site import serve
-
-_OF_UNITS = (
-    *("cmbuild.tasks.run", "cmbuild.workers.units"),
-    *("cmcompiler.importer.build", "cmcompiler.plan.planner"),
-)
-"""Modules that performing a unit would import."""
+from cmbuild.workers.site import preload
 
 _NO_SCHEDULER = 3
 """Status of a forked worker that did not reach the scheduler; that of errors in Python is 1."""
@@ -40,8 +34,7 @@ def work(scheduler: str, count: int, name: str | None, ready: Callable[[str], No
     if count == 1:
         _serve(scheduler, name, here, ready)
         return
-    for module in _OF_UNITS:
-        import_module(module)
+    preload()
     names = [name and f"{name}-{number}" for number in range(count)]
     if _NO_SCHEDULER in forked([partial(_status, scheduler, each, here, ready) for each in names]):
         raise NoScheduler(address=scheduler)

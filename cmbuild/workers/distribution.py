@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cmbuild import paths
 from cmbuild.pipeline.events import StepOutcome, StepState
 from cmbuild.pipeline.performing import is_made
-from cmbuild.workers.cluster import ClusterChoice, connected
+from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.results import SweepResult, UnitResult
 from cmbuild.workers.units import RunUnit, WorkUnit, shared_units
 
@@ -28,7 +28,7 @@ def distribute(
     session: Session,
     pipeline: Pipeline,
     requests: Sequence[RunRequest],
-    choice: ClusterChoice,
+    choice: WorkersChoice,
     own_folders: bool = False,
 ) -> Iterator[tuple[int, SweepResult]]:
     """Results with the index of their request, as they come; a run that fails is one too.
@@ -38,7 +38,7 @@ def distribute(
 
     Raises:
         UsageError, CompilerError: a request that no worker can fulfil.
-        CmbuildError: see `connected` and `Cluster.perform`.
+        CmbuildError: see WorkersChoice.opened and Workers.perform.
     """
     stages = [pipeline.simulate(request) for request in requests]
     units = [
@@ -58,7 +58,7 @@ def distribute(
 
 def perform(
     session: Session,
-    choice: ClusterChoice,
+    choice: WorkersChoice,
     units: Sequence[WorkUnit],
     needs: Sequence[Sequence[WorkUnit]],
 ) -> Iterator[tuple[int, UnitResult]]:
@@ -74,10 +74,10 @@ def perform(
     everything: dict[str, WorkUnit] = {unit.key: unit for before in needs for unit in before}
     everything |= {unit.key: unit for unit in units}
     reporter = session.reporter
-    with connected(choice, session.processes, logs, mode) as cluster:
+    with choice.opened(session.processes, logs, mode) as workers:
         reporter.begin([unit.step for unit in everything.values()])
         try:
-            for done, outcome in cluster.perform(units, needs):
+            for done, outcome in workers.perform(units, needs):
                 session.interrupts.check()
                 state = StepState.DONE if outcome.result.error is None else StepState.FAILED
                 step, reason = done.step, outcome.result.error
@@ -88,13 +88,13 @@ def perform(
             reporter.finished()
 
 
-def _there(request: RunRequest, choice: ClusterChoice) -> RunRequest:
+def _there(request: RunRequest, choice: WorkersChoice) -> RunRequest:
     """With the worker's own build folder, unless the user chose one."""
     folder = workers_build(request.build.build_dir, choice)
     return replace(request, build=replace(request.build, build_dir=folder))
 
 
-def workers_build(build_dir: Path, choice: ClusterChoice) -> Path:
+def workers_build(build_dir: Path, choice: WorkersChoice) -> Path:
     """The build folder for units, given that of the command."""
     if choice.scheduler is None or build_dir != paths.default_build():
         return build_dir

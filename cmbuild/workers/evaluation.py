@@ -33,7 +33,7 @@ from cmbuild.pipeline.request import (
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.run import run as perform
 from cmbuild.verify.intervals import exact
-from cmbuild.workers.cluster import ClusterChoice
+from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import distribute
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
@@ -119,7 +119,7 @@ def parse_until(text: str) -> float:
 
 
 def evaluate_data(
-    session: Session, pipeline: Pipeline, request: DataRequest, cluster: ClusterChoice
+    session: Session, pipeline: Pipeline, request: DataRequest, cluster: WorkersChoice
 ) -> EvalResult:
     """
     Raises:
@@ -174,7 +174,7 @@ def _count(labels: Sequence[int] | None, request: DataRequest) -> int:
 
 
 def _performed(
-    session: Session, pipeline: Pipeline, requests: Sequence[RunRequest], cluster: ClusterChoice
+    session: Session, pipeline: Pipeline, requests: Sequence[RunRequest], cluster: WorkersChoice
 ) -> Iterator[tuple[int, SweepResult]]:
     if cluster.is_chosen:
         yield from distribute(session, pipeline, requests, cluster, own_folders=True)

@@ -20,7 +20,7 @@ from cmbuild.sizing.remedies import Attempt
 from cmbuild.sizing.results import ExportedAccuracy
 from cmbuild.tasks.run import run as make
 from cmbuild.text import plural
-from cmbuild.workers.cluster import ClusterChoice
+from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import perform
 from cmbuild.workers.results import Answer
 from cmbuild.workers.units import OpenSession, check_files, digests
@@ -83,7 +83,7 @@ def fit_on_workers(
     session: Session,
     models: Sequence[Sequence[BuildRequest]],
     boards: Sequence[Board],
-    choice: ClusterChoice,
+    choice: WorkersChoice,
     *,
     export: bool,
     remedied: bool,

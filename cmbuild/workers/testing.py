@@ -18,7 +18,7 @@ from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import ConformanceRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.run import run as make
-from cmbuild.workers.cluster import ClusterChoice
+from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import perform, workers_build
 from cmbuild.workers.results import Answer
 from cmbuild.workers.units import OpenSession
@@ -90,7 +90,7 @@ class SuiteUnit:
 
 
 def suite_on_workers(
-    session: Session, pipeline: Pipeline, request: ConformanceRequest, choice: ClusterChoice
+    session: Session, pipeline: Pipeline, request: ConformanceRequest, choice: WorkersChoice
 ) -> ConformanceStage:
     """The stage with its result, as if it had run here.
 

@@ -36,9 +36,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def estimate(model: Path, board: str, **_: Any) -> list[FitResult]:
     """Wider candidates are larger, slower and better."""
-    found = re.search(r"width=(\d+)", model.read_text())
-    assert found is not None
-    width = int(found[1])
+    width = max(map(int, re.findall(r"Stage\((\d+)", model.read_text())))
     need = NeedResult(width * 1024, 1024, width * 100, 100, 1024, "assumed", {})
     accuracy = ExportedAccuracy(float=0.9, quantized=width / 40, samples=360)
     cycles = PredictedCycles(width * 1000, None, 5)
@@ -69,7 +67,7 @@ def test_the_front_fits_and_alone_runs(
     search.main()
     first = capsys.readouterr().out
     assert "12 candidates in " in first and "75.0%" in first and "12,345" in first
-    widths = [int(Path(model).stem.split("_")[1]) for model in ran]
+    widths = [max(map(int, re.findall(r"(\d+)x", Path(model).stem))) for model in ran]
     assert widths == sorted(widths) and 0 < max(widths) <= 16
     search.main()
     assert "of all 24 within the limits" in capsys.readouterr().out

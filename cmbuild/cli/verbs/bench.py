@@ -78,7 +78,7 @@ def command(
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
     from cmbuild.report.bench_files import to_csv, to_markdown
-    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.choice import WorkersChoice
 
     executors = matrix.Executors.named(executor, executorch_root)
     requests = matrix.requests(
@@ -108,7 +108,7 @@ def command(
     chosen += [f"--executor {executor}"] if executor != "static" else []
     command_line = " ".join(["cmbuild bench", *chosen])
 
-    cluster = ClusterChoice(workers, scheduler)
+    cluster = WorkersChoice(workers, scheduler)
     folders = [build_folder(request.build) for request in requests]
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True

@@ -54,10 +54,10 @@ def command(
     """
     from cmbuild.cli.session import session
     from cmbuild.pipeline.options import compose
-    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.choice import WorkersChoice
 
     request = compose(ConformanceRequest, **chosen)
-    cluster, folder = ClusterChoice(workers, scheduler), request.folder
+    cluster, folder = WorkersChoice(workers, scheduler), request.folder
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
         if cluster.is_chosen:
             work.test(request, cluster)

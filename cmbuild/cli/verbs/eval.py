@@ -78,12 +78,12 @@ def command(
     from cmbuild.errors import UsageError
     from cmbuild.pipeline.evaluation import EvalRequest, evaluate
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.choice import WorkersChoice
     from cmbuild.workers.evaluation import DataRequest, parse_until
 
     places = {name: chosen.pop(name) for name in ("isa", "toolchain", "on", "build_dir")}
     source = (SensitiveChoice if sensitivity else ModelChoice)(**chosen)
-    cluster = ClusterChoice(workers, scheduler)
+    cluster = WorkersChoice(workers, scheduler)
     if data is not None:
         if board is None or sensitivity:
             raise UsageError(message="--data needs a --board, and goes without --sensitivity")

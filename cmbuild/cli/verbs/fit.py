@@ -54,12 +54,12 @@ def command(
     from cmbuild.pipeline.options import compose
     from cmbuild.report.fit import FitReport
     from cmbuild.sizing.fits import Fits, boards_with_memory, check
-    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.choice import WorkersChoice
     from cmcompiler import zoo
 
     everything = models or tuple(zoo.names())
     places = boards_with_memory(boards, chosen["weights_as"])
-    cluster = ClusterChoice(workers, scheduler)
+    cluster = WorkersChoice(workers, scheduler)
     per_model = [
         [
             compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **chosen)

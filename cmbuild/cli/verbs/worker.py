@@ -31,9 +31,9 @@ A worker does one unit of work at a time. It ends with its scheduler, or with Ct
 )
 def command(scheduler: str, workers: int, name: str | None) -> int:
     """Work for the scheduler at an address, with what is installed here."""
-    from cmbuild.workers.cluster import ClusterChoice
+    from cmbuild.workers.choice import WorkersChoice
 
-    ClusterChoice(scheduler=scheduler)
+    WorkersChoice(scheduler=scheduler)
     from cmbuild.workers.crew import work
 
     work(scheduler, workers, name, lambda address: click.echo(f"  worker    {address}"))

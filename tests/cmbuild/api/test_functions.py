@@ -143,14 +143,14 @@ def test_fits_without_building(program: Path) -> None:
         cmbuild.fit(program, "nothing")
 
 
-def test_calls_share_the_workers_of_a_cluster(program: Path) -> None:
-    with cmbuild.cluster(1) as scheduler:
-        found = cmbuild.fit(program, ["microbit", "rp2350"], scheduler=scheduler)
-        (ran,) = cmbuild.sweep(program, "native", scheduler=scheduler)
+def test_calls_share_the_workers_of_a_pool(program: Path) -> None:
+    with cmbuild.pool(1) as pool:
+        found = cmbuild.fit(program, ["microbit", "rp2350"], workers=pool)
+        (ran,) = cmbuild.sweep(program, "native", workers=pool)
     assert list(found) == list(cmbuild.fit(program, ["microbit", "rp2350"]))
     assert ran.result is not None and ran.result.verification.verified
-    with pytest.raises(cmbuild.CmbuildError, match="no scheduler responds"):
-        cmbuild.fit(program, "microbit", scheduler=scheduler)
+    with pytest.raises(cmbuild.CmbuildError, match="workers have ended"):
+        cmbuild.fit(program, "microbit", workers=pool)
 
 
 def test_a_result_shows_itself_in_a_notebook(program: Path) -> None:

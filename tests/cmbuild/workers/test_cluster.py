@@ -1,4 +1,4 @@
-"""The same table through workers as without them, whatever becomes of them."""
+"""The same table through a cluster as without it, whatever becomes of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
+from harness.schedulers import scheduler
+
+from cmbuild.cache.folders import LOCK
+from cmbuild.cache.locks import locked
 
 MODELS = f"{NETWORK},{PROGRAMS / 'dynamic_shape.pte'},{PROGRAMS / 'two_inputs.pte'}"
 BENCH = ("bench", "--models", MODELS, "--boards", "native")
@@ -25,12 +29,25 @@ def cmbuild(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Command
 
 def test_two_workers_give_the_same_table(cmbuild: Commands) -> None:
     alone = cmbuild(*BENCH, "--csv", "alone.csv", "--json")
-    spread = cmbuild(*BENCH, "--csv", "spread.csv", "--json", "--workers", "2")
+    with scheduler() as address:
+        crew = cmbuild.start("worker", address, "--workers", "2")
+        try:
+            for _ in range(2):
+                await_worker(crew)
+            spread = cmbuild(*BENCH, "--csv", "spread.csv", "--json", "--scheduler", address)
+        finally:
+            crew.kill()
+            crew.communicate()
     assert (alone.exit_code, spread.exit_code) == (1, 1), spread.stderr
     assert spread.document["cells"] == alone.document["cells"]
     assert spread.document["error"] == "1 of 3 runs failed"
     tables = [(cmbuild.folder / f"{name}.csv").read_bytes() for name in ("alone", "spread")]
     assert tables[0] == tables[1]
+
+
+def await_worker(started: subprocess.Popen[str]) -> None:
+    assert started.stdout is not None
+    assert started.stdout.readline().startswith("  worker    tcp://")
 
 
 @pytest.mark.parametrize(
@@ -61,6 +78,18 @@ def free_port() -> int:
     return port
 
 
+def await_port(port: int) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        else:
+            return
+
+
 class Shell:
     """A scheduler and two workers, started as from a shell."""
 
@@ -72,12 +101,10 @@ class Shell:
         self.scheduler = subprocess.Popen(
             [sys.executable, "-m", module, *words], stderr=subprocess.DEVNULL
         )
-        # Until the scheduler listens, workers end with an error.
-        time.sleep(10)
+        await_port(port)  # or workers end with an error
         self.workers = [cmbuild.start("worker", self.address) for _ in range(2)]
         for worker in self.workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline().startswith("  worker    tcp://")
+            await_worker(worker)
 
     def end(self) -> None:
         for process in (*self.workers, self.scheduler):
@@ -110,13 +137,15 @@ def test_a_killed_workers_work_is_done_again(cmbuild: Commands, shell: Shell) ->
 
 @pytest.mark.long
 def test_a_lost_scheduler_is_one_line(cmbuild: Commands, shell: Shell) -> None:
-    cmbuild(*MANY)
-    running = cmbuild.start(*MANY, "--scheduler", shell.address)
-    assert running.stderr is not None
-    while "ran" not in running.stderr.readline():
-        pass
-    shell.scheduler.kill()
-    _, stderr = running.communicate()
+    # A unit waits for its build folder, so the command is still at work when the scheduler dies.
+    folder = cmbuild.folder / "build" / "two_inputs" / "native"
+    with locked(folder / LOCK, lambda: None):
+        running = cmbuild.start(*MANY, "--scheduler", shell.address)
+        assert running.stderr is not None
+        while "ran" not in running.stderr.readline():
+            pass
+        shell.scheduler.kill()
+        _, stderr = running.communicate()
     assert running.returncode == 1
     assert f"error: the scheduler at {shell.address} was lost with " in stderr
     assert "Traceback" not in stderr

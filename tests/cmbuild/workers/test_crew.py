@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 from distributed import Client
+from harness import schedulers
 from harness.commands import Commands
 
-from cmbuild.workers.cluster import _scheduler
-from cmbuild.workers.site import environment_there
+from cmbuild.workers.dask_site import environment_there
 
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    with _scheduler() as address:
+    with schedulers.scheduler() as address:
         yield address
 
 
