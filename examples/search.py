@@ -1,9 +1,9 @@
 """Searches a family of small networks for the best ones that a board has room and time for.
 
-`python examples/search.py --board mps2-an505 --flash 24K --ram 5K --cycles 250K --trials 1000`
-trains candidates on scikit-learn's digits, on workers. Optuna chooses them: for high accuracy and
-few cycles, under limits of flash, RAM and cycles. All of them are estimated from their plans; only
-the Pareto front runs on the simulated board.
+`python examples/search.py --board mps2-an505 --flash 24K --ram 5K --cycles 250K --candidates 1000`
+trains candidates on scikit-learn's digits, on workers. Optuna's genetic algorithm chooses them: for
+high accuracy and few cycles, under limits of flash, RAM and cycles. All of them are estimated from
+their plans; only the Pareto front runs on the simulated board.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import cmbuild
 
 FAMILY = Path(__file__).with_name("search_family.py")
 
+_MOST_REPEATS = 20
+
 Stage = tuple[int, int, bool]
 """Width, kernel, and whether it is separable: see the family."""
 
@@ -35,6 +37,19 @@ class Limits:
     flash: int
     ram: int
     cycles: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a candidate.
+
+    Attributes:
+        exceeded: by how much, for each limit; negative within it.
+    """
+
+    accuracy: float
+    cycles: float
+    exceeded: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,14 @@ class Search:
 
     def objective(self, trial: Trial) -> tuple[float, float]:
         """Accuracy and cycles of a candidate, as estimated when it is exported."""
-        model = self.model(suggested(trial))
+        model = str(self.model(suggested(trial)))
+        trial.set_user_attr("model", model)
+        found = self.known(trial.study).get(model) or self.estimate(model)
+        for name, over in found.exceeded.items():
+            trial.set_constraint(name, over)
+        return found.accuracy, found.cycles
+
+    def estimate(self, model: str) -> Estimate:
         (found,) = cmbuild.fit(model, self.board, export=True, **self.workers)
         need, cycles, accuracy = found.need, found.cycles, found.accuracy
         assert need is not None and cycles is not None and accuracy is not None
@@ -88,10 +110,30 @@ class Search:
             "ram": ram - limits.ram,
             "cycles": cycles.total - limits.cycles,
         }
-        for name, over in exceeded.items():
-            trial.set_constraint(name, over)
-        trial.set_user_attr("model", str(model))
-        return accuracy.quantized, float(cycles.total)
+        return Estimate(accuracy.quantized, cycles.total, exceeded)
+
+    def known(self, study: optuna.Study) -> dict[str, Estimate]:
+        """What an earlier trial found of each candidate."""
+        done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        return {
+            trial.user_attrs["model"]: Estimate(trial.values[0], trial.values[1], trial.constraints)
+            for trial in done
+        }
+
+    def search(self, study: optuna.Study, candidates: int, at_once: int) -> None:
+        """Until so many different candidates are known; repeated ones cost nothing."""
+
+        def stop(study: optuna.Study, _: FrozenTrial) -> None:
+            if len(self.known(study)) >= candidates:
+                study.stop()
+
+        study.optimize(
+            self.objective,
+            _MOST_REPEATS * candidates,
+            n_jobs=at_once,
+            catch=(cmbuild.CmbuildError,),
+            callbacks=[stop],
+        )
 
     def front(self, study: optuna.Study) -> list[FrozenTrial]:
         """The best candidates within the limits: the fastest first, each choice once."""
@@ -100,15 +142,19 @@ class Search:
 
 
 def suggested(trial: Trial) -> list[Stage]:
-    """One to four stages, each with a choice of 58 or, if it can be separable, 116."""
-    return [
+    """One to four stages, each with a choice of 58 or, if it can be separable, 116.
+
+    All four are drawn, since a genetic algorithm crosses only what all trials have.
+    """
+    stages = [
         (
             trial.suggest_int(f"width of stage {number}", 4, 32),
             trial.suggest_categorical(f"kernel of stage {number}", (3, 5)),
             number > 1 and trial.suggest_categorical(f"stage {number} is separable", (False, True)),
         )
-        for number in range(1, trial.suggest_int("stages", 1, 4) + 1)
+        for number in range(1, 5)
     ]
+    return stages[: trial.suggest_int("stages", 1, 4)]
 
 
 def _fits(trial: FrozenTrial) -> bool:
@@ -135,10 +181,10 @@ def main() -> None:
     parser.add_argument("--flash", type=size, default=24 * 1024)
     parser.add_argument("--ram", type=size, default=5 * 1024, help="without the stack")
     parser.add_argument("--cycles", type=size, default=250 * 1024)
-    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--candidates", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--scheduler", help="of a Dask cluster, instead of --workers")
-    parser.add_argument("--at-once", type=int, help="candidates; by default --workers")
+    parser.add_argument("--at-once", type=int, help="estimates; by default --workers")
     parser.add_argument("--folder", type=Path, default=Path("build/search"))
     arguments = parser.parse_args()
     limits = Limits(arguments.flash, arguments.ram, arguments.cycles)
@@ -152,19 +198,14 @@ def main() -> None:
             study_name="search",
             load_if_exists=True,
             directions=("maximize", "minimize"),
-            sampler=optuna.samplers.TPESampler(seed=0),
+            sampler=optuna.samplers.NSGAIISampler(seed=0),
         )
         start = time.monotonic()
-        study.optimize(
-            search.objective,
-            arguments.trials,
-            n_jobs=arguments.at_once or arguments.workers,
-            catch=(cmbuild.CmbuildError,),
-        )
+        search.search(study, arguments.candidates, arguments.at_once or arguments.workers)
         seconds = time.monotonic() - start
-        done = study.get_trials(states=(TrialState.COMPLETE,))
-        fit = f"{sum(map(_fits, done))} of all {len(done)} within the limits"
-        print(f"{arguments.trials} candidates in {seconds:.0f} s; {fit}")
+        known = search.known(study).values()
+        fit = sum(max(estimate.exceeded.values()) <= 0 for estimate in known)
+        print(f"{len(known)} candidates, {seconds:.0f} s; {fit} of them within the limits")
         show(search, study)
 
 

@@ -34,9 +34,9 @@ def search(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def estimate(model: Path, board: str, **_: Any) -> list[FitResult]:
+def estimate(model: str, board: str) -> list[FitResult]:
     """Wider candidates are larger, slower and better."""
-    width = max(map(int, re.findall(r"Stage\((\d+)", model.read_text())))
+    width = max(map(int, re.findall(r"Stage\((\d+)", Path(model).read_text())))
     need = NeedResult(width * 1024, 1024, width * 100, 100, 1024, "assumed", {})
     accuracy = ExportedAccuracy(float=0.9, quantized=width / 40, samples=360)
     cycles = PredictedCycles(width * 1000, None, 5)
@@ -60,17 +60,34 @@ def test_the_front_fits_and_alone_runs(
         )
         return [SimpleNamespace(model=model, result=result, failure=None) for model in models]
 
-    monkeypatch.setattr(cmbuild, "fit", estimate)
+    made = []
+
+    def fit(model: str, board: str, **_: Any) -> list[FitResult]:
+        made.append(model)
+        return estimate(model, board)
+
+    monkeypatch.setattr(cmbuild, "fit", fit)
     monkeypatch.setattr(cmbuild, "sweep", run)
-    words = ("--trials", "12", "--workers", "1", "--scheduler", "tcp://none:1", "--flash", "17K")
+    words = (
+        "--candidates",
+        "12",
+        "--workers",
+        "1",
+        "--scheduler",
+        "tcp://none:1",
+        "--flash",
+        "17K",
+    )
     monkeypatch.setattr(sys, "argv", ["search.py", *words, "--folder", str(tmp_path / "s")])
     search.main()
     first = capsys.readouterr().out
-    assert "12 candidates in " in first and "75.0%" in first and "12,345" in first
+    assert "12 candidates, " in first and "75.0%" in first and "12,345" in first
     widths = [max(map(int, re.findall(r"(\d+)x", Path(model).stem))) for model in ran]
     assert widths == sorted(widths) and 0 < max(widths) <= 16
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--candidates", "24"])
     search.main()
-    assert "of all 24 within the limits" in capsys.readouterr().out
+    assert "24 candidates, " in capsys.readouterr().out
+    assert len(set(made)) == len(made) == 24
 
 
 def test_sizes(search: ModuleType) -> None:
@@ -81,7 +98,7 @@ def test_sizes(search: ModuleType) -> None:
 @pytest.mark.timeout(1200)
 def test_it_runs_as_documented(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, SEARCH, "--trials", "3", "--workers", "1"],
+        [sys.executable, SEARCH, "--candidates", "3", "--workers", "1"],
         cwd=tmp_path,
         env={**os.environ, "CMBUILD_CACHE": str(tmp_path / "cache")},
         capture_output=True,
@@ -90,6 +107,6 @@ def test_it_runs_as_documented(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert re.match(r"3 candidates in \d+ s; \d of all 3 within the limits", lines[0])
+    assert re.match(r"3 candidates, \d+ s; \d of them within the limits", lines[0])
     assert all(re.search(r"net_\S+ +[\d.]+% +[\d,]+ +[\d.]+% +[\d,]+", row) for row in lines[2:])
     assert len(lines) > 2
