@@ -54,66 +54,51 @@ static struct span find_span(const struct cm_conv2d *op, int32_t x0, int32_t kx,
     return (struct span){left, cm_clamp(divide_up(-left, op->stride_width), 0, end), end};
 }
 
-static int32_t is_inside(const struct cm_conv2d *op, int32_t iy)
-{
-    return iy >= 0 && iy < op->input.height;
-}
-
-/* Output pixels whose patches are gathered: those of row y of an image. */
-struct pixels {
-    int32_t n, top; /* the input row where the window begins */
-    int32_t channel, group_channels;
-    int8_t *patches; /* at the segment */
+/* Rows [ky, end) of a window that begins at input row `top`: those inside the image. */
+struct kernel_rows {
+    int32_t top, ky, end;
 };
 
-/* `bytes` of each of the window's rows that lie inside the image, from byte `offset` of the row on. */
-static void copy_window(const struct cm_context *context, const struct cm_conv2d *op,
-                        const struct pixels *pixels, int32_t offset, int32_t bytes, int8_t *out)
+static struct kernel_rows find_rows(const struct cm_conv2d *op, int32_t y)
 {
-    int32_t step = op->dilation_height, out_step = op->kernel_width * pixels->group_channels;
-    int32_t ky = divide_up(-pixels->top, step), run;
-    int32_t below = divide_up(op->input.height - pixels->top, step);
-    int32_t end = below < op->kernel_height ? below : op->kernel_height;
-    for (; ky < end; ky += run) {
-        int32_t iy = pixels->top + ky * step;
-        int32_t to_end = divide_up(op->input.ring - iy % op->input.ring, step);
-        run = to_end < end - ky ? to_end : end - ky;
-        cm_isa_copy_blocks_s8(out + ky * out_step, out_step,
-                              cm_read_row(context, &op->input, pixels->n, iy) + offset,
-                              step * op->input.row_stride, bytes, run);
-    }
+    int32_t top = y * op->stride_height - op->pad_top, step = op->dilation_height;
+    int32_t end = divide_up(op->input.height - top, step);
+    return (struct kernel_rows){top, divide_up(-top, step),
+                                end < op->kernel_height ? end : op->kernel_height};
 }
 
+/* Rows that follow each other in memory at one distance, where they are, and where the first one's part of a
+   patch is. */
+struct block {
+    const int8_t *in;
+    int8_t *patches;
+    int32_t rows, in_step, step;
+};
+
 /* A segment of patches [first, end), one after the other: what lies inside the image. */
-static void copy_windows(const struct cm_context *context, const struct cm_conv2d *op,
-                         const struct pixels *pixels, struct segment segment, int32_t left, int32_t first,
-                         int32_t end)
+static void copy_windows(const struct cm_conv2d *op, const struct block *block, struct segment segment,
+                         int32_t left, int32_t first, int32_t end)
 {
     for (int32_t i = first; i < end; ++i) {
         int32_t column = left + i * op->stride_width;
         int32_t before = cm_clamp(-column, 0, segment.columns);
         int32_t inside = cm_clamp(op->input.width - column, before, segment.columns) - before;
         if (inside > 0)
-            copy_window(context, op, pixels, (column + before) * op->input.channels + pixels->channel,
-                        inside * segment.column_bytes,
-                        pixels->patches + i * op->patch_stride + before * segment.column_bytes);
+            cm_isa_copy_blocks_s8(block->patches + i * op->patch_stride + before * segment.column_bytes,
+                                  block->step, block->in + (column + before) * op->input.channels,
+                                  block->in_step, inside * segment.column_bytes, block->rows);
     }
 }
 
 /* A segment of the patches of a span, one row of the window after the other. */
-static void copy_rows(const struct cm_context *context, const struct cm_conv2d *op,
-                      const struct pixels *pixels, struct segment segment, struct span span)
+static void copy_rows(const struct cm_conv2d *op, const struct block *block, struct segment segment,
+                      struct span span)
 {
     int32_t pixel = op->input.channels, step = op->stride_width;
-    int32_t offset = (span.left + span.before * step) * pixel + pixels->channel;
-    int8_t *out = pixels->patches + span.before * op->patch_stride;
-    for (int32_t ky = 0; ky < op->kernel_height; ++ky, out += op->kernel_width * pixels->group_channels) {
-        int32_t iy = pixels->top + ky * op->dilation_height;
-        if (is_inside(op, iy))
-            cm_isa_copy_blocks_s8(out, op->patch_stride,
-                                  cm_read_row(context, &op->input, pixels->n, iy) + offset, step * pixel,
-                                  segment.bytes, span.end - span.before);
-    }
+    const int8_t *in = block->in + (span.left + span.before * step) * pixel;
+    int8_t *out = block->patches + span.before * op->patch_stride;
+    for (int32_t row = 0; row < block->rows; ++row, in += block->in_step, out += block->step)
+        cm_isa_copy_blocks_s8(out, op->patch_stride, in, step * pixel, segment.bytes, span.end - span.before);
 }
 
 static void fill_patches(const struct cm_conv2d *op, int8_t *patch, int32_t first, int32_t end)
@@ -123,20 +108,8 @@ static void fill_patches(const struct cm_conv2d *op, int8_t *patch, int32_t firs
                (size_t)((end - first) * op->patch_stride));
 }
 
-/* Fills patches of some output pixels of a row that begins at input row `top` where they cross a side. */
-static void fill_crossing(const struct cm_conv2d *op, int32_t top, int32_t x0, int32_t count, int8_t *patch)
-{
-    int32_t reach = (op->kernel_width - 1) * op->dilation_width + 1;
-    struct span span = find_span(op, x0, 0, reach, count);
-    if (is_inside(op, top) && is_inside(op, top + (op->kernel_height - 1) * op->dilation_height)) {
-        fill_patches(op, patch, 0, span.before);
-        fill_patches(op, patch, span.end, count);
-    } else {
-        fill_patches(op, patch, 0, count);
-    }
-}
-
-/* Patches of output pixels [x0, x0 + count) of row y. */
+/* Patches of output pixels [x0, x0 + count) of row y; those that cross a side of the image are filled first.
+ */
 static void gather_row(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
                        int32_t x0, int32_t count, int32_t group, int8_t *patch)
 {
@@ -144,15 +117,28 @@ static void gather_row(const struct cm_context *context, const struct cm_conv2d 
     int32_t whole = op->groups == 1 && op->dilation_width == 1;
     int32_t columns = whole ? op->kernel_width : 1;
     struct segment segment = {columns, channels, columns * channels};
-    struct pixels pixels = {n, y * op->stride_height - op->pad_top, group * channels, channels, patch};
-    fill_crossing(op, pixels.top, x0, count, patch);
-    for (int32_t kx = 0; kx < op->kernel_width; kx += columns, pixels.patches += segment.bytes) {
-        struct span span = find_span(op, x0, kx, columns, count);
-        int32_t by_rows = span.end - span.before > op->kernel_height;
-        copy_windows(context, op, &pixels, segment, span.left, 0, by_rows ? span.before : count);
-        if (by_rows) {
-            copy_rows(context, op, &pixels, segment, span);
-            copy_windows(context, op, &pixels, segment, span.left, span.end, count);
+    struct kernel_rows rows = find_rows(op, y);
+    struct span span = find_span(op, x0, 0, (op->kernel_width - 1) * op->dilation_width + 1, count);
+    int32_t crosses = rows.ky > 0 || rows.end < op->kernel_height;
+    fill_patches(op, patch, 0, crosses ? count : span.before);
+    fill_patches(op, patch, crosses ? count : span.end, count);
+    struct block block = {.in_step = op->dilation_height * op->input.row_stride,
+                          .step = op->kernel_width * channels};
+    for (int32_t ky = rows.ky; ky < rows.end; ky += block.rows) {
+        int32_t iy = rows.top + ky * op->dilation_height;
+        int32_t to_end = divide_up(op->input.ring - iy % op->input.ring, op->dilation_height);
+        block.rows = to_end < rows.end - ky ? to_end : rows.end - ky;
+        block.in = cm_read_row(context, &op->input, n, iy) + group * channels;
+        block.patches = patch + ky * block.step;
+        for (int32_t kx = 0; kx < op->kernel_width; kx += columns, block.patches += segment.bytes) {
+            if (!whole)
+                span = find_span(op, x0, kx, columns, count);
+            int32_t by_rows = span.end - span.before > block.rows;
+            copy_windows(op, &block, segment, span.left, 0, by_rows ? span.before : count);
+            if (by_rows) {
+                copy_rows(op, &block, segment, span);
+                copy_windows(op, &block, segment, span.left, span.end, count);
+            }
         }
     }
 }

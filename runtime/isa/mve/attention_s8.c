@@ -144,7 +144,7 @@ static uint32_t weigh(const struct cm_attention *a, int32_t largest, int32_t key
     return total;
 }
 
-/* For the rounding see gemm_s8.c. */
+/* For the rounding see product.h. */
 static inline int32x4_t rescale(int32x4_t sums, struct cm_attention_scale scale)
 {
     int32_t right = scale.shift < 0 ? scale.shift : 0;

@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
 
 #define ADD_BIAS(sums) "vadd.i32 " sums ", " sums ", r1\n"
 #define SCALE(sums) "vqrdmulh.s32 " sums ", " sums ", r3\n"
-#define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r8\n" /* see gemm_s8.c */
+#define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r8\n" /* see product.h */
 #define AS_IT_IS(sums) ""
 #define SHIFT(sums) "vrshl.s32 " sums ", r5\n"
 

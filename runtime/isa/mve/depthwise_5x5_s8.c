@@ -122,7 +122,7 @@ _Static_assert(offsetof(struct patches, weights) == 20 && offsetof(struct patche
 
 #define SUMS_STRIDE_2 QUARTET("r0", "r2", "r4", "r6") QUARTET("r8", "r10", "r12", "lr")
 
-/* For the rounding see gemm_s8.c. */
+/* For the rounding see product.h. */
 #define PATCHES_FUNCTION(name, SUMS) \
     void name(struct patches *patches); \
     __asm(CM_ASM_FUNCTION(name) \

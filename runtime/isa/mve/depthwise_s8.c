@@ -43,7 +43,7 @@ struct pixel {
     "vqdmlah.s32 " sum ", q1, r10\n" \
     "vrshl.s32 " sum ", " sum ", q0\n"
 
-/* A function of a pixel; for the rounding see gemm_s8.c. */
+/* A function of a pixel; for the rounding see product.h. */
 #define PIXEL_FUNCTION(name, RESCALE) \
     void name(const struct pixel *pixel); \
     __asm(CM_ASM_FUNCTION(name) \

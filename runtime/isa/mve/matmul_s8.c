@@ -50,7 +50,7 @@ static inline int32x4_t dot(const int8_t *lhs, const int8_t *rhs, int32_t depth,
     return vsetq_lane_s32(sum3, sums, 3);
 }
 
-/* For the rounding see gemm_s8.c. */
+/* For the rounding see product.h. */
 static inline int32x4_t rescale(int32x4_t sums, const struct cm_matmul *m)
 {
     int32_t right = m->shift < 0 ? m->shift : 0;

@@ -33,7 +33,7 @@ struct rescale {
     "vldrw.32 q2, [r1, #-16]\n" \
     mac " lr, q0, q2\n"
 
-/* q4 holds zeros, to split shifts to the left from those to the right; for the rounding see gemm_s8.c. */
+/* q4 holds zeros, to split shifts to the left from those to the right; for the rounding see product.h. */
 #define RESCALE(sum) \
     "vldrw.32 q2, [r1, #48]\n" \
     "vmax.s32 q3, q2, q4\n" \

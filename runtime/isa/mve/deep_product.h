@@ -1,0 +1,168 @@
+/* int8 matrix product with MVE for depths of more than 16: the first chunk of a pair of rows is multiplied
+   while the sums of the pair before it are rescaled. */
+#ifndef DEEP_PRODUCT_H
+#define DEEP_PRODUCT_H
+
+#include "product.h"
+
+enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
+
+/* clang-format off */
+#define NEXT_ROW "vldrb.8 q0, [r3], #16\n"
+#define NEXT_COLUMN "vldrw.32 q2, [r1, #64]!\n"
+
+/* 14 instructions of four bytes. */
+#define MULTIPLY(mac) MULTIPLY_CHUNK(mac, "", NEXT_ROW, NEXT_COLUMN)
+
+/* Then r1 and r9 are those of the next pair, and the carry is clear if there is none. */
+#define MULTIPLY_LAST MULTIPLY_CHUNK("vmladava.s8", "subs r11, #0x10000\n", "", "ldrd r1, r9, [sp]\n")
+
+#define LOAD_HEAD \
+    "vldrw.32 q4, [r9, #-48]\n" \
+    "vldrw.32 q5, [r9, #-32]\n" \
+    "vldrw.32 q6, [r9, #-16]\n"
+
+/* Products alternate with what other pipes execute. */
+#define FINISH_AND_START(LOAD_ONE, ROUND) \
+    JOIN_EVEN_0 \
+    "vldrw.32 q3, [r1]\n" \
+    JOIN_ODD_0 \
+    LOAD_STEPS \
+    JOIN_EVEN_1 \
+    ADD_BIAS("q0") \
+    "add r7, r2\n" \
+    LOAD_ONE \
+    SCALE("q0") ROUND("q0") \
+    "add r3, r0\n" \
+    "add r5, r0\n" \
+    SHIFT("q0") \
+    JOIN_ODD_1 \
+    ADD_BIAS("q1") SCALE("q1") ROUND("q1") \
+    "vldrb.8 q2, [r3], #16\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "vmladav.s8 r0, q2, q3\n" \
+    "vldrb.8 q7, [r5], #16\n" \
+    SHIFT("q1") \
+    "vmladav.s8 r8, q7, q3\n" \
+    "vldrw.32 q3, [r1, #16]\n" \
+    "vmladav.s8 r2, q2, q3\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vmladav.s8 r10, q7, q3\n" \
+    "vldrw.32 q3, [r1, #32]\n" \
+    "vqadd.s16 q0, q0, r11\n" \
+    "vmladav.s8 r12, q7, q3\n" \
+    "vqmovnb.s16 q0, q0\n" \
+    "vldrh.16 q1, [sp, #32]\n" \
+    "vmladav.s8 r4, q2, q3\n" \
+    "vldrw.32 q3, [r1, #48]\n" \
+    "vmladav.s8 r6, q2, q3\n" \
+    "vstrb.16 q0, [r7, q1]\n" \
+    "vmladav.s8 lr, q7, q3\n" \
+    NEXT_COLUMN \
+    NEXT_ROW
+
+/* The first chunk sets the sums; the loop of four, entered so that its last iteration is complete, and the
+   copies after it, up to three, add those up to the last. Behind the last pair of rows FINISH_AND_START begins
+   the one that is one row back, or the next block, or, after the last one, what is not used; then it goes on
+   at 6 instead of the loop, for which the entry at [sp, #16] is changed. */
+#define DEEP_FUNCTION(name, FINISH_AND_START) \
+    product_function name; \
+    __asm(CM_ASM_FUNCTION(name) \
+          ENTER \
+          "ldr r2, [sp, #16]\n" \
+          "adr.w r1, 2f\n" \
+          "add r2, r1\n" \
+          "add r2, #1\n" /* Thumb */ \
+          "str r2, [sp, #16]\n" \
+          "adr.w r4, 6f\n" \
+          "add r4, #1\n" \
+          "strd r2, r4, [sp, #96]\n" \
+          "ldr r9, [sp]\n" \
+          LOAD_HEAD \
+          "ldrd r1, r9, [sp]\n" \
+          "vldrb.8 q0, [r3], #16\n" \
+          "vldrw.32 q2, [r1]\n" \
+          MULTIPLY("vmladav.s8") \
+          "ldr pc, [sp, #16]\n" \
+          \
+          ".p2align 2\n" \
+          "2:\n" \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY_CHUNK("vmladava.s8", "subs.w r9, r9, #1\n", NEXT_ROW, NEXT_COLUMN) \
+          "bne.w 2b\n" \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY("vmladava.s8") \
+          MULTIPLY_LAST \
+          "bcc.w 4f\n" \
+          "3:\n" \
+          FINISH_AND_START \
+          "ldr pc, [sp, #16]\n" \
+          \
+          "4:\n" /* r1 and r9 are free */ \
+          "ldr r1, [sp, #100]\n" \
+          "str r1, [sp, #16]\n" \
+          "ldr r1, [sp, #60]\n" \
+          "cbz r1, 5f\n" \
+          "sub.w r3, r3, r1\n" \
+          "sub.w r5, r5, r1\n" \
+          "ldr r1, [sp]\n" \
+          "b.w 3b\n" \
+          "5:\n" \
+          "ldrd r3, r5, [sp, #64]\n" \
+          "ldr r1, [sp, #28]\n" \
+          "cbz r1, 7f\n" \
+          "ldr r9, [sp, #48]\n" \
+          "ldr r1, [sp]\n" \
+          "add r1, r9\n" \
+          "str r1, [sp]\n" \
+          "ldr r9, [sp, #4]\n" \
+          "b.w 3b\n" \
+          "7:\n" \
+          "ldr r1, [sp]\n" \
+          "b.w 3b\n" \
+          \
+          ".p2align 2\n" \
+          "6:\n" /* r9 and r11 are free */ \
+          "ldr r9, [sp, #96]\n" \
+          "str r9, [sp, #16]\n" \
+          "ldr r9, [sp, #60]\n" \
+          "cmp r9, #0\n" \
+          "beq 8f\n" \
+          "mov r9, #0\n" \
+          "str r9, [sp, #60]\n" \
+          "ldr r9, [sp, #24]\n" \
+          "sub r7, r9\n" \
+          "uxth r11, r11\n" \
+          "ldr r9, [sp, #4]\n" \
+          "ldr pc, [sp, #16]\n" \
+          "8:\n" \
+          "ldr r9, [sp, #28]\n" \
+          "subs r9, #1\n" \
+          "bmi 10f\n" \
+          "str r9, [sp, #28]\n" \
+          "bne 9f\n" \
+          "vldrw.32 q1, [sp, #80]\n" \
+          "vstrw.32 q1, [sp, #32]\n" \
+          "9:\n" \
+          "ldr r9, [sp, #20]\n" \
+          "str r9, [sp, #60]\n" \
+          "ldr r11, [sp, #52]\n" \
+          "ldr r7, [sp, #56]\n" \
+          "adds r7, #4\n" \
+          "str r7, [sp, #56]\n" \
+          "ldr r9, [sp]\n" \
+          LOAD_HEAD \
+          "ldr r9, [sp, #4]\n" \
+          "ldr pc, [sp, #16]\n" \
+          "10:\n" \
+          LEAVE \
+          CM_ASM_END)
+
+DEEP_FUNCTION(cm_mve_multiply_half_up, FINISH_AND_START("", AS_IT_IS));
+DEEP_FUNCTION(cm_mve_multiply_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO));
+/* clang-format on */
+
+#endif

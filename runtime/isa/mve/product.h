@@ -1,0 +1,151 @@
+/* Products of pairs of rows with blocks of four columns: what the three loops share. VMLADAVA multiplies 16
+   pairs and adds them to an even general register, so there are eight sums at most, which gcc spills. The
+   loops are therefore assembly, each a function of all rows and columns. */
+#ifndef PRODUCT_H
+#define PRODUCT_H
+
+#include "cmrt/assembly.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Four columns: their weights follow, 16 depths of each in turn; the last block repeats the last column. */
+struct block {
+    int32_t bias[4], multiplier[4], shift[4];
+};
+
+/* Operands of the assembly, which copies them to its stack frame. */
+struct product {
+    const int8_t *weights; /* r1: of the block, behind its head */
+    int32_t turns;         /* r9: of the loop over chunks */
+    int32_t rewind;        /* r0: from the end of a row of lhs to the start of the next but one */
+    int32_t out_step;      /* r2: from one pair of rows to the next */
+    int32_t entry;         /* of the loop, in bytes from its start */
+    int32_t lhs_back;      /* if a row is left after the pairs, it makes a pair with the one before it: */
+    int32_t out_back;      /* so far back; else 0 */
+    int32_t blocks;        /* after the first */
+    uint16_t offsets[8];   /* of the pair's outputs from `out`: both rows of a column side by side */
+    int32_t block_bytes;
+    uint32_t counter;     /* r11: pairs after the first, and in the low half the output's zero point */
+    int8_t *out;          /* r7, less out_step */
+    int32_t pending;      /* lhs_back until that pair is next */
+    const int8_t *lhs[2]; /* r3, r5, less rewind */
+    int32_t minimum, maximum;
+    uint16_t last_offsets[8]; /* of the last block */
+};
+_Static_assert(offsetof(struct product, offsets) == 32 && offsetof(struct product, lhs) == 64 &&
+                   sizeof(struct product) == 96,
+               "used in assembly");
+
+typedef void product_function(const struct product *product);
+
+/* clang-format off */
+#define ENTER \
+    "push {r4-r11, lr}\n" \
+    "vpush {d8-d15}\n" \
+    "sub sp, #144\n" \
+    "vldrw.32 q0, [r0]\n" \
+    "vldrw.32 q1, [r0, #16]\n" \
+    "vldrw.32 q2, [r0, #32]\n" \
+    "vldrw.32 q3, [r0, #48]\n" \
+    "vldrw.32 q4, [r0, #64]\n" \
+    "vldrw.32 q5, [r0, #80]\n" \
+    "vstrw.32 q0, [sp]\n" \
+    "vstrw.32 q1, [sp, #16]\n" \
+    "vstrw.32 q2, [sp, #32]\n" \
+    "vstrw.32 q3, [sp, #48]\n" \
+    "vstrw.32 q4, [sp, #64]\n" \
+    "vstrw.32 q5, [sp, #80]\n" \
+    "ldr r7, [sp, #56]\n" \
+    "ldr r11, [sp, #52]\n" \
+    START_OF_ROWS
+
+#define LEAVE \
+    "add sp, #144\n" \
+    "vpop {d8-d15}\n" \
+    "pop {r4-r11, pc}\n"
+
+#define START_OF_ROWS \
+    "ldr r0, [sp, #8]\n" \
+    "ldrd r3, r5, [sp, #64]\n" \
+    "add r3, r0\n" \
+    "add r5, r0\n"
+
+/* Behind the pairs of a block: to `pair` for the row that is left, to `block` for the next one, to `end`. */
+#define NEXT_ROWS(pair, block, end) \
+    "ldr r1, [sp, #60]\n" \
+    "cbz r1, 8f\n" \
+    "ldr r0, [sp, #24]\n" \
+    "subs r3, r1\n" \
+    "subs r5, r1\n" \
+    "subs r7, r0\n" \
+    "movs r0, #0\n" \
+    "str r0, [sp, #60]\n" \
+    "uxth r11, r11\n" \
+    "b " pair "\n" \
+    "8:\n" \
+    "ldr r0, [sp, #28]\n" \
+    "subs r0, #1\n" \
+    "bmi " end "\n" \
+    "str r0, [sp, #28]\n" \
+    "bne 9f\n" \
+    "vldrw.32 q0, [sp, #80]\n" \
+    "vstrw.32 q0, [sp, #32]\n" \
+    "9:\n" \
+    "ldr r0, [sp, #20]\n" \
+    "str r0, [sp, #60]\n" \
+    "ldr r11, [sp, #52]\n" \
+    "ldr r7, [sp, #56]\n" \
+    "adds r7, #4\n" \
+    "str r7, [sp, #56]\n" \
+    "ldr r0, [sp, #48]\n" \
+    "ldr r1, [sp]\n" \
+    "add r1, r0\n" \
+    "str r1, [sp]\n" \
+    START_OF_ROWS \
+    "b " block "\n"
+
+/* The first and third, then the second and fourth column of each row. */
+#define JOIN_EVEN_0 "vmov q0[2], q0[0], r0, r4\n"
+#define JOIN_ODD_0 "vmov q0[3], q0[1], r2, r6\n"
+#define JOIN_EVEN_1 "vmov q1[2], q1[0], r8, r12\n"
+#define JOIN_ODD_1 "vmov q1[3], q1[1], r10, lr\n"
+
+/* Rewind in r0, step of the output in r2. */
+#define LOAD_STEPS "ldrd r0, r2, [sp, #8]\n"
+
+/* 16 depths: q0, q1 of the two rows, q2 and q3 of the columns. The first row and column are loaded; the next
+   chunk's are by NEXT. SPARE is a scalar instruction that costs nothing here. */
+#define MULTIPLY_CHUNK(mac, SPARE, NEXT_ROW, NEXT_COLUMN) \
+    mac " r0, q0, q2\n" \
+    "vldrb.8 q1, [r5], #16\n" \
+    mac " r8, q1, q2\n" \
+    "vldrw.32 q3, [r1, #16]\n" \
+    mac " r2, q0, q3\n" \
+    "vldrw.32 q2, [r1, #32]\n" \
+    mac " r10, q1, q3\n" \
+    "vldrw.32 q3, [r1, #48]\n" \
+    mac " r4, q0, q2\n" \
+    SPARE \
+    mac " r6, q0, q3\n" \
+    NEXT_ROW \
+    mac " r12, q1, q2\n" \
+    NEXT_COLUMN \
+    mac " lr, q1, q3\n"
+
+/* The sums of a row as outputs in 32 bits: q4 to q6 are the block's head. */
+#define ADD_BIAS(sums) "vadd.i32 " sums ", " sums ", q4\n"
+#define SCALE(sums) "vqrdmulh.s32 " sums ", " sums ", q5\n"
+#define SHIFT(sums) "vrshl.s32 " sums ", " sums ", q6\n"
+
+/* x + (x >> 31) before the rounding shift takes halves away from zero: VQDMLAH by one, in r4, adds the high
+   half of 2x, which is x >> 31. */
+#define LOAD_ONE "movs r4, #1\n"
+#define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r4\n"
+#define AS_IT_IS(sums) ""
+
+/* ISO C asks for no more than 4095 characters. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+/* clang-format on */
+
+#endif
