@@ -27,26 +27,36 @@ enum {
    as bytes the shift and three zeros. */
 struct patches {
     const int8_t *weights;     /* r7 */
-    int8_t *out;               /* r10: one byte before the first channel of the outputs */
+    int8_t *out;               /* r10: two bytes before the first channel of the outputs */
     const int8_t *columns;     /* in the workspace */
     const int8_t *weights_end; /* of the block of channels */
     int32_t rounds;            /* of eight outputs, except the last one */
     int32_t zero_point;        /* r9 */
     int32_t next_address;      /* from the end of one channel to the start of the next */
     int32_t unused;
-    /* Of each round's outputs from `out`, after a vector of zeros; zero for none. */
+    /* Of each round's outputs from `out`, zero for none; the first vector is for what is stored by the first
+       round of a channel, set by the assembly. */
     uint16_t offsets[1 + MOST_ROUNDS][8];
+    uint16_t before[8]; /* of the last round of the channel before */
 };
-_Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
+_Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 304,
+               "used in assembly");
 
 /* clang-format off */
-#define LOAD_STRIDE_1 \
-    "vldrw.32 q4, [r7, #4]\n" \
-    "vldrw.32 q5, [r7]\n" \
-    "vldrb.8 q6, [r7, #3]\n" \
-    "vldrb.8 q7, [r7, #-1]\n"
+/* The kernel, and with stride 1 also shifted by a column, by a row and by both. */
+#define LOAD_KERNEL "vldrw.32 q4, [r7, #4]\n"
+#define LOAD_BY_COLUMN "vldrw.32 q5, [r7]\n"
+#define LOAD_BY_ROW "vldrb.8 q6, [r7, #3]\n"
+#define LOAD_BY_BOTH "vldrb.8 q7, [r7, #-1]\n"
 
-#define LOAD_STRIDE_2 "vldrw.32 q4, [r7, #4]\n"
+/* Bias, multiplier and shift. */
+#define LOAD_RESCALE \
+    "ldrd r1, r3, [r7, #20]\n" \
+    "ldr r5, [r7, #28]\n" \
+    "adds r7, #32\n"
+
+/* Patches of the next channel. */
+#define NEXT_PATCHES "vadd.i32 q3, q3, lr\n"
 
 #define GATHER(patch) "vldrw.u32 " patch ", [q3, #128]!\n"
 #define MULTIPLY(sum, patch, weights) "vmladav.s8 " sum ", " patch ", " weights "\n"
@@ -70,8 +80,10 @@ _Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
 
 /* A round makes eight outputs: the first four sums in q0, the others in q1. Rounds overlap: the first four
    sums of a round are made by the round before, and its outputs, 16 bits each in q1, are narrowed and stored
-   by the round after it. The order keeps the pipe busy that products and moves to vectors share. */
+   by the round after it, be that of the same channel or of the next. SWITCH goes on to that one. The order
+   keeps the pipe busy that products and moves to vectors share. */
 #define START_STRIDE_1 \
+    LOAD_KERNEL LOAD_BY_COLUMN LOAD_BY_ROW LOAD_BY_BOTH \
     GATHER("q2") \
     MULTIPLY("r0", "q2", "q4") \
     MULTIPLY("r2", "q2", "q5") \
@@ -80,25 +92,26 @@ _Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
     GATHER("q2")
 
 /* Two patches of two by two outputs. */
-#define ROUND_STRIDE_1(ROUND, NEXT) \
+#define ROUND_STRIDE_1(ROUND, SWITCH) \
     JOIN_EVEN("q0") ADD_ZERO_POINT \
     MULTIPLY("r0", "q2", "q4") \
     JOIN_ODD("q0") \
     MULTIPLY("r4", "q2", "q6") ADD_BIAS("q0") \
     MULTIPLY("r6", "q2", "q7") NARROW \
     MULTIPLY("r2", "q2", "q5") LOAD_OFFSETS STORE \
-    JOIN_EVEN("q1") NEXT(GATHER("q2")) \
-    SCALE("q0") ROUND("q0") SHIFT("q0") \
-    JOIN_ODD("q1") \
-    NEXT(MULTIPLY("r0", "q2", "q4")) ADD_BIAS("q1") \
+    JOIN_EVEN("q1") SWITCH(NEXT_PATCHES LOAD_KERNEL) GATHER("q2") \
+    SCALE("q0") ROUND("q0") SWITCH(LOAD_BY_COLUMN) SHIFT("q0") \
+    JOIN_ODD("q1") SWITCH(LOAD_BY_ROW) \
+    MULTIPLY("r0", "q2", "q4") ADD_BIAS("q1") SWITCH(LOAD_BY_BOTH) \
     SCALE("q1") ROUND("q1") SHIFT("q1") \
-    NEXT(MULTIPLY("r2", "q2", "q5")) \
+    MULTIPLY("r2", "q2", "q5") \
     "vqmovnb.s32 q1, q1\n" \
-    NEXT(MULTIPLY("r4", "q2", "q6")) \
+    MULTIPLY("r4", "q2", "q6") \
     "vqmovnt.s32 q1, q0\n" \
-    NEXT(MULTIPLY("r6", "q2", "q7") GATHER("q2"))
+    MULTIPLY("r6", "q2", "q7") GATHER("q2")
 
 #define START_STRIDE_2 \
+    LOAD_KERNEL \
     GATHER("q5") GATHER("q6") GATHER("q7") \
     MULTIPLY("r0", "q5", "q4") GATHER("q5") \
     MULTIPLY("r2", "q6", "q4") \
@@ -107,7 +120,7 @@ _Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
     GATHER("q5") GATHER("q6")
 
 /* Eight patches of one output. */
-#define ROUND_STRIDE_2(ROUND, NEXT) \
+#define ROUND_STRIDE_2(ROUND, SWITCH) \
     JOIN_EVEN("q0") ADD_ZERO_POINT \
     MULTIPLY("r0", "q5", "q4") NARROW \
     JOIN_ODD("q0") GATHER("q7") \
@@ -115,28 +128,29 @@ _Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
     MULTIPLY("r4", "q7", "q4") ADD_BIAS("q0") \
     SCALE("q0") ROUND("q0") GATHER("q5") \
     STORE \
-    MULTIPLY("r6", "q5", "q4") NEXT(GATHER("q6")) \
-    JOIN_EVEN("q1") NEXT(GATHER("q7")) \
+    MULTIPLY("r6", "q5", "q4") SWITCH(NEXT_PATCHES LOAD_KERNEL) GATHER("q6") \
+    JOIN_EVEN("q1") GATHER("q7") \
     JOIN_ODD("q1") ADD_BIAS("q1") \
-    NEXT(MULTIPLY("r0", "q6", "q4") GATHER("q5")) \
-    SCALE("q1") ROUND("q1") NEXT(GATHER("q6")) SHIFT("q1") \
-    NEXT(MULTIPLY("r6", "q6", "q4")) \
+    MULTIPLY("r0", "q6", "q4") GATHER("q5") \
+    SCALE("q1") ROUND("q1") GATHER("q6") SHIFT("q1") \
+    MULTIPLY("r6", "q6", "q4") \
     "vqmovnb.s32 q1, q1\n" \
-    NEXT(MULTIPLY("r2", "q7", "q4")) \
+    MULTIPLY("r2", "q7", "q4") \
     SHIFT("q0") \
-    NEXT(MULTIPLY("r4", "q5", "q4") GATHER("q5")) \
+    MULTIPLY("r4", "q5", "q4") GATHER("q5") \
     "vqmovnt.s32 q1, q0\n" \
-    NEXT(GATHER("q6"))
+    GATHER("q6")
 
-/* What the last round of a channel does for a next one, and the others do. */
-#define LEAVE(instructions) ""
+/* What the last round of a channel does beside the others. */
 #define KEEP(instructions) instructions
+#define LEAVE(instructions) ""
 
-#define ROUND_HALF_UP(ROUND, NEXT) ROUND(AS_IT_IS, NEXT)
-#define ROUND_RIGHT(ROUND, NEXT) ROUND(AWAY_FROM_ZERO, NEXT)
+#define ROUND_HALF_UP(ROUND, SWITCH) ROUND(AS_IT_IS, SWITCH)
+#define ROUND_RIGHT(ROUND, SWITCH) ROUND(AWAY_FROM_ZERO, SWITCH)
 
-/* All channels of a block. */
-#define PATCHES_FUNCTION(name, LOAD, START, ROUND, AN_OUTPUT) \
+/* All channels of a block. The last round of the last one starts that channel once more, as there may be
+   nothing to read behind it. */
+#define PATCHES_FUNCTION(name, START, ROUND, AN_OUTPUT) \
     void name(const struct patches *patches); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -151,41 +165,47 @@ _Static_assert(offsetof(struct patches, offsets) == 32, "used in assembly");
           "vadd.i32 q3, q3, r0\n" \
           "mov r8, #1\n" \
           "ldr r9, [r12, #20]\n" \
+          "vmov.i32 q0, #0\n" \
+          START \
+          LOAD_RESCALE \
           \
           "1:\n" \
-          LOAD \
-          "ldrd r1, r3, [r7, #20]\n" \
-          "ldr r5, [r7, #28]\n" \
-          "adds r7, #32\n" \
           "ldr lr, [r12, #16]\n" \
+          "vstrw.32 q0, [r12, #32]\n" \
           "add r11, r12, #32\n" \
-          START \
           "wls lr, lr, 3f\n" \
           "2:\n" \
-          AN_OUTPUT(ROUND, KEEP) \
+          AN_OUTPUT(ROUND, LEAVE) \
           "le lr, 2b\n" \
           "3:\n" \
-          AN_OUTPUT(ROUND, LEAVE) \
+          "ldr lr, [r12, #12]\n" \
+          "cmp r7, lr\n" \
+          "ldr lr, [r12, #24]\n" \
+          "itt eq\n" \
+          "subeq r7, #32\n" \
+          "subeq lr, #4\n" \
+          AN_OUTPUT(ROUND, KEEP) \
+          "beq.w 4f\n" \
+          "vldrw.32 q0, [r12, #304]\n" \
+          LOAD_RESCALE \
+          "add r10, #1\n" \
+          "b.w 1b\n" \
+          \
+          "4:\n" \
           ADD_ZERO_POINT NARROW \
           LOAD_OFFSETS \
           STORE \
-          "ldr r0, [r12, #24]\n" \
-          "vadd.i32 q3, q3, r0\n" \
-          "adds r10, #1\n" \
-          "ldr r0, [r12, #12]\n" \
-          "cmp r7, r0\n" \
-          "bne.w 1b\n" \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-#define STRIDE_FUNCTIONS(stride, LOAD, START, ROUND) \
-    PATCHES_FUNCTION(cm_mve_##stride##_half_up, LOAD, START, ROUND, ROUND_HALF_UP); \
-    PATCHES_FUNCTION(cm_mve_##stride##_right, LOAD, START, ROUND, ROUND_RIGHT)
-STRIDE_FUNCTIONS(stride_1, LOAD_STRIDE_1, START_STRIDE_1, ROUND_STRIDE_1);
-STRIDE_FUNCTIONS(stride_2, LOAD_STRIDE_2, START_STRIDE_2, ROUND_STRIDE_2);
+#define STRIDE_FUNCTIONS(stride, START, ROUND) \
+    PATCHES_FUNCTION(cm_mve_##stride##_half_up, START, ROUND, ROUND_HALF_UP); \
+    PATCHES_FUNCTION(cm_mve_##stride##_right, START, ROUND, ROUND_RIGHT)
+STRIDE_FUNCTIONS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
+STRIDE_FUNCTIONS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
 /* clang-format on */
 
 static void run(const struct patches *patches, int32_t stride, const struct cm_output *output)
@@ -281,7 +301,7 @@ static void set_rounds_of_band(struct patches *patches, const struct cm_depthwis
     const int32_t *rows = d->out_rows + part->first_row;
     const uint16_t per_round = d->stride_width == 1 ? 4 : 8, channels = (uint16_t)d->channels;
     uint16x8_t column = vldrhq_u16(columns[d->stride_width - 1]);
-    uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 1)), column, channels);
+    uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 2)), column, channels);
     mve_pred16_t lanes = 0xffff;
     if (part->rows == 2)
         offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), second_row);
@@ -295,6 +315,19 @@ static void set_rounds_of_band(struct patches *patches, const struct cm_depthwis
     }
 }
 
+/* The same for several bands. */
+static void set_rounds_of_bands(struct patches *patches, const struct cm_depthwise *d,
+                                const struct part *part, int32_t rounds, int32_t base)
+{
+    memset(patches->offsets[1], 0, (size_t)rounds * sizeof patches->offsets[0]);
+    for (int32_t b = 0; b < part->bands; ++b) {
+        const int32_t *rows = d->out_rows + part->first_row + b * part->band;
+        int32_t has_next = part->band == 2 && 2 * b + 1 < part->rows;
+        set_offsets(patches, d, part, (uint32_t)(b * part->pitch), rows[0] - base + 2,
+                    has_next ? rows[1] - rows[0] : 0);
+    }
+}
+
 static void set_rounds(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
                        int32_t base)
 {
@@ -303,17 +336,12 @@ static void set_rounds(struct patches *patches, const struct cm_depthwise *d, co
     int32_t rounds = (count + per_round - 1) / per_round;
     patches->rounds = rounds - 1;
     patches->next_address = ROWS - rounds * per_round * 2 * COLUMN_BYTES;
-    if (part->bands == 1) {
+    if (part->bands == 1)
         set_rounds_of_band(patches, d, part, rounds, base);
-        return;
-    }
-    memset(patches->offsets[1], 0, (size_t)rounds * sizeof patches->offsets[0]);
-    for (int32_t b = 0; b < part->bands; ++b) {
-        const int32_t *rows = d->out_rows + part->first_row + b * part->band;
-        int32_t has_next = part->band == 2 && 2 * b + 1 < part->rows;
-        set_offsets(patches, d, part, (uint32_t)(b * part->pitch), rows[0] - base + 1,
-                    has_next ? rows[1] - rows[0] : 0);
-    }
+    else
+        set_rounds_of_bands(patches, d, part, rounds, base);
+    /* `out` will be one channel further. */
+    vstrhq_u16(patches->before, vqsubq_n_u16(vldrhq_u16(patches->offsets[rounds]), 1));
 }
 
 static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
@@ -336,7 +364,7 @@ static void convolve_part(const struct cm_depthwise *d, struct patches *patches,
                                covered->first + covered->before, padding);
     }
     set_rounds(patches, d, part, base);
-    patches->out = d->out + base + part->x0 * d->channels - 1;
+    patches->out = d->out + base + part->x0 * d->channels - 2;
     patches->columns = columns;
     for (int32_t c = 0; c < d->channels; c += LANES, patches->out += LANES) {
         for (int32_t b = 0; b < part->bands; ++b) {
@@ -379,7 +407,6 @@ void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
     int32_t most = least(MOST_ROUNDS * per_round, (FARTHEST - 1) / d->channels);
     int32_t chunk = least(d->chunk, most);
     patches.zero_point = d->output.zero_point;
-    memset(patches.offsets[0], 0, sizeof patches.offsets[0]);
     for (int32_t x = 0; x < d->out_width; x += chunk)
         convolve_columns(d, &patches, x, least(chunk, d->out_width - x));
 }
