@@ -14,7 +14,7 @@ from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, Failed, UnknownName, UsageError
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.options import compose
-from cmbuild.pipeline.request import EXECUTORS, NARROW, WEIGHTS, WIDE, RunRequest
+from cmbuild.pipeline.request import EXECUTORS, NARROW, SIMULATOR, WEIGHTS, WIDE, RunRequest
 from cmbuild.results import RunResult
 from cmbuild.text import plural
 from cmbuild.toolchain.toolchains import CROSS, HOST
@@ -75,15 +75,32 @@ class BenchCell:
     weights: str = NARROW
 
     @property
+    def is_measured(self) -> bool:
+        """Whether a real board counted its cycles."""
+        return self.result is not None and self.result.instructions.unit == "cycles"
+
+    @property
     def instructions(self) -> int | None:
-        return None if self.result is None else self.result.instructions.total
+        return None if self.result is None or self.is_measured else self.result.instructions.total
 
     @property
     def cycles(self) -> int | None:
-        """By a model of the core."""
-        if self.result is None or self.result.cycles is None:
+        """Measured, or by a model of the core."""
+        if self.result is None:
             return None
-        return self.result.cycles.total
+        if self.is_measured:
+            return self.result.instructions.total
+        return None if self.result.cycles is None else self.result.cycles.total
+
+    @property
+    def milliseconds(self) -> float | None:
+        """At the clock that the board starts with."""
+        estimate = None if self.result is None else self.result.cycles
+        if estimate is None or not self.is_measured:
+            return None if estimate is None else estimate.milliseconds
+        if estimate.clock_hz is None or self.cycles is None:
+            return None
+        return self.cycles / estimate.clock_hz * 1e3
 
     @property
     def efficiency(self) -> float | None:
@@ -121,6 +138,7 @@ def requests(
     feed: str | None = None,
     ram_budget: str | None = None,
     max_float: str | None = None,
+    on: str = SIMULATOR,
 ) -> list[RunRequest]:
     """One for each model on each board, built by each toolchain, run by each executor, with each
     type of weights that its kernels read.
@@ -132,10 +150,13 @@ def requests(
         weights: of request.WEIGHTS, separated by commas; the first if None.
         io, feed, ram_budget: of the static executor: see cmbuild.pipeline.request.
         max_float: see cmbuild.pipeline.request.Limits.
+        on: see RunRequest.
 
     Raises:
-        UsageError: nothing to run.
+        UsageError: nothing to run, or real boards without names.
     """
+    if on != SIMULATOR and boards is None:
+        raise UsageError(message=f"--on {on} needs --boards")
     everything = _names("models", models, zoo.names())
     places = _names("boards", boards, () if boards else _all_boards(cross=toolchains is not None))
     compilers = _names("toolchain", toolchains, CROSS) if toolchains is not None else [None]
@@ -162,6 +183,7 @@ def requests(
                 feed=feed if executor == EXECUTORS[0] else None,
                 ram_budget=ram_budget if executor == EXECUTORS[0] else None,
                 max_float=max_float,
+                on=on,
             )
         )
     return found
@@ -224,7 +246,8 @@ def _caveat(run: SimulateStage) -> str | None:
     if run.result is None:
         return None
     named = {each.name: each for each in launchers_of(run.runner.board)}
-    return named[run.result.launcher].caveat
+    launcher = named.get(run.result.launcher)  # a real board is none of them
+    return None if launcher is None else launcher.caveat
 
 
 def check(cells: Sequence[BenchCell]) -> None:

@@ -75,12 +75,8 @@ class CellDocument(Document):
                 "provenance": run.instructions.provenance,
                 "memory": run.memory,
             }
-            if run.cycles is not None:
-                fields |= {
-                    "cycles": run.cycles.total,
-                    "cycles_error_percent": run.cycles.error_percent,
-                    "milliseconds": run.cycles.milliseconds,
-                }
+            if run.cycles is not None and not cell.is_measured:
+                fields["cycles_error_percent"] = run.cycles.error_percent
         return cls.model_validate(fields)
 
 
@@ -182,14 +178,16 @@ def provenance(cells: Sequence[BenchCell]) -> str:
 
 
 def cycle_models(cells: Sequence[BenchCell]) -> str:
-    """What the cycles were estimated with, if they were."""
-    runs = (cell.result for cell in cells if cell.result is not None)
-    known = (run.cycles for run in runs if run.cycles is not None)
-    found = {cycles.provenance: cycles.error_percent for cycles in known}
-    return "; ".join(
+    """What the cycles were measured or estimated with, if they were."""
+    runs = [(cell.result, cell.is_measured) for cell in cells if cell.result is not None]
+    measured = {run.instructions.provenance: None for run, is_measured in runs if is_measured}
+    models = [run.cycles for run, is_measured in runs if run.cycles is not None and not is_measured]
+    errors = {cycles.provenance: cycles.error_percent for cycles in models}
+    estimated = (
         f"{told}, {'not validated' if error is None else f'±{error} %'}"
-        for told, error in found.items()
+        for told, error in errors.items()
     )
+    return "; ".join([*measured, *estimated])
 
 
 def _heading(model: str, cells: Sequence[BenchCell]) -> Text:

@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import WEIGHTS, Boundary, ExecutorChoice, Limits, Planning
+from cmbuild.pipeline.request import (
+    HARDWARE,
+    SIMULATOR,
+    WEIGHTS,
+    Boundary,
+    ExecutorChoice,
+    Limits,
+    Planning,
+    RunRequest,
+)
 from cmbuild.toolchain.toolchains import CROSS
 
 EPILOG = """\b
@@ -17,8 +26,9 @@ Examples:
   cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
   cmbuild bench --boards mps2-an386 --io int8 --weights-as int8,int16
   cmbuild bench --models net.py:make,model.pte --csv figures.csv -j 2
+  cmbuild bench --models digits,mlp --boards rp2350 --on labgrid:board=rp2350
 
-Without --models or --boards: everything that can run here. If a model fails on a
+Without --models or --boards: everything that can be simulated here. If a model fails on a
 board, the row gives the reason, the others continue, and the exit status is 1.
 """
 
@@ -42,6 +52,7 @@ board, the row gives the reason, the others continue, and the exit status is 1.
     help=f"{', '.join(WEIGHTS)}: compare them, where kernels use the DSP extension.",
 )
 @options.of(Limits)
+@options.of(RunRequest, only=("on",))
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
 @options.build_dir
@@ -60,6 +71,7 @@ def command(
     ram_budget: str | None,
     weights_as: str | None,
     max_float: str | None,
+    on: str,
     csv_file: Path | None,
     markdown: Path | None,
     build_dir: Path,
@@ -92,6 +104,7 @@ def command(
         feed=feed,
         ram_budget=ram_budget,
         max_float=max_float,
+        on=on,
     )
     named = {
         "models": models,
@@ -102,6 +115,7 @@ def command(
         "ram-budget": ram_budget,
         "weights-as": weights_as,
         "max-float": max_float,
+        "on": None if on == SIMULATOR else on,
         "markdown": markdown,
     }
     chosen = [f"--{name} {value}" for name, value in named.items() if value is not None]
@@ -119,7 +133,8 @@ def command(
             for index, found in work.distribute(requests, cluster).items():
                 runs[index].result, failures[runs[index]] = found.result, found.failure
         else:
-            work.perform(runs, folders, jobs)
+            # The runs of one board wait for each other.
+            work.perform(runs, folders, 1 if on == HARDWARE else jobs)
             failures = {run: work.failures.of(run) for run in runs}
         cells = [matrix.cell(run, failures[run]) for run in runs]
         work.show(BenchReport(cells))

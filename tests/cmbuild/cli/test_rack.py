@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.commands import NETWORK, Commands
+from harness.commands import NETWORK, PROGRAMS, Commands
 from harness.rack import Coordinator, Place, RackBoard, coordinator, serial, switch, until
 
 RUN = ("run", NETWORK, "--board", "rp2350", "--on")
@@ -52,6 +52,22 @@ def test_a_data_set_is_evaluated_at_a_place(cmbuild: Commands, tmp_path: Path) -
     reference, device = result.document["forms"]
     assert reference["accuracy"] == device["accuracy"]
     assert (result.document["samples"], board.is_flashed) == (4, True)
+
+
+def test_models_are_compared_on_the_boards_of_a_rack(cmbuild: Commands, tmp_path: Path) -> None:
+    models = f"{NETWORK},{PROGRAMS / 'two_inputs.pte'}"
+    with rack_of_two(tmp_path, cmbuild) as rack:
+        words = ("--models", models, "--boards", "rp2350", "--on", "labgrid:board=rp2350")
+        result = rack.client("bench", *words, "--json", "-j", "2")
+        held = [rack.coordinator.holder(f"pico-{number}") for number in (1, 2)]
+    assert (result.exit_code, held) == (0, [None, None]), result.stderr
+    cells = result.document["cells"]
+    assert [cell["verified"] for cell in cells] == [True, True]
+    for cell in cells:
+        assert (cell["launcher"], cell["instructions"]) == ("labgrid", None)
+        assert cell["cycles"] > 0 and cell["cycles_error_percent"] is None
+    bare = cmbuild("bench", "--models", NETWORK, "--on", "labgrid:board=rp2350")
+    assert (bare.exit_code, bare.stderr) == (2, "error: --on labgrid:board=rp2350 needs --boards\n")
 
 
 @pytest.fixture(scope="module")
