@@ -26,8 +26,9 @@ static inline bool lacks(const struct flow *flow, const struct cm_demand *demand
 }
 
 /* Rows of a stage whose arguments move along: one a call, or those that follow each other in all rings. */
-static void run_rows(const struct flow *flow, const struct cm_step *step, const struct cm_stage *stage,
-                     const struct cm_move *moves, const struct cm_call *rows, struct cm_progress *progress)
+static __attribute__((noinline)) void run_rows(const struct flow *flow, const struct cm_step *step,
+                                               const struct cm_stage *stage, const struct cm_move *moves,
+                                               const struct cm_call *rows, struct cm_progress *progress)
 {
     uint32_t words[CM_MOVED_WORDS];
     const uint32_t *const first = rows->arguments;

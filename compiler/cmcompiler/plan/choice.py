@@ -25,6 +25,9 @@ MARGIN = 24
 """One part in so many that other bands of a group may need more than those with the fewest
 instructions."""
 
+FEEDING = 1.25
+"""Instructions for rows from outside, of the fewest possible, even if those are too many."""
+
 WITHIN = 12
 """Sets of streams that are laid out to be the fastest within a budget."""
 
@@ -37,7 +40,7 @@ def smallest(
     Args:
         draft: without streams.
         row_calls: those that compute each node row by row, if that is possible.
-        most: of the instructions, roughly, that streams may add.
+        most: of the instructions, roughly, that streams and rows from outside may add.
         whole: instructions that whole tensors cost in the smallest arena for them, more than with
             all scratch of use.
 
@@ -51,7 +54,9 @@ def smallest(
     for bands in BANDS:
         search = Search(computation, bands)
         low, trial = search.least_peak, _Trial(draft, search)
-        allowed = most * search.effort + whole + (search.fewest if draft.is_fed else 0)
+        allowed = most * draft.effort + whole
+        if draft.is_fed:
+            allowed = max(allowed, FEEDING * search.fewest)
         limit = search.least(allowed)
         for bytes_ in _around(limit, low):
             if best is not None and max(bytes_, low) >= best.size:

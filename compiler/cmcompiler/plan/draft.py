@@ -18,7 +18,7 @@ from cmcompiler.plan.lifetimes import Liveness, analyse
 from cmcompiler.plan.schedule import Schedule, ScheduleEntry, StreamStart, make_schedule
 from cmcompiler.plan.scratch import GrownScratch, grow_scratch, least_scratch
 from cmcompiler.plan.storage import Storage
-from cmcompiler.plan.streams.cost import growth, surcharge
+from cmcompiler.plan.streams.cost import effort, growth, surcharge
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES
 from cmcompiler.plan.streams.group import StreamStage
 from cmcompiler.plan.streams.stream import Stream
@@ -133,6 +133,12 @@ class Draft:
             if isinstance(entry.action, StreamStart)
             for index, stage in enumerate(entry.action.stream.group.stages)
         }
+
+    @property
+    def effort(self) -> float:
+        """Instructions, roughly, of whole tensors."""
+        nodes = zip(self.graph.nodes, self.calls, strict=True)
+        return sum(effort(node, calls, self.isa) for node, calls in nodes)
 
     @cached_property
     def surcharge(self) -> float:

@@ -51,7 +51,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         except Unsupported as error:
             failure = error
             continue
-        best = draft if best is None else _better(best, draft, options.budget)
+        best = draft if best is None else _better(best, draft, options)
     if best is None:
         assert failure is not None
         raise failure
@@ -110,11 +110,17 @@ def _draft(draft: Draft, options: PlanOptions, whole: Draft) -> Draft:
     return fastest(draft, by_rows, options.budget - SLACK)
 
 
-def _better(rows: Draft, whole: Draft, budget: int | None) -> Draft:
-    """Whole inputs, unless rows make the arena smaller, or what fits the budget faster."""
+def _better(rows: Draft, whole: Draft, options: PlanOptions) -> Draft:
+    """Whole inputs, unless rows make the arena smaller at the same cost, or what fits the budget
+    faster.
+    """
+    budget = options.budget
     if budget is not None and max(rows.size, whole.size) + SLACK <= budget:
         return rows if rows.surcharge < whole.surcharge else whole
-    return rows if rows.size < whole.size else whole
+    is_cheap = budget is not None or rows.surcharge <= max(
+        options.surcharge * whole.effort, whole.surcharge
+    )
+    return rows if rows.size < whole.size and is_cheap else whole
 
 
 def _over(draft: Draft, budget: int, advice: str | None) -> OverBudget:

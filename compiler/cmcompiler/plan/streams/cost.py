@@ -103,6 +103,9 @@ _COSTS = {
 _TURN = 150
 """Of the interpreter of stages."""
 
+_WAIT = 210
+"""Of the same, for a row from outside or one that goes there."""
+
 _BAND = 110
 """Of a kernel around its inner loops."""
 
@@ -303,7 +306,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     first, last = call.call.rows
     rows = last - first
     if call.call.kernel in OUTSIDE:
-        return Surcharge(rows * _TURN, None, {})
+        return Surcharge(rows * _WAIT, None, {})
     turns = -(-rows // call.band)
     if call.call.microkernel not in GEMMS:
         kinds = {type(word) for _, word in call.call.arguments}

@@ -20,7 +20,7 @@ from cmcompiler.plan.arena import Steps, aligned, in_use
 from cmcompiler.plan.lifetimes import Liveness, analyse
 from cmcompiler.plan.scratch import call_scratch
 from cmcompiler.plan.storage import Storage
-from cmcompiler.plan.streams.cost import Surcharge, effort, surcharge
+from cmcompiler.plan.streams.cost import Surcharge, surcharge
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
 from cmcompiler.plan.streams.group import make_group
 from cmcompiler.plan.streams.stream import Stream, Takeover
@@ -115,12 +115,6 @@ class Search:
             for index in range(life.first + 1, min(life.last, len(self._graph.nodes) - 1) + 1):
                 passing[index] += aligned(tensor.nbytes)
         return passing
-
-    @cached_property
-    def effort(self) -> float:
-        """Instructions of the program as a whole."""
-        nodes = zip(self._graph.nodes, self._calls, strict=True)
-        return sum(effort(node, calls, self._isa) for node, calls in nodes)
 
     @cached_property
     def rows(self) -> int:
