@@ -77,6 +77,10 @@ class Drawing:
         if kind == "table":
             return self.add(Activation(self._data.int8(256).tobytes()), x, shape=x.shape)
         window = self._draw(windows())
+        if x.shape[2] == 1:
+            pairs = (window.kernel, window.stride, window.padding, window.dilation)
+            neutral = (1, 1, 0, 1)
+            window = Window(*((pair[0], one) for pair, one in zip(pairs, neutral, strict=True)))
         if kind == "transposed":
             return self._transposed(x, window)
         if kind in ("max", "avg"):
@@ -180,7 +184,8 @@ def image_graphs(draw: st.DrawFn) -> Example:
     """Chains with residual branches wherever two tensors have the same shape."""
     data = draw(numbers)
     size = st.integers(4, 23)
-    drawing = Drawing(draw, data, (1, draw(size), draw(size), draw(st.sampled_from([1, 3, 8]))))
+    shape = (1, draw(size), draw(st.one_of(size, st.just(1))), draw(st.sampled_from([1, 3, 8])))
+    drawing = Drawing(draw, data, shape)
     seen = [drawing.input]
     for _ in range(draw(st.integers(2, 7))):
         x = drawing.layer(seen[-1])

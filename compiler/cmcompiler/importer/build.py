@@ -19,6 +19,7 @@ from cmcompiler.importer.boundary import (
 )
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.reading import read_block
+from cmcompiler.importer.sequences import rows_of_steps
 from cmcompiler.importer.state import detached, mutable_buffers
 from cmcompiler.importer.unknown import refuse_unknown
 from cmcompiler.ir.graph import Graph, Node, Port
@@ -54,7 +55,7 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     inputs = _inputs(chosen, scope)
     nodes = read_block(block, scope)
     outputs = _outputs(chosen, scope, nodes)
-    direct = _without_chained_views(nodes)
+    direct = _without_chained_views(rows_of_steps(nodes))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(quantize_states(graph))
     if io != "program":

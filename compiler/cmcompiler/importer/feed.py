@@ -45,19 +45,18 @@ def _feed(graph: Graph, index: int, port: Port) -> Graph | str:
     if not readers:
         return "is not used"
     first, image = readers[0], port.tensor
-    spent: Node | None = None
+    spent: list[Node] = []
     changed = first
     if len(readers) == 1 and isinstance(first.op, Quantize | Activation):
-        # A movement after it may as well come before.
-        after = [node for node in graph.nodes if first.outputs[0] in node.reads]
-        if len(after) == 1 and isinstance(after[0].op, View | Transpose):
-            (spent,) = after
-            image = Tensor(f"{port.name}.image", image.dtype, spent.outputs[0].shape)
-            changed = replace(first, inputs=(image,), outputs=spent.outputs)
-    elif len(readers) == 1 and isinstance(first.op, View | Transpose):
-        image, spent = first.outputs[0], first
-    if spent is not None and isinstance(spent.op, Transpose):
-        port = _transposed(port, spent.op.order)
+        # Movements after it may as well come before.
+        port, spent = _without_movements(graph, port, first.outputs[0])
+        if spent:
+            image = Tensor(f"{port.name}.image", image.dtype, spent[-1].outputs[0].shape)
+            changed = replace(first, inputs=(image,), outputs=spent[-1].outputs)
+    else:
+        port, spent = _without_movements(graph, port, image)
+        if spent:
+            image = spent[-1].outputs[0]
     if (image_rows(image) or 1) == 1:
         return f"is {_form(port)}, not an image of several rows"
     if any(node.guards for node in readers):
@@ -70,15 +69,42 @@ def _feed(graph: Graph, index: int, port: Port) -> Graph | str:
     for each in graph.nodes:
         if each is first:
             nodes.append(node)
-        if each is not spent:
+        if each not in spent:
             nodes.append(changed if each is first else each)
     inputs = list(graph.inputs)
     inputs[index] = replace(port, tensor=source, fed=True)
     return replace(graph, nodes=tuple(nodes), inputs=tuple(inputs))
 
 
+def _without_movements(graph: Graph, port: Port, tensor: Tensor) -> tuple[Port, list[Node]]:
+    """The port in the layout that movements of a tensor of its shape give it, and these."""
+    spent: list[Node] = []
+    axes: list[int | None] = list(range(len(tensor.shape)))  # of the port, per dimension
+    while len(readers := [node for node in graph.nodes if tensor in node.reads]) == 1:
+        (node,) = readers
+        if node.guards or any(output.tensor in node.outputs for output in graph.outputs):
+            break
+        if isinstance(node.op, Transpose):
+            axes = [axes[axis] for axis in node.op.order]
+        elif isinstance(node.op, View):
+            sizes = [port.tensor.shape[axis] for axis in axes if axis is not None]
+            wide = [axis for axis in axes if axis is not None and port.tensor.shape[axis] > 1]
+            if [n for n in sizes if n > 1] != [n for n in node.op.shape if n > 1]:
+                # Other dimensions; the port can have the same memory, but no other order.
+                return (port, [*spent, node]) if wide == sorted(wide) else (port, spent)
+            axes = [wide.pop(0) if n > 1 else None for n in node.op.shape]
+        else:
+            break
+        spent.append(node)
+        (tensor,) = node.outputs
+    order = tuple(axis for axis in axes if axis is not None)
+    return _transposed(port, (*sorted({*range(len(port.tensor.shape))} - {*order}), *order)), spent
+
+
 def _transposed(port: Port, order: tuple[int, ...]) -> Port:
-    """The port in the layout that a Transpose of it has."""
+    """The port with its physical dimensions in another order."""
+    if order == tuple(range(len(order))):
+        return port
     tensor = port.tensor
     shape = tuple(tensor.shape[axis] for axis in order)
     dims = tuple(port.dim_order[axis] for axis in order)

@@ -259,6 +259,14 @@ class Op(ABC):
         """The same with weights of int16, where a kernel is faster with them; else itself."""
         return self
 
+    @property
+    def turned(self) -> Op | None:
+        """The same on images of one row or column, with columns for rows; None if it is not known.
+
+        Such images are the same in memory.
+        """
+        return None
+
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """The calls that compute its one output row by row; none if it needs whole tensors.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from cmcompiler.ir.op import Address, KernelCall, Reach, RowAddress, RowCall, RowCount, Word
@@ -40,6 +40,12 @@ def element_rows(call: KernelCall, image: Tensor, output: Tensor) -> list[RowCal
 def image_rows(tensor: Tensor) -> int | None:
     """The rows of one image [1, H, W, C]; None for any other tensor."""
     return tensor.shape[1] if len(tensor.shape) == 4 and tensor.shape[0] == 1 else None
+
+
+def turned_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Of an image [N, H, W, C] with rows for columns."""
+    batch, height, width, channels = shape
+    return batch, width, height, channels
 
 
 def row_bytes(tensor: Tensor) -> int:

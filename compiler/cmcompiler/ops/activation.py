@@ -41,6 +41,10 @@ class Activation(Op):
     def title(self) -> str:
         return self.name
 
+    @property
+    def turned(self) -> Activation:
+        return self
+
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         table = np.frombuffer(self.table, self.dtype)
         return (table[inputs[0].view(np.int8).astype(np.intp) + 128],)

@@ -20,6 +20,7 @@ from cmcompiler.ir.op import (
     Word,
     Words,
 )
+from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
@@ -59,6 +60,15 @@ class Conv2d(Convolution):
     @property
     def widened(self) -> Conv2d:
         return replace(self, wide=True)
+
+    @property
+    def turned(self) -> Conv2d:
+        return replace(
+            self,
+            weights=self.weights.swapaxes(1, 2),
+            window=self.window.turned,
+            output_shape=turned_shape(self.output_shape),
+        )
 
     def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
         """Sums before the bias; float64 holds them exactly, as they are far below 2^53."""

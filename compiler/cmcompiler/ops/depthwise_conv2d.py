@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from cmcompiler.ir.op import (
     Word,
     Words,
 )
+from cmcompiler.ir.rows import turned_shape
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import Convolution
@@ -42,6 +43,15 @@ class DepthwiseConv2d(Convolution):
     @property
     def macs(self) -> int:
         return int(np.prod(self.output_shape)) * self.window.area
+
+    @property
+    def turned(self) -> DepthwiseConv2d:
+        return replace(
+            self,
+            weights=self.weights.swapaxes(0, 1),
+            window=self.window.turned,
+            output_shape=turned_shape(self.output_shape),
+        )
 
     def accumulate(self, images: Int8Array) -> npt.NDArray[np.int32]:
         size, zero_point = self.output_shape[1:3], self.input_zero_point

@@ -27,6 +27,10 @@ class Dequantize(Op):
     scale: float
     zero_point: int
 
+    @property
+    def turned(self) -> Dequantize:
+        return self
+
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         steps = (inputs[0].astype(np.int32) - self.zero_point).astype(np.float32)
         return (steps * np.float32(self.scale),)

@@ -42,6 +42,10 @@ class Quantize(Op):
     maximum: int
 
     @property
+    def turned(self) -> Quantize:
+        return self
+
+    @property
     def inverse_scale(self) -> np.float32:
         return np.float32(1) / np.float32(self.scale)
 

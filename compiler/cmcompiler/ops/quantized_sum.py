@@ -38,6 +38,10 @@ class QuantizedSum(Op):
     output: Rescale
     shape: tuple[int, ...]
 
+    @property
+    def turned(self) -> QuantizedSum:
+        return self
+
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = inputs[0].reshape(self.outer, self.members, self.inner).astype(np.int32)
         sums = x.sum(axis=1, dtype=np.int32) - np.int32(self.members * self.zero_point)

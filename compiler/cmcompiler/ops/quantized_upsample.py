@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Op, Packed, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.rows import turned_shape
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.window import rows_arguments
 from cmcompiler.ops.upsample import Blend, read_blends
@@ -41,6 +42,10 @@ class QuantizedBilinear(Op):
     rows: Blend
     columns: Blend
     output_shape: tuple[int, ...]
+
+    @property
+    def turned(self) -> QuantizedBilinear:
+        return QuantizedBilinear(self.columns, self.rows, turned_shape(self.output_shape))
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         images = inputs[0].astype(np.int32) << FRACTION

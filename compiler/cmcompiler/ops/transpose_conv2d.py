@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Address, KernelCall, Reach, RingRows, RowCall, Tensors, Word
+from cmcompiler.ir.rows import turned_shape
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.convolution import Convolution, read_operands, read_pair
@@ -92,6 +93,16 @@ class TransposeConv2d(Convolution):
     @property
     def widened(self) -> TransposeConv2d:
         return replace(self, wide=True)
+
+    @property
+    def turned(self) -> TransposeConv2d:
+        return replace(
+            self,
+            weights=self.weights.swapaxes(1, 2),
+            window=self.window.turned,
+            output_shape=turned_shape(self.output_shape),
+            input_shape=turned_shape(self.input_shape),
+        )
 
     @property
     def macs(self) -> int:

@@ -13,6 +13,7 @@ from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.op import KernelCall, RowCall
 from cmcompiler.ir.rows import image_rows
 from cmcompiler.isa import Isa
+from cmcompiler.ops.feed import Feed
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.arena import aligned
 from cmcompiler.plan.choice import fastest, smallest
@@ -20,6 +21,7 @@ from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.storage import share
 from cmcompiler.plan.timeline import peak, timeline
+from cmcompiler.plan.whole import whole_calls
 
 _NAMED = 2
 """Tensors that an error names."""
@@ -169,7 +171,7 @@ def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[Ker
     return [
         ()
         if node.op.view_of is not None or index in settled or node.is_empty
-        else tuple(node.op.kernel_calls(node.inputs, node.outputs, isa))
+        else whole_calls(node, isa)
         for index, node in enumerate(graph.nodes)
     ]
 
@@ -186,7 +188,8 @@ def _row_calls(
 
 def _rows_of(node: Node, isa: Isa) -> Sequence[RowCall]:
     """The calls that make an image of more than a row, or one result, from images."""
-    if len(node.outputs) != 1 or not all(map(image_rows, node.inputs[:1])):
+    is_outside = isinstance(node.op, Feed)  # whose input may have any shape
+    if len(node.outputs) != 1 or not (is_outside or all(map(image_rows, node.inputs[:1]))):
         return ()
     calls = node.op.row_calls(node.inputs, node.outputs, isa)
     if (image_rows(node.outputs[0]) or 1) == 1 and not all(call.accumulates for call in calls):

@@ -72,5 +72,5 @@ def test_memory_never_holds_the_output(isa: Isa) -> None:
     (port,) = plan.outputs
     assert port.fed and port.tensor not in plan.places
     (drain,) = (step for step in plan.steps if step.kernel == DRAIN)
-    assert [fence.ring for fence in drain.fences] == [1]
+    assert all(fence.ring < fence.height for fence in drain.fences)
     assert Arithmetic.FLOAT not in arithmetics(graph)

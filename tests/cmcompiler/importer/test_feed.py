@@ -69,8 +69,8 @@ def test_memory_never_holds_the_input() -> None:
     plan = make_plan(graph, Isa.SCALAR, PlanOptions(surcharge=float("inf")))
     assert graph.inputs[0].tensor not in plan.places
     (image,) = graph.nodes[0].outputs
-    fences = {fence.ref: fence.ring for fence in plan.steps[1].fences}
-    assert fences == {plan.places[image]: 1}
+    (fence,) = plan.steps[1].fences
+    assert fence.ref == plan.places[image] and fence.ring < fence.height
 
 
 def test_rows_are_chosen_where_they_save_memory() -> None:

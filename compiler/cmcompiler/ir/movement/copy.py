@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -22,7 +22,7 @@ from cmcompiler.ir.op import (
     Tensors,
     Words,
 )
-from cmcompiler.ir.rows import SAME, one_row, row_bytes
+from cmcompiler.ir.rows import SAME, one_row, row_bytes, turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 
@@ -69,6 +69,11 @@ class Copy(Op):
     @property
     def title(self) -> str:
         return self.name
+
+    @property
+    def turned(self) -> Copy:
+        is_image = len(self.shape) == 4
+        return replace(self, shape=turned_shape(self.shape)) if is_image else self
 
     @property
     def in_place(self) -> frozenset[int]:

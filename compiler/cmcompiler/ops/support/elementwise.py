@@ -11,7 +11,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Array, Op, RowCall, RowCount, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.rows import SAME, image_rows, one_row
+from cmcompiler.ir.rows import SAME, image_rows, one_row, turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.movement import broadcast
@@ -53,6 +53,11 @@ class Elementwise(Op):
         """Operands that are read exactly where the output is written."""
         *operands, output = self.loops.steps
         return frozenset(i for i, steps in enumerate(operands) if steps == output)
+
+    @property
+    def turned(self) -> Elementwise:
+        is_image = len(self.shape) == 4
+        return replace(self, shape=turned_shape(self.shape)) if is_image else self
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Each operand moves along with the rows, or is the same for all of them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array
@@ -42,6 +43,12 @@ class Pool2d(Op):
     @property
     def title(self) -> str:
         return f"{self.label} {self.window.kernel[0]}×{self.window.kernel[1]}"
+
+    @property
+    def turned(self) -> Pool2d:
+        return replace(
+            self, window=self.window.turned, output_shape=turned_shape(self.output_shape)
+        )
 
     combine: ClassVar[np.ufunc]
     """What makes one number of two taps."""

@@ -35,6 +35,12 @@ class Window:
     dilation: Pair = (1, 1)
 
     @property
+    def turned(self) -> Window:
+        """With columns for rows."""
+        pairs = (self.kernel, self.stride, self.padding, self.dilation)
+        return Window(*((pair[1], pair[0]) for pair in pairs))
+
+    @property
     def area(self) -> int:
         return self.kernel[0] * self.kernel[1]
 

@@ -103,6 +103,9 @@ _COSTS = {
 _TURN = 150
 """Of the interpreter of stages."""
 
+_PIXEL = 300
+"""Of a kernel that slides a window, around a row of a single pixel."""
+
 _WAIT = 210
 """Of the same, for a row from outside or one that goes there."""
 
@@ -122,7 +125,9 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
     if node.op.macs:
         shape = node.outputs[0].shape
         if not any(call.microkernel in GEMMS for call in calls):
-            lines = outputs // (shape[-2] if len(shape) > 1 else 1)
+            # A column of pixels is computed as a row of them.
+            width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
+            lines = outputs // (width if len(shape) > 1 else 1)
             return node.op.macs * costs.tap + lines * costs.line
         found = node.op.macs * costs.product + outputs * costs.output
         gathering = [dict(call.arguments) for call in calls if _scratch(call)]
@@ -312,6 +317,8 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
         kinds = {type(word) for _, word in call.call.arguments}
         single = RowAddress in kinds and RowCount not in kinds
         fixed: float = turns * _TURN + (rows if single else turns) * _BAND
+        if dict(call.call.arguments).get("output.width") == 1:
+            fixed += rows * _PIXEL
         best = dict(call.call.arguments).get("band", 1)
         if isinstance(best, int) and call.band < best:
             # It takes as long for one row as for all that its kernel suits, unless these share just
@@ -327,6 +334,8 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
     odd = sum(n for height, n in heights.items() if height * width % 2) - rows * width % 2
     fixed = turns * _TURN + max(odd, 0) * costs.odd * node.op.macs / prod(node.outputs[0].shape[:3])
+    if patches is not None and width == 1:
+        fixed += rows * _PIXEL
     if patches is not None:
         return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
     if words["stride_height"] == words["stride_width"] == 1:

@@ -38,6 +38,9 @@ STEPS = 1024
 LEAST = 0
 """Each stage of a group makes one row at once, even if its kernel suits more."""
 
+COLUMN = 16
+"""Rows of a single pixel that take as long as one of them."""
+
 BANDS = ((LEAST, 1, 2, 4), (LEAST, 1, 2, 3, 4, 6, 8, 12))
 """Rows that the stages of a group make at once at least; more of them if a few cost too much."""
 
@@ -418,6 +421,8 @@ def _at_least(call: RowCall, band: int) -> RowCall:
     """With more rows at once; those from outside come one by one."""
     if call.call.kernel in OUTSIDE:
         return call
+    if all(tensor.shape[2] == 1 for tensor in call.reads):
+        band *= COLUMN
     return replace(call, band=1 if band == LEAST else max(call.band, band))
 
 
