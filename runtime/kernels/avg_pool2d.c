@@ -28,11 +28,18 @@ void cm_avg_pool2d_s8(const struct cm_context *context, const struct cm_call *ca
     };
     struct cm_windows windows;
     for (int32_t n = 0; n < op->output.batch; ++n)
-        for (int32_t y = call->y0; y < call->y1; ++y)
+        for (int32_t y = call->y0, rows; y < call->y1; y += rows) {
+            rows = cm_pool_column(context, &pool, n, y, call->y1, &windows);
+            if (rows > 0) {
+                cm_isa_avg_window_s8(&windows);
+                continue;
+            }
+            rows = 1;
             for (int32_t x = 0; x < op->output.width; x += windows.pixels) {
                 cm_pool_windows(context, &pool, n, y, x, &windows);
                 cm_isa_avg_window_s8(&windows);
             }
+        }
 }
 
 /* Of one window, row by row. */

@@ -143,13 +143,46 @@ static void gather_row(const struct cm_context *context, const struct cm_conv2d 
     }
 }
 
+/* Of `count` pixels of a column from row y on, the first ones whose windows lie in one piece of memory; 0 for
+   other images. */
+static int32_t windows_in_one_piece(const struct cm_conv2d *op, int32_t y, int32_t count)
+{
+    int32_t top = y * op->stride_height - op->pad_top;
+    if (op->output.width != 1 || op->input.width != 1 || op->kernel_width != 1 || top < 0)
+        return 0;
+    int32_t to_end = op->input.ring - top % op->input.ring, below = op->input.height - top;
+    int32_t room = (to_end < below ? to_end : below) - (op->kernel_height - 1) * op->dilation_height;
+    return room <= 0 ? 0 : cm_clamp((room - 1) / op->stride_height + 1, 0, count);
+}
+
+/* Patches of so many pixels. */
+static void gather_column(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
+                          int32_t count, int32_t group, int8_t *patch)
+{
+    int32_t channels = op->input.channels / op->groups, step = op->dilation_height * op->input.row_stride;
+    int32_t rows = op->groups == 1 && op->dilation_height == 1 ? op->kernel_height : 1;
+    const int8_t *in = cm_read_row(context, &op->input, n, y * op->stride_height - op->pad_top);
+    in += group * channels;
+    for (int32_t ky = 0; ky < op->kernel_height; ky += rows, in += step, patch += channels)
+        cm_isa_copy_blocks_s8(patch, op->patch_stride, in, op->stride_height * op->input.row_stride,
+                              rows * channels, count);
+}
+
 /* Patches of `count` output pixels from pixel x of row y on, continuing in the next rows. */
 static void gather_patches(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
                            int32_t x, int32_t count, int32_t group, int8_t *patch)
 {
-    for (int32_t here; count > 0; count -= here, x = 0, ++y) {
-        here = op->output.width - x < count ? op->output.width - x : count;
-        gather_row(context, op, n, y, x, here, group, patch);
+    for (int32_t here; count > 0; count -= here) {
+        here = windows_in_one_piece(op, y, count);
+        if (here > 0) {
+            gather_column(context, op, n, y, here, group, patch);
+            y += here;
+        } else {
+            here = op->output.width - x < count ? op->output.width - x : count;
+            gather_row(context, op, n, y, x, here, group, patch);
+            x = 0;
+            ++y;
+        }
         patch += here * op->patch_stride;
     }
 }

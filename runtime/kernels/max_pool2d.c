@@ -27,9 +27,16 @@ void cm_max_pool2d_s8(const struct cm_context *context, const struct cm_call *ca
     };
     struct cm_windows windows;
     for (int32_t n = 0; n < op->output.batch; ++n)
-        for (int32_t y = call->y0; y < call->y1; ++y)
+        for (int32_t y = call->y0, rows; y < call->y1; y += rows) {
+            rows = cm_pool_column(context, &pool, n, y, call->y1, &windows);
+            if (rows > 0) {
+                cm_isa_max_window_s8(&windows, op->minimum, op->maximum);
+                continue;
+            }
+            rows = 1;
             for (int32_t x = 0; x < op->output.width; x += windows.pixels) {
                 cm_pool_windows(context, &pool, n, y, x, &windows);
                 cm_isa_max_window_s8(&windows, op->minimum, op->maximum);
             }
+        }
 }

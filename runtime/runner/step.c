@@ -16,13 +16,16 @@ struct flow {
 };
 
 /* Rows of a stage that do not exist yet, but are wanted; 0 if all are there. */
-static inline bool lacks(const struct flow *flow, const struct cm_demand *demand, int32_t end)
+static inline int32_t count_lacking(const struct flow *flow, const struct cm_demand *demand, int32_t end)
 {
     const int32_t rows = flow->progress[demand->stage].rows;
     int32_t wanted = end * demand->factor + demand->offset;
     if (demand->divisor != 1)
         wanted /= demand->divisor;
-    return rows < wanted && rows < flow->steps[demand->stage].call.y1;
+    if (rows >= wanted)
+        return 0;
+    const int32_t last = flow->steps[demand->stage].call.y1;
+    return (wanted < last ? wanted : last) - rows;
 }
 
 /* Rows of a stage whose arguments move along: one a call, or those that follow each other in all rings. */
@@ -56,20 +59,12 @@ static __attribute__((noinline)) void run_rows(const struct flow *flow, const st
     }
 }
 
-/* The first demand of a stage that is not met before it makes its rows up to `end`; `met` if all are. */
-static inline const struct cm_demand *first_unmet(const struct flow *flow, const struct cm_demand *demand,
-                                                  const struct cm_demand *met, int32_t end)
+/* Runs stages, at first `at`, until `last` has all of its rows; else returns the stage that lacks some from
+   outside, and how many. */
+static __attribute__((noinline)) uint32_t complete(const struct flow *flow, uint32_t at, uint32_t last,
+                                                   int32_t *lacking)
 {
-    while (demand < met && !lacks(flow, demand, end))
-        ++demand;
-    return demand;
-}
-
-/* Runs stages, at first `at`, until `last` has all of its rows; else returns the stage that lacks one from
- * outside. */
-static __attribute__((noinline)) uint32_t complete(const struct flow *flow, uint32_t at, uint32_t last)
-{
-    for (;;) {
+    for (int32_t rows = 1;;) { /* that another stage wants of this one */
         const struct cm_stage *stage = &flow->stream->stages[at];
         const struct cm_demand *demands = (const void *)((const uint32_t *)flow->stream + stage->list);
         const struct cm_demand *met = demands + stage->demands;
@@ -82,14 +77,18 @@ static __attribute__((noinline)) uint32_t complete(const struct flow *flow, uint
         }
         if (end > step->call.y1)
             end = step->call.y1;
-        const struct cm_demand *unmet = first_unmet(flow, demands, met, end);
-        if (unmet != met) {
-            flow->progress[unmet->stage].caller = (uint16_t)at;
-            at = unmet->stage;
+        const struct cm_demand *demand = demands;
+        while (demand < met && (rows = count_lacking(flow, demand, end)) == 0)
+            ++demand;
+        if (demand < met) {
+            flow->progress[demand->stage].caller = (uint16_t)at;
+            at = demand->stage;
             continue;
         }
-        if (step->run == NULL)
+        if (step->run == NULL) {
+            *lacking = rows;
             return at;
+        }
         progress->rows = (int16_t)end;
         struct cm_call call = {step->call.arguments, y, end};
         if (flow->stream->upward != 0) {
@@ -118,35 +117,37 @@ static void wait_for(const struct cm_context *context, const struct cm_feed *fee
     wait->from = feed->control == CM_FEED ? NULL : place;
 }
 
-/* The stage that goes on after the wait of another one, now that this has its row; ANY if none waits for it,
-   as for that of an output. */
-static uint32_t resume(struct cm_progress *progress, struct cm_wait *wait)
-{
-    uint32_t fed = wait->stage - 1;
-    wait->stage = 0;
-    ++progress[fed].rows;
-    return wait->into != NULL ? progress[fed].caller : ANY;
-}
-
 static void run_stream(const struct cm_context *context, const struct cm_row_stream *stream,
                        const struct cm_step *steps, cm_turn *turn, void *user, struct cm_wait *wait)
 {
     struct cm_progress *progress = cm_write(context, stream->progress);
     uint32_t resumed = ANY;
-    if (wait->stage != 0)
-        resumed = resume(progress, wait);
-    else
+    if (wait->stage != 0) {
+        const uint32_t fed = wait->stage - 1;
+        ++progress[fed].rows;
+        if (wait->more > 0) {
+            --wait->more;
+            wait_for(context, steps[fed].call.arguments, (uint32_t)progress[fed].rows, wait);
+            return;
+        }
+        wait->stage = 0;
+        if (wait->into != NULL) /* else no stage waits for it */
+            resumed = progress[fed].caller;
+    } else {
         for (uint32_t i = 0; i < stream->count; ++i)
             progress[i] = (struct cm_progress){.rows = (int16_t)steps[i].call.y0};
+    }
     const struct flow flow = {stream, steps, progress, turn, user};
     for (uint32_t last = stream->count; last-- > 0;) {
         if (stream->stages[last].complete == 0 || progress[last].rows >= steps[last].call.y1)
             continue;
-        uint32_t outside = complete(&flow, resumed != ANY ? resumed : last, last);
+        int32_t lacking = 0;
+        uint32_t outside = complete(&flow, resumed != ANY ? resumed : last, last, &lacking);
         resumed = ANY;
         if (outside != ANY) {
             wait->stage = outside + 1;
             wait_for(context, steps[outside].call.arguments, (uint32_t)progress[outside].rows, wait);
+            wait->more = wait->into != NULL ? (uint32_t)lacking - 1 : 0;
             return;
         }
     }

@@ -32,17 +32,14 @@ WITHIN = 12
 """Sets of streams that are laid out to be the fastest within a budget."""
 
 
-def smallest(
-    draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float, whole: float
-) -> Draft:
+def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) -> Draft:
     """The draft with the smallest arena.
 
     Args:
         draft: without streams.
         row_calls: those that compute each node row by row, if that is possible.
-        most: of the instructions, roughly, that streams and rows from outside may add.
-        whole: instructions that whole tensors cost in the smallest arena for them, more than with
-            all scratch of use.
+        most: instructions, roughly, that streams and rows from outside may add to those of whole
+            tensors with all scratch of use.
 
     Raises:
         Unsupported: an input is fed, but an operator needs all of it.
@@ -54,9 +51,7 @@ def smallest(
     for bands in BANDS:
         search = Search(computation, bands)
         low, trial = search.least_peak, _Trial(draft, search)
-        allowed = most * draft.effort + whole
-        if draft.is_fed:
-            allowed = max(allowed, FEEDING * search.fewest)
+        allowed = max(most, FEEDING * search.fewest) if draft.is_fed else most
         limit = search.least(allowed)
         for bytes_ in _around(limit, low):
             if best is not None and max(bytes_, low) >= best.size:
@@ -90,7 +85,7 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
     for step in range(WITHIN if low <= most else 0):
         for found in trial.within(most - (most - low) * step // WITHIN):
             best = _quickest(found, best, most)
-    return smallest(draft, row_calls, inf, 0) if best is None else best.bounded(low)
+    return smallest(draft, row_calls, inf) if best is None else best.bounded(low)
 
 
 def _quickest(draft: Draft, best: Draft | None, most: int) -> Draft | None:

@@ -41,6 +41,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
     if options.wide:
         graph = _widened(graph)
     whole = _whole(graph, isa)
+    most = options.surcharge * whole.effort + whole.surcharge
     best: Draft | None = None
     failure: Unsupported | None = None
     for fed in _ways(graph, options):
@@ -49,11 +50,11 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         if best is not None and _is_hopeless(fed, best, options):
             continue
         try:
-            draft = _draft(whole if fed is graph else _whole(fed, isa), options, whole)
+            draft = _draft(whole if fed is graph else _whole(fed, isa), options, most)
         except Unsupported as error:
             failure = error
             continue
-        best = draft if best is None else _better(best, draft, options)
+        best = draft if best is None else _better(best, draft, most, options.budget)
     if best is None:
         assert failure is not None
         raise failure
@@ -98,30 +99,29 @@ def _whole(graph: Graph, isa: Isa) -> Draft:
     return Draft(graph, isa, sharing.storage, _calls(graph, isa, sharing.settled))
 
 
-def _draft(draft: Draft, options: PlanOptions, whole: Draft) -> Draft:
+def _draft(draft: Draft, options: PlanOptions, most: float) -> Draft:
     """
     Args:
         draft: without streams, of the graph with its inputs and outputs by rows or whole.
-        whole: the same of the graph with whole ones.
+        most: of instructions that streams may add.
     """
     by_rows: list[Sequence[RowCall]] = [()] * len(draft.calls)
     if options.streams or draft.is_fed:
         by_rows = _row_calls(draft.graph, draft.isa, draft.calls)
     if options.budget is None:
-        return smallest(draft, by_rows, options.surcharge, whole.surcharge)
+        return smallest(draft, by_rows, most)
     return fastest(draft, by_rows, options.budget - SLACK)
 
 
-def _better(rows: Draft, whole: Draft, options: PlanOptions) -> Draft:
-    """Whole inputs, unless rows make the arena smaller at the same cost, or what fits the budget
-    faster.
+def _better(rows: Draft, whole: Draft, most: float, budget: int | None) -> Draft:
+    """Whole inputs, unless rows make the arena smaller, or what fits the budget faster.
+
+    Args:
+        most: instructions that the former may add.
     """
-    budget = options.budget
     if budget is not None and max(rows.size, whole.size) + SLACK <= budget:
         return rows if rows.surcharge < whole.surcharge else whole
-    is_cheap = budget is not None or rows.surcharge <= max(
-        options.surcharge * whole.effort, whole.surcharge
-    )
+    is_cheap = budget is not None or rows.surcharge <= most
     return rows if rows.size < whole.size and is_cheap else whole
 
 

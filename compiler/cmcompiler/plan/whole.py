@@ -13,8 +13,10 @@ from cmcompiler.isa import Isa
 
 def whole_calls(node: Node, isa: Isa) -> tuple[KernelCall, ...]:
     """A sequence is computed as one row of pixels, whose windows lie in one piece in memory."""
-    flat = {t: _flat(t) for t in (*node.inputs, *node.outputs) if _is_column(t)}
-    op = node.op.turned if flat else None
+    images = [t for t in (*node.inputs, *node.outputs) if len(t.shape) == 4]
+    flat = {tensor: _flat(tensor) for tensor in images if _is_column(tensor)}
+    is_sequence = all(tensor in flat or tensor.shape[:3] == (1, 1, 1) for tensor in images)
+    op = node.op.turned if flat and is_sequence else None
     if op is None:
         return tuple(node.op.kernel_calls(node.inputs, node.outputs, isa))
     real = {row: column for column, row in flat.items()}
@@ -34,7 +36,7 @@ def whole_calls(node: Node, isa: Isa) -> tuple[KernelCall, ...]:
 
 
 def _is_column(tensor: Tensor) -> bool:
-    return len(tensor.shape) == 4 and tensor.shape[0] == tensor.shape[2] == 1 < tensor.shape[1]
+    return tensor.shape[0] == tensor.shape[2] == 1 < tensor.shape[1]
 
 
 def _flat(tensor: Tensor) -> Tensor:

@@ -89,4 +89,34 @@ static inline void cm_pool_windows(const struct cm_context *context, const struc
     windows->out = cm_write_row(context, output, n, y) + x * channels;
 }
 
+/* Of rows [y, end) of a column of pixels, the first ones whose windows lie in one piece of memory, as do they
+   themselves; their number, 0 for other images. */
+static inline int32_t cm_pool_column(const struct cm_context *context, const struct cm_pool *pool, int32_t n,
+                                     int32_t y, int32_t end, struct cm_windows *windows)
+{
+    const struct cm_rows *input = pool->input, *output = pool->output;
+    int32_t top = y * pool->stride_height - pool->pad_top;
+    if (output->width != 1 || input->width != 1 || pool->kernel_width != 1 || top < 0)
+        return 0;
+    int32_t to_end = input->ring - top % input->ring, below = input->height - top;
+    int32_t room = (to_end < below ? to_end : below) - (pool->kernel_height - 1) * pool->dilation_height;
+    if (room <= 0)
+        return 0;
+    int32_t most = output->ring - y % output->ring, count = (room - 1) / pool->stride_height + 1;
+    most = most < end - y ? most : end - y;
+    pool->row_table[0] = 0;
+    *windows = (struct cm_windows){
+        .input = cm_read_row(context, input, n, top),
+        .rows = pool->row_table,
+        .row_count = 1,
+        .column_count = pool->kernel_height,
+        .column_stride = pool->dilation_height * input->row_stride,
+        .pixels = count < most ? count : most,
+        .pixel_stride = pool->stride_height * input->row_stride,
+        .channels = input->channels,
+        .out = cm_write_row(context, output, n, y),
+    };
+    return windows->pixels;
+}
+
 #endif

@@ -118,6 +118,7 @@ struct cm_wait {
     uint32_t port;  /* of inputs or outputs */
     uint32_t row;   /* they come and go in order */
     uint32_t bytes;
+    uint32_t more;    /* rows of the same input that are wanted right after it */
     void *into;       /* where an input's row goes, or NULL */
     const void *from; /* where an output's row is, or NULL */
 };

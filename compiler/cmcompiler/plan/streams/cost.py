@@ -103,14 +103,17 @@ _COSTS = {
 _TURN = 150
 """Of the interpreter of stages."""
 
-_PIXEL = 300
-"""Of a kernel that slides a window, around a row of a single pixel."""
-
-_WAIT = 210
-"""Of the same, for a row from outside or one that goes there."""
+_WAIT = 100
+"""Of the same for a row from outside or one that goes there."""
 
 _BAND = 110
 """Of a kernel around its inner loops."""
+
+_MOVED = 160
+"""Of the same and the interpreter, where arguments move along."""
+
+_PIXEL = 220
+"""Of a depthwise convolution, around a row of a single pixel."""
 
 _INTERLEAVING = 0.25
 """Part of a depthwise convolution at stride 2 with the DSP extension."""
@@ -315,17 +318,19 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     turns = -(-rows // call.band)
     if call.call.microkernel not in GEMMS:
         kinds = {type(word) for _, word in call.call.arguments}
-        single = RowAddress in kinds and RowCount not in kinds
-        fixed: float = turns * _TURN + (rows if single else turns) * _BAND
-        if dict(call.call.arguments).get("output.width") == 1:
+        moves = RowAddress in kinds
+        calls = rows if moves and RowCount not in kinds else turns
+        fixed: float = turns * _TURN + calls * (_MOVED if moves else _BAND)
+        if dict(call.call.arguments).get("output.width") == 1 and node.op.macs:
             fixed += rows * _PIXEL
         best = dict(call.call.arguments).get("band", 1)
-        if isinstance(best, int) and call.band < best:
-            # It takes as long for one row as for all that its kernel suits, unless these share just
+        if isinstance(best, int) and call.band % best:
+            # It takes as long for a row as for all that its kernel suits, unless these share just
             # the interleaving of one row of the input.
             strided = dict(call.call.arguments).get("stride_height") == 2
             alone = _INTERLEAVING if strided else 1
-            fixed += effort(node, [call.call], isa) * alone * max(0, turns * best / rows - 1)
+            bands = rows // call.band * -(-call.band // best) + -(-(rows % call.band) // best)
+            fixed += effort(node, [call.call], isa) * alone * max(0, bands * best / rows - 1)
         return Surcharge(fixed, Portions.of(node, call.call, isa, call.band), {})
     words = dict(call.call.arguments)
     width, channels = words["output.width"], words["output.channels"]
@@ -334,8 +339,6 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
     odd = sum(n for height, n in heights.items() if height * width % 2) - rows * width % 2
     fixed = turns * _TURN + max(odd, 0) * costs.odd * node.op.macs / prod(node.outputs[0].shape[:3])
-    if patches is not None and width == 1:
-        fixed += rows * _PIXEL
     if patches is not None:
         return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
     if words["stride_height"] == words["stride_width"] == 1:
