@@ -7,13 +7,15 @@ from math import inf
 
 import pytest
 from harness.commands import NETWORK
+from harness.sequences import sequence_graph
 
 from cmcompiler.importer.build import build_graph
+from cmcompiler.importer.sequences import rows_of_steps
 from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.drafting import OverBudget, make_draft
-from cmcompiler.plan.options import PlanOptions
+from cmcompiler.plan.options import MOST_SURCHARGE, PlanOptions
 from cmcompiler.pte.reader import read_program
 
 WHOLE = PlanOptions()
@@ -64,3 +66,16 @@ def test_no_plan_is_below_the_bound(network: Graph, isa: Isa) -> None:
     draft = make_draft(network, isa, replace(WHOLE, surcharge=inf))
     assert draft.lower_bound <= draft.size
     assert make_draft(network, isa, WHOLE).lower_bound <= draft.size
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_rows_from_outside_count_among_the_instructions(isa: Isa) -> None:
+    """Those of a short sequence cost too much to be chosen unless they are requested."""
+    graph = sequence_graph()
+    graph = replace(graph, nodes=tuple(rows_of_steps(graph.nodes)))
+    whole = make_draft(graph, isa, PlanOptions(streams=False))
+    most = MOST_SURCHARGE * whole.effort + whole.surcharge
+    chosen = make_draft(graph, isa, PlanOptions(feed=None))
+    assert chosen.surcharge <= most and not chosen.is_fed
+    fed = make_draft(graph, isa, PlanOptions(feed="rows", surcharge=inf))
+    assert fed.is_fed and fed.surcharge > most
