@@ -53,7 +53,7 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 #define LOAD_RESCALE \
     "ldrd r1, r3, [r7, #20]\n" \
     "ldr r5, [r7, #28]\n" \
-    "adds r7, #32\n"
+    "add r7, #32\n"
 
 /* Patches of the next channel. */
 #define NEXT_PATCHES "vadd.i32 q3, q3, lr\n"
@@ -166,11 +166,13 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
           "mov r8, #1\n" \
           "ldr r9, [r12, #20]\n" \
           "vmov.i32 q0, #0\n" \
+          "subs r10, #1\n" \
           START \
           LOAD_RESCALE \
           \
           "1:\n" \
           "ldr lr, [r12, #16]\n" \
+          "add r10, #1\n" \
           "vstrw.32 q0, [r12, #32]\n" \
           "add r11, r12, #32\n" \
           "wls lr, lr, 3f\n" \
@@ -185,13 +187,9 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
           "subeq r7, #32\n" \
           "subeq lr, #4\n" \
           AN_OUTPUT(ROUND, KEEP) \
-          "beq.w 4f\n" \
           "vldrw.32 q0, [r12, #304]\n" \
           LOAD_RESCALE \
-          "add r10, #1\n" \
-          "b.w 1b\n" \
-          \
-          "4:\n" \
+          "bne.w 1b\n" \
           ADD_ZERO_POINT NARROW \
           LOAD_OFFSETS \
           STORE \
@@ -344,20 +342,28 @@ static void set_rounds(struct patches *patches, const struct cm_depthwise *d, co
     vstrhq_u16(patches->before, vqsubq_n_u16(vldrhq_u16(patches->offsets[rounds]), 1));
 }
 
+/* Columns of 64 bytes. */
+static void fill_columns(int8_t *columns, int32_t count, int8x16_t value)
+{
+    for (int8_t *end = columns + count * COLUMN_BYTES; columns < end; columns += LANES)
+        vstrbq_s8(columns, value);
+}
+
 static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
                           int32_t base)
 {
     const struct cm_columns *covered = &part->covered;
     int8_t *columns = d->workspace;
     int8_t padding[LANES];
+    int8x16_t value = vdupq_n_s8((int8_t)d->input_zero_point);
     struct cm_four_rows rows[MOST_BANDS];
     int32_t step = part->pitch * 2 * COLUMN_BYTES;
-    memset(padding, d->input_zero_point, sizeof padding);
+    vstrbq_s8(padding, value);
     for (int32_t b = 0; b < part->bands; ++b) {
         int8_t *before = columns + b * step;
         int8_t *after = before + (covered->before + covered->inside) * COLUMN_BYTES;
-        memset(before, d->input_zero_point, (size_t)(covered->before * COLUMN_BYTES));
-        memset(after, d->input_zero_point, (size_t)(covered->after * COLUMN_BYTES));
+        fill_columns(before, covered->before, value);
+        fill_columns(after, covered->after, value);
         int32_t first = part->first_row + b * part->band;
         int32_t last = least(first + part->band, part->first_row + part->rows) - 1;
         rows[b] = cm_find_rows(d, first * d->stride_height, (last - first) * d->stride_height + 3,
