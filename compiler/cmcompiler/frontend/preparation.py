@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
@@ -29,6 +30,14 @@ from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.usercode import unsupported
 
 Inputs = tuple[Tensor, ...]
+
+_aten = torch.ops.aten
+_POOLS = {
+    *(_aten.max_pool1d_with_indices.default, _aten.max_pool2d_with_indices.default),
+    *(_aten.max_pool3d_with_indices.default, _aten.adaptive_max_pool2d.default),
+    *(_aten.fractional_max_pool2d.default, _aten.fractional_max_pool3d.default),
+}
+"""With indices as second results."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,7 +97,7 @@ def prepare(
             zero_biases = add_biases(graph)
             note("rewritten", graph)
             call_sites = mark(graph.graph)
-        _refuse_dynamic_sizes(graph, call_sites)
+        _refuse(graph, call_sites)
         with unsupported("the Cortex-M quantizer"):
             prepared = prepare_pt2e(graph, quantizer)
             note("annotated", annotated(prepared))
@@ -128,18 +137,36 @@ def export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:
         return torch.export.export(module, inputs)
 
 
-def _refuse_dynamic_sizes(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
+def _refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
+    """
+    Raises:
+        Unsupported: sizes depend on values, or something uses the indices of a pool.
+    """
     for node in graph.graph.nodes:
         value = node.meta.get("val")
         sizes = value.shape if isinstance(value, Tensor) else ()
+        place = _place(node, call_sites)
         if any(isinstance(size, torch.SymInt) for size in sizes):
-            site = call_sites.get(node.name)
-            place = f"{site.file}:{site.line}: " if site is not None and site.file else ""
-            name = node.target._schema.name.partition("::")[2]
             raise Unsupported(
-                f"{place}the size of the result of {name} depends on values",
+                f"{place}the size of the result of {_name(node)} depends on values",
                 "keep the size and multiply by the mask, or choose with torch.where",
             )
+        if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
+            raise Unsupported(
+                f"{place}the indices of {_name(node)} are used",
+                "upsample instead of unpooling, as with torch.nn.Upsample",
+            )
+
+
+def _place(node: Node, call_sites: Mapping[str, CallSite]) -> str:
+    """The user's line, for the beginning of a message."""
+    site = call_sites.get(node.name)
+    return f"{site.file}:{site.line}: " if site is not None and site.file else ""
+
+
+def _name(node: Node) -> str:
+    assert isinstance(node.target, OpOverload)
+    return node.target._schema.name.partition("::")[2]
 
 
 def _observe(

@@ -38,8 +38,9 @@ COVERED: dict[str, int] = {
 """Models with at least 99 % of their multiply-accumulates in integer kernels, and their dB."""
 
 
-def test_a_mixed_gallery_has_nothing_in_float(runtime: Runtime) -> None:
-    loaded = find_source(f"{MODELS / 'mixed.py'}:gallery").load(0, None)
+@pytest.mark.parametrize("name", ["gallery", "samples"])
+def test_a_mixed_gallery_has_nothing_in_float(name: str, runtime: Runtime) -> None:
+    loaded = find_source(f"{MODELS / 'mixed.py'}:{name}").load(0, None)
     samples = list(loaded.calibration)
     quantized = quantize(loaded.module, loaded.example_inputs, samples, refinement=False)
     assert quantized.float_operators == ()
@@ -47,7 +48,7 @@ def test_a_mixed_gallery_has_nothing_in_float(runtime: Runtime) -> None:
     titles = {node.op.title for node in graph.nodes if is_float(node)}
     assert titles <= {"quantize", "dequantize"}
     arrays = tuple(x.numpy() for x in samples[0])
-    runtime.check(Example(graph, arrays, "gallery"))
+    runtime.check(Example(graph, arrays, name))
 
 
 @pytest.mark.long

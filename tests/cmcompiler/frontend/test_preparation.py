@@ -24,3 +24,17 @@ def test_sizes_that_depend_on_values_are_refused_with_the_line():
     with pytest.raises(Unsupported, match=expected) as refused:
         prepare(Chosen(), x, [x])
     assert "torch.where" in str(refused.value.hint)
+
+
+class Unpooled(nn.Module):
+    def forward(self, x):
+        pooled, places = nn.functional.max_pool2d(x, 2, return_indices=True)
+        return nn.functional.max_unpool2d(pooled, places, 2)
+
+
+def test_indices_of_pools_are_refused_with_the_line():
+    x = (torch.randn(1, 2, 4, 4),)
+    line = Unpooled.forward.__code__.co_firstlineno + 1
+    expected = f"{re.escape(__file__)}:{line}: the indices of max_pool2d_with_indices are used"
+    with pytest.raises(Unsupported, match=expected):
+        prepare(Unpooled(), x, [x])

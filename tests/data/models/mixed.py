@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 class Gallery(nn.Module):
@@ -32,3 +33,33 @@ def gallery():
     torch.manual_seed(0)
     samples = [(torch.randn(1, 3, 8, 8), torch.randint(12, (1, 64))) for _ in range(16)]
     return Gallery().eval(), samples[0], samples
+
+
+class Samples(nn.Module):
+    """Resized, sampled and folded images, distances, running extremes and joined softmaxes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.head = nn.Conv2d(3, 4, 3, padding=1), nn.Linear(16, 6)
+        self.centres = nn.Embedding(5, 6)
+        turn = torch.tensor([[[0.9, 0.2, 0.1], [-0.2, 0.9, 0.0]]])
+        self.register_buffer("grid", functional.affine_grid(turn, [1, 4, 8, 8], False))
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        image = self.conv(x)
+        large = functional.interpolate(image, scale_factor=2, mode="bicubic")
+        turned = functional.grid_sample(image, self.grid, align_corners=False)
+        patches = functional.unfold(turned, 3, stride=2, padding=1)
+        summed = functional.fold(patches, (8, 8), 3, stride=2, padding=1)
+        points = self.head(summed.flatten(2).view(1, 16, 16))
+        distances = torch.cdist(points, self.centres.weight)
+        places = summed.flatten(2).softmax(-1) @ torch.linspace(-1, 1, 64)
+        joined = torch.cat([distances.softmax(-1), distances], 2)
+        scanned = joined.cummax(1)[0], points.sigmoid().cumprod(1)
+        return {"large": large, "places": places, "peaks": scanned[0], "decay": scanned[1]}
+
+
+def samples():
+    torch.manual_seed(0)
+    inputs = [(torch.randn(1, 3, 8, 8),) for _ in range(16)]
+    return Samples().eval(), inputs[0], inputs

@@ -20,6 +20,7 @@ from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
 from cmcompiler.frontend.rewrites.einsum import multiply_einsum
+from cmcompiler.frontend.rewrites.fixed_ranges import free_ranges
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
@@ -35,6 +36,8 @@ from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.products import rewrite_products
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
+from cmcompiler.frontend.rewrites.resampling import weigh_samples
+from cmcompiler.frontend.rewrites.scans import double_scans
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
 from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
@@ -48,6 +51,8 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_in_place,
     join_filters,
     spell_combinations,
+    weigh_samples,
+    double_scans,
     add_batches,
     compute_volumes_on_images,
     compute_on_images,
@@ -72,6 +77,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     join_functions,
     keep_prelus,
     join_masks,
+    free_ranges,
     choose_for_masks,
     replace_broadcasts,
     arrange_channels_last,

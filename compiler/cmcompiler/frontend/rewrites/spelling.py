@@ -28,6 +28,9 @@ _Given = dict[str, Any]
 MOST_PADDED = 4
 """Dimensions that the backend pads."""
 
+MOST_DIFFERENCES = 1 << 14
+"""Numbers that distances may take for their differences, which are exact where those are small."""
+
 LARGEST_OFFSET = 1e-5
 """Of numbers, for the sake of derivatives, which no int8 range shows."""
 
@@ -115,6 +118,35 @@ def _distance(node: Node, given: _Given) -> Node:
         difference = insert(node, aten.add.Tensor, difference, given["eps"])
     norm = aten.linalg_vector_norm.default
     return insert(node, norm, difference, given["p"], [-1], given["keepdim"])
+
+
+def _length_of_difference(node: Node, given: _Given) -> Node:
+    difference = insert(node, aten.sub.Tensor, given["self"], given["other"])
+    return insert(node, aten.linalg_vector_norm.default, difference, given["p"])
+
+
+def _distances(node: Node, given: _Given) -> Node | None:
+    """Euclidean, between all rows of two matrices: √(|x|² - 2x·y + |y|²), or of few |x - y|."""
+    if given["p"] != 2:
+        return None
+    rows, columns = given["x1"], given["x2"]
+    if fake(node).numel() * fake(rows).shape[-1] <= MOST_DIFFERENCES:
+        pair = (
+            insert(node, aten.unsqueeze.default, rows, -2),
+            insert(node, aten.unsqueeze.default, columns, -3),
+        )
+        difference = insert(node, aten.sub.Tensor, *pair)
+        return insert(node, aten.linalg_vector_norm.default, difference, 2, [-1])
+    squares = [
+        insert(node, aten.sum.dim_IntList, insert(node, aten.square.default, each), [-1], True)
+        for each in (rows, columns)
+    ]
+    across = insert(node, aten.transpose.int, columns, -2, -1)
+    products = insert(node, aten.mul.Tensor, insert(node, aten.matmul.default, rows, across), -2)
+    lengths = insert(node, aten.add.Tensor, products, squares[0])
+    turned = insert(node, aten.transpose.int, squares[1], -2, -1)
+    total = insert(node, aten.add.Tensor, lengths, turned)
+    return insert(node, aten.sqrt.default, insert(node, aten.clamp_min.default, total, 0.0))
 
 
 def _norm(node: Node, given: _Given) -> Node | None:
@@ -306,6 +338,8 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.diff.default: _differences,
     aten.cosine_similarity.default: _cosine,
     aten.pairwise_distance.default: _distance,
+    aten.cdist.default: _distances,
+    aten.dist.default: _length_of_difference,
     aten.linalg_vector_norm.default: _norm,
     aten.var_mean.dim: _moments,
     aten.var_mean.correction: _moments,

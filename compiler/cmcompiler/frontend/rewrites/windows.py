@@ -19,6 +19,8 @@ def pick_windows(module: GraphModule) -> None:
             replace(node, _patches(node))
         elif node.target is aten.col2im.default and _is_tiling(node):
             replace(node, _image(node))
+        elif node.target is aten.col2im.default and fake(node).dim() == 4:
+            replace(node, _summed(node))
         elif node.target is aten.unfold.default and fake(node.args[0]).dim():
             replace(node, _unfolded(node))
 
@@ -85,3 +87,26 @@ def _unfolded(node: Node) -> Node:
     windows = insert(node, aten.reshape.default, picked, split)
     order = [axis for axis in range(len(split)) if axis != dim + 1]
     return insert(node, aten.permute.default, windows, [*order, dim + 1])
+
+
+def _summed(node: Node) -> Node:
+    """Windows added up where they overlap: a transposed convolution that spreads each tap."""
+    given = named_arguments(node)
+    batch, channels, *sizes = fake(node).shape
+    kernel, stride, padding, dilation = (
+        given[name] for name in ("kernel_size", "stride", "padding", "dilation")
+    )
+    sides = list(zip(sizes, kernel, stride, padding, dilation, strict=True))
+    counts = [(size + 2 * p - d * (k - 1) - 1) // s + 1 for size, k, s, p, d in sides]
+    rest = [
+        size - ((count - 1) * s - 2 * p + d * (k - 1) + 1)
+        for count, (size, k, s, p, d) in zip(counts, sides, strict=True)
+    ]
+    taps = prod(kernel)
+    spread = torch.eye(taps).reshape(1, taps, 1, *kernel).expand(channels, -1, -1, -1, -1)
+    weights = constant(node, f"{node.name}_taps", spread.reshape(-1, 1, *kernel))
+    shape = [batch, channels * taps, *counts]
+    windows = insert(node, aten.reshape.default, given["self"], shape)
+    convolution = aten.conv_transpose2d.input
+    arguments = weights, None, stride, padding, rest, channels, dilation
+    return insert(node, convolution, windows, *arguments)

@@ -29,3 +29,23 @@ def test_log_softmax() -> None:
 @pytest.mark.parametrize("arguments", [(1,), (-1, True), ((0, 2),), ((0, 1, 2), True)])
 def test_logsumexp(arguments: tuple[object, ...]) -> None:
     assert targets(rewritten(LogSumExp(*arguments), X)) == ["cmbuild.logsumexp.default"]
+
+
+class Weighted(nn.Module):
+    def __init__(self, elements: int) -> None:
+        super().__init__()
+        self.values = nn.Parameter(torch.arange(float(elements))[:, None])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.softmax(-1).flatten(0, 1) @ self.values
+
+
+@pytest.mark.parametrize("elements", [8, 32])
+def test_wide_softmaxes_are_exponentials(elements: int) -> None:
+    found = targets(rewritten(Weighted(elements), torch.randn(1, 2, elements)))
+    assert ("cmbuild.log_softmax.default" in found) == (elements == 32)
+    assert ("aten.softmax.int" in found) == (elements == 8)
+
+
+def test_softmaxes_that_are_results_stay() -> None:
+    assert targets(rewritten(nn.Softmax(-1), torch.randn(1, 64))) == ["aten.softmax.int"]

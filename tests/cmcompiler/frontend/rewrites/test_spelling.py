@@ -42,6 +42,16 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
         lambda x: functional.pairwise_distance(x[:, 0], x[:, 1]),
         "select select sub linalg_vector_norm",
     ),
+    "one distance": (lambda x: torch.dist(x, x.exp(), 2), "exp sub linalg_vector_norm"),
+    "few distances": (
+        lambda x: torch.cdist(x, x.exp()),
+        "exp unsqueeze unsqueeze sub linalg_vector_norm",
+    ),
+    "many distances": (
+        lambda x: torch.cdist(x.repeat(1, 1, 40, 1), x.repeat(1, 1, 30, 1) + 9),
+        "repeat repeat add square sum square sum transpose matmul mul add transpose add clamp_min "
+        "sqrt",
+    ),
     "taxicab": (lambda x: x.norm(p=1, dim=(1, 2), keepdim=True), "abs sum"),
     "chessboard": (lambda x: torch.linalg.vector_norm(x, torch.inf), "abs amax"),
     "variance": (lambda x: torch.var_mean(x, (2, 3))[0], "var"),

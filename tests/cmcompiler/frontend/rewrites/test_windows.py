@@ -30,7 +30,9 @@ def test_tiles_are_moved():
     assert [name.split(".")[1] for name in targets(graph)] == ["reshape", "permute", "reshape"]
 
 
-def test_tiles_that_overlap_stay():
-    module = Function(lambda x: F.fold(x, (4, 4), 2))
-    graph = rewritten(module, torch.randn(1, 8, 9), by=pick_windows, tolerance=0)
-    assert targets(graph) == ["aten.col2im.default"]
+def test_tiles_that_overlap_are_added_by_a_transposed_convolution():
+    module = Function(
+        lambda x: F.fold(x, (7, 9), (3, 2), dilation=(2, 1), padding=(1, 0), stride=(1, 3))
+    )
+    graph = rewritten(module, torch.randn(2, 12, 15), by=pick_windows)
+    assert targets(graph) == ["aten.reshape.default", "aten.conv_transpose2d.input"]

@@ -1,0 +1,43 @@
+"""Running extremes and products in log2(n) steps: each takes twice as many elements as before."""
+
+from __future__ import annotations
+
+from operator import getitem
+
+import torch
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+
+aten = torch.ops.aten
+
+EXTREMES = {aten.cummax.default: aten.maximum.default, aten.cummin.default: aten.minimum.default}
+
+
+def double_scans(module: GraphModule) -> None:
+    """Replaces running products, and running extremes whose indices nothing uses."""
+    for node in list(module.graph.nodes):
+        if node.target is aten.cumprod.default:
+            _replace(node, node, aten.mul.Tensor)
+        elif node.target in EXTREMES:
+            results = [user for user in node.users if user.users]
+            if all(user.target is getitem and user.args[1] == 0 for user in results):
+                for result in results:
+                    _replace(node, result, EXTREMES[node.target])
+
+
+def _replace(node: Node, result: Node, operator: torch._ops.OpOverload) -> None:
+    given = named_arguments(node)
+    source, dim = given["self"], given["dim"]
+    if fake(source).dtype != torch.float32 or fake(source).ndim == 0:
+        return
+    size, taken = fake(source).shape[dim], 1
+    while taken < size:
+        first, earlier, later = (
+            insert(node, aten.slice.Tensor, source, dim, start, end)
+            for start, end in ((0, taken), (0, size - taken), (taken, size))
+        )
+        joined = insert(node, operator, later, earlier)
+        source = insert(node, aten.cat.default, [first, joined], dim)
+        taken *= 2
+    replace(result, source)

@@ -1,0 +1,30 @@
+"""Running extremes and products in a few steps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from harness.rewriting import Function, rewritten, targets
+
+from cmcompiler.frontend.rewrites.scans import double_scans
+
+SCANS = {
+    "maximum": lambda x: torch.cummax(x, 1)[0],
+    "minimum": lambda x: torch.cummin(x, -1).values,
+    "mul": lambda x: torch.cumprod(x, 0),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+@pytest.mark.parametrize("size", [1, 2, 7, 16])
+def test_scans(name: str, size: int) -> None:
+    x = torch.randn(size, size, size, generator=torch.Generator().manual_seed(size))
+    found = targets(rewritten(Function(SCANS[name]), x, by=double_scans))
+    steps = (size - 1).bit_length()
+    assert sum(f".{name}." in each for each in found) == steps
+    assert len(found) == 5 * steps
+
+
+def test_extremes_whose_indices_are_used_stay() -> None:
+    module = Function(lambda x: torch.cummax(x, 1)[1])
+    assert "aten.cummax.default" in targets(rewritten(module, torch.randn(2, 5), by=double_scans))
