@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
@@ -17,6 +18,8 @@ from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, inse
 aten = torch.ops.aten
 
 PRODUCTS = (aten.matmul.default, aten.mm.default, aten.bmm.default, aten.mv.default)
+
+SOFTMAXES = (aten.softmax.int, aten.log_softmax.int)
 
 MOVEMENTS = (
     *(aten.reshape.default, aten.view.default, aten.flatten.using_ints, aten.unflatten.int),
@@ -54,10 +57,17 @@ def rewrite_products(module: GraphModule) -> None:
 
 
 def _origin(node: Node) -> Node:
-    """What a tensor's elements were computed by, before they were moved."""
-    while node.target in MOVEMENTS and isinstance(node.args[0], Node):
+    """What a tensor's elements were computed by, before functions of them and movements."""
+    while _keeps_type(node) and isinstance(node.args[0], Node):
         node = node.args[0]
     return node
+
+
+def _keeps_type(node: Node) -> bool:
+    """Whether the backend takes the result for the same type as the only operand."""
+    is_function = isinstance(node.target, OpOverload) and torch.Tag.pointwise in node.target.tags
+    is_unary = len(node.all_input_nodes) == 1
+    return node.target in MOVEMENTS or (is_unary and (is_function or node.target in SOFTMAXES))
 
 
 def _separate_bias(lhs: Node, rhs: Node) -> None:

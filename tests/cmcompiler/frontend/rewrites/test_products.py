@@ -77,14 +77,17 @@ def test_other_sums_stay(equation: str) -> None:
     assert "aten.einsum.default" in targets(rewritten(Products(compute), X, Y))
 
 
-def test_a_bias_before_a_product_with_another_tensor_is_added_on_its_own() -> None:
+@pytest.mark.parametrize("function", [torch.abs, lambda x: x.sigmoid().softmax(-1)])
+def test_a_bias_before_a_product_with_another_tensor_is_added_on_its_own(
+    function: Callable[[Tensor], Tensor],
+) -> None:
     class Mixed(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.linear = nn.Linear(4, 4)
 
         def forward(self, x: Tensor, y: Tensor) -> Tensor:
-            return self.linear(x) @ y
+            return function(self.linear(x)) @ y
 
     graph = rewritten(Mixed(), X, Y)
     (linear,) = (node for node in graph.graph.nodes if str(node.target) == LINEAR)
