@@ -270,8 +270,9 @@ def pool(workers: int) -> Iterator[Pool]:
     Exports are faster than in workers of one call, since each worker imports torch only once.
 
     Raises:
-        CmbuildError: they do not start.
+        UsageError: fewer than one.
     """
+    WorkersChoice(workers)
     with Pool(workers, Processes(), paths.default_build() / "logs") as found:
         yield found
 

@@ -38,6 +38,8 @@ class WorkersChoice:
                 message="--workers and --scheduler exclude each other",
                 hint="--workers N for processes here, --scheduler URL for a cluster",
             )
+        if isinstance(self.workers, int) and self.workers < 1:
+            raise UsageError(message=f"{self.workers} workers requested; at least 1 is needed")
         if self.scheduler is not None and "://" not in self.scheduler:
             raise UsageError(
                 message=f"{self.scheduler} is not the address of a scheduler",
@@ -66,6 +68,8 @@ class WorkersChoice:
                 yield cluster
         elif isinstance(self.workers, Pool):
             yield self.workers
-        else:
-            with Pool(self.workers or 1, processes, logs, remote_mode) as pool:
+        elif self.workers is not None:
+            with Pool(self.workers, processes, logs, remote_mode) as pool:
                 yield pool
+        else:
+            raise ValueError("no workers chosen")

@@ -41,9 +41,9 @@ class RackAddress:
                 problem = f"{key!r} is not the key of a tag"
                 raise BadAddress(text=text, problem=problem)
             if not _NAME.fullmatch(value):
-                raise BadAddress(text=text, problem=f"the value of {key} is missing or not one")
+                raise BadAddress(text=text, problem=f"the value of {key} is missing, or has blanks")
             if key in tags:
-                raise BadAddress(text=text, problem=f"{key} is there twice")
+                raise BadAddress(text=text, problem=f"{key} is given twice")
             tags[key] = value
         return cls(None, tuple(tags.items()))
 

@@ -73,7 +73,7 @@ class SshHost:
         done = self.run(["mktemp", "-d", "/tmp/cmbuild-XXXXXXXX"])
         folder = next((w for w in done.output.split() if w.startswith("/tmp/cmbuild-")), "")
         if not folder:
-            raise NoSuchHost(host=self.name, reason="mktemp -d makes no folder")
+            raise NoSuchHost(host=self.name, reason="mktemp -d printed no folder")
         try:
             copy = PurePosixPath(folder) / file.name
             self._call("scp", ["-q", str(file), f"{self.name}:{copy}"], "scp", _SECONDS, True)
@@ -97,7 +97,7 @@ class SshHost:
         )
         if done.status == _UNREACHABLE:
             lines = [line for line in done.output.splitlines() if line.strip()]
-            raise NoSuchHost(host=self.name, reason=lines[-1] if lines else "it says nothing")
+            raise NoSuchHost(host=self.name, reason=lines[-1] if lines else "it printed nothing")
         if check and done.status != 0:
             raise done.failure(f"{name} on {self.name}")
         return done

@@ -131,6 +131,8 @@ def test_a_sweep_yields_results_and_failures(program: Path) -> None:
     assert rest[-1].result is not None and rest[-1].result.isa == "scalar"
     with pytest.raises(TypeError, match="has no sample"):
         cmbuild.sweep(program, "native", sample=2)
+    with pytest.raises(cmbuild.CmbuildError, match="0 workers requested"):
+        cmbuild.sweep(program, "native", workers=0)
     with pytest.raises(cmbuild.CmbuildError, match="exclude each other"):
         cmbuild.sweep(program, "native", workers=2, scheduler="tcp://a:1")
 

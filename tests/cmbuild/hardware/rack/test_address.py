@@ -36,7 +36,7 @@ def test_a_name_is_a_tag() -> None:
         ("labgrid:Board=rp2350", "'Board' is not the key of a tag"),
         ("labgrid:board=", "the value of board"),
         ("labgrid:board=a,", "'' is not the key of a tag"),
-        ("labgrid:board=a,board=b", "board is there twice"),
+        ("labgrid:board=a,board=b", "board is given twice"),
     ],
 )
 def test_bad_addresses(text: str, problem: str) -> None:
