@@ -161,12 +161,14 @@ class Drawing:
         return self.add(Minimum(Loops.over(dense, dense, dense), x.shape), x, y, shape=x.shape)
 
     def total(self, x: Tensor) -> Tensor:
-        """A mean or sum of each channel."""
+        """A mean, maximum or sum of each channel."""
         _, height, width, channels = x.shape
         if self._draw(st.booleans()):
             sides = [self._draw(st.sampled_from([n, n, max(1, n - 1)])) for n in (height, width)]
-            shape = (1, 1, 1, channels)
-            return self.add(AvgPool2d(Window((sides[0], sides[1])), shape), x, shape=shape)
+            shape, window = (1, 1, 1, channels), Window((sides[0], sides[1]), (height, width))
+            maximum = MaxPool2d(window, shape, Range(-100, 90))
+            op = self._draw(st.sampled_from([AvgPool2d(window, shape), maximum]))
+            return self.add(op, x, shape=shape)
         scale = Rescale(3, 1 << 30, -self._draw(st.integers(0, 8)))
         op = QuantizedSum(1, height * width, channels, 3, scale, (1, channels))
         return self.add(op, x, shape=(1, channels))

@@ -39,16 +39,11 @@ class AvgPool2d(Pool2d):
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """A single window is added up row by row."""
-        if self.output_shape[1:3] != (1, 1) or self.window.dilation != (1, 1):
+        if not self.is_single:
             return super().row_calls(inputs, outputs, isa)
-        rows, columns = (self._covered(axis, inputs[0].shape[axis + 1]) for axis in (0, 1))
+        rows, columns = self.covered(inputs[0])
         result: Words = [("output", Address(outputs[0]))]
         return [accumulate("avg_pool2d_rows_s8", inputs[0], rows, columns, result)]
-
-    def _covered(self, axis: int, length: int) -> range:
-        """Rows or columns of the image that the first window covers."""
-        padding = self.window.padding[axis]
-        return range(min(length, self.window.kernel[axis] - padding))
 
 
 @image_op(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Words
-from cmcompiler.isa import Microkernel
+from cmcompiler.ir.op import Address, KernelCall, Reach, RowCall, Scratch, Tensors, Words
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
 from cmcompiler.ops.support.requantize import Int8Array, Range
-from cmcompiler.ops.support.window import image_op
+from cmcompiler.ops.support.window import image_op, rows_arguments
 
 MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
 
@@ -35,6 +36,25 @@ class MaxPool2d(Pool2d):
 
     def parameters(self) -> Words:
         return [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """Of a single window, row by row."""
+        if not self.is_single:
+            return super().row_calls(inputs, outputs, isa)
+        (image,) = inputs
+        rows, columns = self.covered(image)
+        words: Words = [
+            *rows_arguments(input=image),
+            ("maxima", Scratch(2 * image.shape[3], kept=True)),
+            ("first_row", rows.start),
+            ("rows", len(rows)),
+            ("first_column", columns.start),
+            ("columns", len(columns)),
+            ("output", Address(outputs[0])),
+            *self.parameters(),
+        ]
+        call = KernelCall("max_pool2d_rows_s8", words, (0, len(rows)), MAX_WINDOW)
+        return [RowCall(call, {image: Reach(1, rows.start, rows.start)}, step=0)]
 
 
 @image_op(

@@ -98,6 +98,17 @@ class Pool2d(Op):
         (call,) = self.kernel_calls(inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: self.window.rows})]
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one window, in one piece."""
+        return self.output_shape[1:3] == (1, 1) and self.window.dilation == (1, 1)
+
+    def covered(self, image: Tensor) -> tuple[range, range]:
+        """Rows and columns of an image that the first window covers."""
+        sizes = zip(self.window.kernel, self.window.padding, image.shape[1:3], strict=True)
+        rows, columns = (range(min(length, kernel - padding)) for kernel, padding, length in sizes)
+        return rows, columns
+
 
 def read_window(call: Call, images: Tensor, output: Tensor, dilation: Pair = (1, 1)) -> Window:
     """The window of a pool that gives `output`, whose every window covers some of the image."""
