@@ -221,7 +221,7 @@ FED_NAMES = """\
 """
 
 FED_PROGRESS = """\
-    uint32_t step, stage, port, row, row_bytes;
+    uint32_t step, stage, port, row, row_bytes, more;
     void *into;
 """
 
@@ -261,7 +261,7 @@ static enum {name}_status go_on(struct {name} *model)
 {{
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     const struct cm_wait wait = {{
-        model->stage, model->port, model->row, model->row_bytes, model->into, NULL,
+        model->stage, model->port, model->row, model->row_bytes, model->more, model->into, NULL,
     }};
     struct cm_run run = {{model->step, wait}};
     enum cm_outcome outcome =
@@ -271,6 +271,7 @@ static enum {name}_status go_on(struct {name} *model)
     model->port = run.wait.port;
     model->row = run.wait.row;
     model->row_bytes = run.wait.bytes;
+    model->more = run.wait.more;
     model->into = run.wait.into;
 {waiting}    return outcome == CM_DONE ? {macro}_OK : {macro}_STOPPED;
 }}
