@@ -129,8 +129,8 @@ def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -
         return []
     size = source.dtype.itemsize
     loops = Loops.over(reads, writes)
-    if loops.inner != (1, 1):
-        loops = loops.longest_inside()
+    # The kernel copies the two innermost loops at once; blocks of adjacent elements stay whole.
+    loops = loops.longest_inside(kept=1 if loops.inner == (1, 1) else 0)
     outer = max(0, len(loops.counts) - 2)
     steps = [step * size for step in loops.inner]
     rows, row_steps = 1, [0, 0]

@@ -211,9 +211,11 @@ class Loops:
         """The elements of a dense array that the loops read, as a view of shape `counts`."""
         return Strided(self.counts, self.steps[operand]).read(array)
 
-    def longest_inside(self) -> Loops:
-        """The same loops with the longest one innermost."""
-        order = sorted(range(len(self.counts)), key=self.counts.__getitem__)
+    def longest_inside(self, kept: int = 0) -> Loops:
+        """The same loops with the longest one innermost, around `kept` that stay where they are."""
+        every = range(len(self.counts))
+        outer = len(every) - kept
+        order = [*sorted(every[:outer], key=self.counts.__getitem__), *every[outer:]]
         counts = tuple(self.counts[i] for i in order)
         return Loops(counts, tuple(tuple(steps[i] for i in order) for steps in self.steps))
 
