@@ -1,8 +1,12 @@
 /* int8 rows by a matrix of weights with the DSP extension: four rows by two columns at a time.
 
-   SMLAD multiplies two pairs of 16 bits. Rows are widened once, four at a time. Eight accumulators, two words
-   of weights, two rows and two pointers fill the fourteen registers: hence assembly. What includes it defines
-   the loops. docs/performance.md has the cycles. */
+   SMLAD multiplies two pairs of 16 bits. Rows are paired once, four at a time: 16 bits hold 256 times a
+   number of one row plus 128 plus that of the other. Products of both and of the first row alone, which
+   SXTB16 takes out, give those of the other one: (256 * x + y) * w - 256 * (x * w), exact modulo 2^32. So a
+   word of workspace is two depths of two rows, and all that a step of the loop needs is loaded at once.
+
+   Eight accumulators, two words of weights, two of rows and two pointers fill the fourteen registers: hence
+   assembly. What includes it defines the loops. docs/performance.md has the cycles. */
 #ifndef FOUR_BY_TWO_H
 #define FOUR_BY_TWO_H
 
@@ -10,59 +14,48 @@
 #include "cmrt/isa.h"
 #include "simd.h"
 
-enum { ROWS = 4, DEPTHS = 4 };
+enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 
-/* Of both columns, after their weights; their biases precede these. Unless the rounding is general,
-   multiplier and factor are 2 * multiplier - 2^32 and 2^(32 - shift to the right). */
+/* What paired columns add for each unit of a row's sum: one of them is plus 128. */
+#define COLUMN_TERM 128U
+
+/* Of both columns, before their weights: what sums begin with. */
+struct starts {
+    int32_t at[4];
+};
+
+/* Of both columns, after their weights. Unless the rounding is general, multiplier and factor are
+   2 * multiplier - 2^32 and 2^(32 - shift to the right). */
 struct rescale {
     int32_t multiplier, factor;
 };
 
-/* Operands of the assembly: two or four rows and some pairs of columns. */
+/* Operands of the assembly: three or four rows and some pairs of columns. */
 struct strip {
-    const uint32_t *row, *row_end; /* widened: depths 0 and 2 of each row, then 1 and 3 */
-    int32_t entry;                 /* entry point, in bytes from the loop's start */
+    const uint32_t *row; /* or what the sums of rows begin with, before them */
+    uintptr_t row_end;   /* less one for the loop's other output */
+    int32_t entry;       /* entry point, in bytes from the loop's start */
     const void *weights_end;
     void *out; /* or the sums if C rescales them */
     int32_t out_stride, zero_point;
+    int32_t third; /* of three rows: from the second row of outputs to the third */
     const void *weights;
 };
 
 /* clang-format off */
 #define ADD_PRODUCT(sum, row, weights) "smlad " sum ", " row ", " weights ", " sum "\n"
 
-/* The first two depths, of weights in r8 and r9: rows are loaded where their sums will be, and each
-   column's bias, in r0 or r4, becomes its first sum last. */
-#if __ARM_ARCH_7EM__ && __ARM_FP & 8
-#define START_SUMS(WIDEN) \
-    WIDEN \
-    "ldr r1, [lr, #4]\n" \
-    "ldr r2, [lr, #8]\n" \
-    "smlad r5, r1, r9, r4\n" \
-    "ldr r3, [lr, #12]\n" \
-    "smlad r1, r1, r8, r0\n" \
-    "ldr r10, [lr], #16\n" \
-    "smlad r6, r2, r9, r4\n" "smlad r2, r2, r8, r0\n" \
-    "smlad r7, r3, r9, r4\n" "smlad r3, r3, r8, r0\n" \
-    "smlad r4, r10, r9, r4\n" "smlad r0, r10, r8, r0\n"
-#else
-#define START_SUMS(WIDEN) \
-    "ldr r1, [lr, #4]\n" \
-    "ldr r2, [lr, #8]\n" \
-    "ldr r3, [lr, #12]\n" \
-    "ldr r10, [lr], #16\n" \
-    WIDEN \
-    "smlad r5, r1, r9, r4\n" "smlad r1, r1, r8, r0\n" \
-    "smlad r6, r2, r9, r4\n" "smlad r2, r2, r8, r0\n" \
-    "smlad r7, r3, r9, r4\n" "smlad r3, r3, r8, r0\n" \
-    "smlad r4, r10, r9, r4\n" "smlad r0, r10, r8, r0\n"
-#endif
+/* The first two depths of four rows: sums begin with those of r0 to r5 or, of the other pair, with SECOND. */
+#define START_SUMS(SECOND0, SECOND1) \
+    "smlad r2, r11, r8, " SECOND0 "\n" "smlad r6, r11, r9, r4\n" \
+    "sxtb16 r11, r11, ror #8\n" \
+    "smlad r0, r10, r8, r0\n" "smlad r4, r10, r9, r4\n" \
+    "sxtb16 r10, r10, ror #8\n" \
+    "smlad r3, r11, r8, " SECOND1 "\n" "smlad r7, r11, r9, r5\n" \
+    "smlad r1, r10, r8, r1\n" "smlad r5, r10, r9, r5\n"
 
-#define START_PAIR \
-    "ldr lr, [sp]\n" \
-    "ldrd r0, r2, [r12], #8\n" \
-    "mov.w r1, r0\n" \
-    "mov.w r3, r2\n"
+/* Sums of the other row, or column, of a pair. */
+#define PART(paired, single) "sub " paired ", " paired ", " single ", lsl #8\n"
 
 /* The first SMMLAR doubles and adds the sum because the multiplier is 2^32 too small; the second shifts right,
    rounds and adds the zero point. */
@@ -78,71 +71,91 @@ struct strip {
 
 #define LOAD_RESCALE \
     "ldr r10, [sp, #24]\n" \
-    "ldm r12!, {r8, r9, r11, lr}\n"
+    "ldr r9, [r12, #4]\n" \
+    "ldr r11, [r12, #8]\n" \
+    "ldr lr, [r12, #12]\n" \
+    "ldr r8, [r12], #16\n"
 
-#define SHIFT_FOUR \
-    SHIFT("r1", "r9") SHIFT("r2", "r9") SATURATE("r0") SHIFT("r3", "r9") SATURATE("r1") \
+/* The next output of each row's first column. */
+#define LOAD_OUT \
+    "ldr r8, [sp, #16]\n" \
+    "ldr r11, [sp, #12]\n" \
+    "ldr r9, [sp, #20]\n"
+
+/* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. */
+#define OUTPUT_FOUR(PART_COLUMNS) \
+    PART_COLUMNS \
+    LOAD_RESCALE \
+    "bhi.w 4f\n" \
+    PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") \
+    PART("r4", "r5") SCALE("r5", "r11") PART("r6", "r7") SCALE("r7", "r11") \
+    SCALE("r0", "r8") SCALE("r2", "r8") SCALE("r4", "r11") SCALE("r6", "r11") \
+    "3:\n" \
+    SHIFT("r0", "r9") SHIFT("r1", "r9") SHIFT("r2", "r9") SATURATE("r0") SHIFT("r3", "r9") SATURATE("r1") \
+    LOAD_OUT \
     SHIFT("r4", "lr") SATURATE("r2") SHIFT("r5", "lr") SATURATE("r3") SHIFT("r6", "lr") SATURATE("r4") \
-    SHIFT("r7", "lr") SATURATE("r5") \
-    "ldrd r8, r9, [sp, #16]\n" \
-    SATURATE("r6") SATURATE("r7") \
-    "add r11, r8, #2\n" \
-    "str r11, [sp, #16]\n" \
+    SHIFT("r7", "lr") SATURATE("r5") SATURATE("r6") SATURATE("r7") \
+    "add lr, r8, #2\n" \
     STORE("r0", "r4", "[r8]") \
-    "add r8, r9\n" \
-    STORE("r1", "r5", "[r8]") \
-    "add r8, r9\n" \
+    STORE("r1", "r5", "[r8, r9]") \
+    "add r8, r8, r9, lsl #1\n" \
+    "str lr, [sp, #16]\n" \
     STORE("r2", "r6", "[r8]") \
-    "add r8, r9\n" \
-    STORE("r3", "r7", "[r8]")
+    STORE("r3", "r7", "[r8, r9]") \
+    NEXT \
+    "4:\n" \
+    PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") AWAY_FROM_ZERO("r1") \
+    PART("r4", "r5") SCALE("r5", "r11") AWAY_FROM_ZERO("r3") PART("r6", "r7") SCALE("r7", "r11") \
+    AWAY_FROM_ZERO("r5") SCALE("r0", "r8") AWAY_FROM_ZERO("r7") SCALE("r2", "r8") AWAY_FROM_ZERO("r0") \
+    SCALE("r4", "r11") AWAY_FROM_ZERO("r2") SCALE("r6", "r11") AWAY_FROM_ZERO("r4") AWAY_FROM_ZERO("r6") \
+    "b.w 3b\n"
 
-#define OUTPUT_FOUR \
+/* Any result; or the sums, whose rescaling is left to C. */
+#define OUTPUT_THREE(PART_COLUMNS) \
+    PART_COLUMNS \
+    "bhi.w 4f\n" \
     LOAD_RESCALE \
     SCALE("r0", "r8") SCALE("r1", "r8") AWAY_FROM_ZERO("r0") SCALE("r2", "r8") AWAY_FROM_ZERO("r1") \
-    SCALE("r3", "r8") AWAY_FROM_ZERO("r2") SCALE("r4", "r11") AWAY_FROM_ZERO("r3") \
-    SCALE("r5", "r11") AWAY_FROM_ZERO("r4") SCALE("r6", "r11") AWAY_FROM_ZERO("r5") \
-    SCALE("r7", "r11") AWAY_FROM_ZERO("r6") SHIFT("r0", "r9") AWAY_FROM_ZERO("r7") \
-    SHIFT_FOUR
-
-/* Where negative results are clamped to the zero point, whichever way their halves are rounded. */
-#define OUTPUT_FOUR_HALF_UP \
-    LOAD_RESCALE \
-    SCALE("r0", "r8") SCALE("r1", "r8") SCALE("r2", "r8") SCALE("r3", "r8") \
-    SCALE("r4", "r11") SCALE("r5", "r11") SCALE("r6", "r11") SCALE("r7", "r11") \
-    SHIFT("r0", "r9") SHIFT_FOUR
-
-#define OUTPUT_PAIR \
-    LOAD_RESCALE \
-    SCALE("r0", "r8") SCALE("r1", "r8") SCALE("r2", "r11") SCALE("r3", "r11") \
-    AWAY_FROM_ZERO("r0") AWAY_FROM_ZERO("r1") AWAY_FROM_ZERO("r2") AWAY_FROM_ZERO("r3") \
-    SHIFT("r0", "r9") SHIFT("r1", "r9") SHIFT("r2", "lr") SHIFT("r3", "lr") \
-    "ldrd r8, r9, [sp, #16]\n" \
-    SATURATE("r0") SATURATE("r1") SATURATE("r2") SATURATE("r3") \
-    "add r11, r8, #2\n" \
-    "str r11, [sp, #16]\n" \
-    STORE("r0", "r2", "[r8]") \
+    SCALE("r3", "r11") AWAY_FROM_ZERO("r2") SCALE("r4", "r11") AWAY_FROM_ZERO("r3") SCALE("r5", "r11") \
+    AWAY_FROM_ZERO("r4") SHIFT("r0", "r9") AWAY_FROM_ZERO("r5") SHIFT("r1", "r9") SHIFT("r2", "r9") \
+    SHIFT("r3", "lr") SATURATE("r0") SHIFT("r4", "lr") SATURATE("r1") SHIFT("r5", "lr") SATURATE("r2") \
+    LOAD_OUT \
+    "ldr r10, [sp, #28]\n" \
+    SATURATE("r3") SATURATE("r4") SATURATE("r5") \
+    "add lr, r8, #2\n" \
+    STORE("r0", "r3", "[r8]") \
+    "str lr, [sp, #16]\n" \
+    STORE("r1", "r4", "[r8, r9]") \
     "add r8, r9\n" \
-    STORE("r1", "r3", "[r8]")
-
-/* Leaves the sums and the rescaling to C. */
-#define STORE_SUMS \
+    STORE("r2", "r5", "[r8, r10]") \
+    NEXT \
+    "4:\n" \
     "ldr r8, [sp, #16]\n" \
-    "stm r8!, {r0-r3}\n" \
+    "ldr r11, [sp, #12]\n" \
+    "stm r8!, {r0-r5}\n" \
     "str r8, [sp, #16]\n" \
-    "add r12, #16\n"
+    "add r12, #16\n" \
+    NEXT
+
+/* The next pair of columns, if it is not at r11, the end. */
+#define NEXT \
+    "cmp r12, r11\n" \
+    "bne.w 1b\n" \
+    "add sp, #32\n" \
+    "pop {r4-r11, pc}\n"
 
 /* START points lr to the rows and may make the products of the first depths. */
 #define STRIP_FUNCTION(name, START, MULTIPLY, OUTPUT) \
     void name(const struct strip *strip); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
-          "sub sp, #28\n" \
-          "ldm r0!, {r1-r7}\n" \
+          "sub sp, #32\n" \
+          "ldm r0!, {r1-r8}\n" \
           "ldr r12, [r0]\n" \
-          "adr.w r8, 2f\n" \
-          "add r3, r8\n" \
+          "adr.w r9, 2f\n" \
+          "add r3, r9\n" \
           "add r3, #1\n" /* Thumb */ \
-          "stm sp, {r1-r7}\n" \
+          "stm sp, {r1-r8}\n" \
           \
           ".p2align 2\n" \
           "1:\n" \
@@ -153,26 +166,61 @@ struct strip {
           MULTIPLY \
           "ldr r11, [sp, #4]\n" \
           "cmp lr, r11\n" \
-          "bne.w 2b\n" \
+          "blo.w 2b\n" \
           OUTPUT \
-          "ldr r8, [sp, #12]\n" \
-          "cmp r12, r8\n" \
-          "bne.w 1b\n" \
-          "add sp, #28\n" \
+          CM_ASM_END)
+
+/* Four depths of two rows as words of both: SEL takes bytes 0 and 2 from its first operand. */
+#define PAIR(row, SUM, even, odd) \
+    "ldr r11, [" row ", r2]\n" \
+    "ldr r10, [" row "], #4\n" \
+    "lsl r12, r11, #8\n" \
+    "eor r10, #0x80808080\n" \
+    SUM \
+    "sel r12, r10, r12\n" \
+    "lsr r10, r10, #8\n" \
+    "sel r10, r10, r11\n" \
+    "str r10, " odd "\n" \
+    "str r12, " even "\n"
+
+/* Pairs four rows. SUM0 and SUM1 add r10 and r11, which are bytes of two rows, plus 128 and as they are, to sums
+   of these in r5 to r8. */
+#define PAIR_FUNCTION(name, SUM0, SUM1) \
+    void name(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks, uint32_t *sums); \
+    __asm(CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
+          "add r4, r1, r2, lsl #1\n" \
+          "mov r5, #0\n" \
+          "mov r6, #0\n" \
+          "mov r7, #0\n" \
+          "mov r8, #0\n" \
+          "mov r9, #0\n" \
+          "mov r12, #0x00ff00ff\n" \
+          "uadd8 r12, r12, r12\n" /* bytes that carry are those that SEL takes */ \
+          ".p2align 2\n" \
+          "1:\n" \
+          PAIR("r1", SUM0, "[r0], #4", "[r0, #8]") \
+          PAIR("r4", SUM1, "[r0], #12", "[r0, #8]") \
+          "subs r3, #1\n" \
+          "bne 1b\n" \
+          "ldr r12, [sp, #36]\n" \
+          "stm r12, {r5-r8}\n" \
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
 /* clang-format on */
 
 typedef void strip_function(const struct strip *strip);
+typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks, uint32_t *sums);
 
 /* The loops for one type of weights.
 
-   sum_pair: those of outputs that the assembly does not support, which have no others.
-   turn: times four depths in a loop; code: bytes of code for these. */
+   four: none for outputs that the assembly does not support, of which it makes the sums.
+   terms: words before the rows; turn: times four depths in a loop; code: bytes of code for these. */
 struct loops {
-    strip_function *four, *four_half_up, *pair, *sum_pair;
-    int32_t weight_bytes, four_turn, four_code, pair_turn, pair_code;
+    pair_function *pair;
+    strip_function *four, *three;
+    int32_t weight_bytes, terms, four_turn, four_code, three_turn, three_code;
 };
 
 /* What all rows of a product share. */
@@ -184,39 +232,33 @@ struct shape {
 static inline struct shape shape_of(const struct cm_gemm *gemm, int32_t weight_bytes)
 {
     struct shape shape = {.chunks = gemm->depth > 0 ? (gemm->depth + DEPTHS - 1) / DEPTHS : 1};
-    shape.block_bytes = 2 * (int32_t)sizeof(int32_t) + shape.chunks * 2 * DEPTHS * weight_bytes +
+    shape.block_bytes = (int32_t)sizeof(struct starts) + shape.chunks * 2 * DEPTHS * weight_bytes +
                         2 * (int32_t)sizeof(struct rescale);
     shape.weights_end = (const int8_t *)gemm->weights + gemm->columns / 2 * shape.block_bytes;
     return shape;
 }
 
-static inline void widen_pair(uint32_t *out, const int8_t *row, int32_t stride, int32_t depth)
+static inline void widen_three(uint32_t *out, const int8_t *row, const int8_t *row1, const int8_t *row2,
+                               int32_t chunks, uint32_t *sums)
 {
-    for (int32_t k = 0; k < depth; k += DEPTHS, row += DEPTHS) {
-        uint32_t word0 = load_bytes(row), word1 = load_bytes(row + stride);
-        *out++ = widen_even(word0);
-        *out++ = widen_even(word1);
-        *out++ = widen_odd(word0);
-        *out++ = widen_odd(word1);
-    }
-}
-
-static inline void widen_four(uint32_t *out, const int8_t *row, int32_t stride, int32_t depth)
-{
-    const int8_t *row1 = row + stride, *row2 = row1 + stride, *row3 = row2 + stride;
-    for (const int8_t *end = row + depth; row < end; out += 2 * ROWS) {
-        uint32_t word0 = load_bytes(row), word1 = load_bytes(row1);
-        uint32_t word2 = load_bytes(row2), word3 = load_bytes(row3);
-        row += DEPTHS, row1 += DEPTHS, row2 += DEPTHS, row3 += DEPTHS;
+    const uint32_t offset = 0x80808080;
+    uint32_t sum0 = 0, sum1 = 0, sum2 = 0;
+    for (; chunks > 0; --chunks, out += 2 * FEWER_ROWS) {
+        uint32_t word0 = load_bytes(row), word1 = load_bytes(row1), word2 = load_bytes(row2);
+        row += DEPTHS, row1 += DEPTHS, row2 += DEPTHS;
         out[0] = widen_even(word0);
         out[1] = widen_even(word1);
         out[2] = widen_even(word2);
-        out[3] = widen_even(word3);
-        out[4] = widen_odd(word0);
-        out[5] = widen_odd(word1);
-        out[6] = widen_odd(word2);
-        out[7] = widen_odd(word3);
+        out[3] = widen_odd(word0);
+        out[4] = widen_odd(word1);
+        out[5] = widen_odd(word2);
+        sum0 = add_bytes(word0 ^ offset, sum0);
+        sum1 = add_bytes(word1 ^ offset, sum1);
+        sum2 = add_bytes(word2 ^ offset, sum2);
     }
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
 }
 
 /* All columns of some rows. */
@@ -235,61 +277,93 @@ static inline void multiply(const struct cm_gemm *gemm, const struct shape *shap
     strip->weights = shape->weights_end;
     strip->weights_end = shape->weights_end + shape->block_bytes;
     strip->out = last;
-    strip->out_stride = 2;
+    strip->out_stride = strip->third = 2;
     run(strip);
     out += gemm->columns - 1;
     for (int32_t r = 0; r < count; ++r)
         out[r * out_stride] = last[2 * r];
 }
 
-/* For outputs that the assembly does not support: two rows. */
+/* For outputs that the assembly does not support: up to three rows. */
 static inline void multiply_general(const struct cm_gemm *gemm, const struct shape *shape,
-                                    strip_function *sum_pair, struct strip *strip, int8_t *out,
-                                    int32_t out_stride)
+                                    strip_function *sum_three, struct strip *strip, int8_t *out,
+                                    int32_t count)
 {
     const int8_t *weights = gemm->weights;
     for (int32_t c = 0; c < gemm->columns; c += 2, weights += shape->block_bytes) {
-        int32_t sums[4];
+        int32_t sums[2 * FEWER_ROWS];
         strip->weights = weights;
         strip->weights_end = weights + shape->block_bytes;
         strip->out = sums;
-        sum_pair(strip);
+        sum_three(strip);
         const struct rescale *rescale = (const struct rescale *)strip->weights_end - 2;
         for (int32_t i = 0; i < 2 && c + i < gemm->columns; ++i)
-            for (int32_t r = 0; r < 2; ++r)
-                out[r * out_stride + c + i] =
-                    cm_output_s8(&gemm->output, sums[2 * i + r], rescale[i].multiplier, rescale[i].factor);
+            for (int32_t r = 0; r < count; ++r)
+                out[r * gemm->out_stride + c + i] = cm_output_s8(&gemm->output, sums[FEWER_ROWS * i + r],
+                                                                 rescale[i].multiplier, rescale[i].factor);
     }
 }
 
-/* Rows in fours, then in pairs; a single one is computed twice. */
+/* Four rows. */
+static inline void multiply_four(const struct cm_gemm *gemm, const struct shape *shape,
+                                 const struct loops *loops, struct strip *strip, const int8_t *lhs,
+                                 int8_t *out)
+{
+    int32_t left = shape->chunks - 1; /* after the first one */
+    int32_t skipped = left > 0 ? -left & (loops->four_turn - 1) : loops->four_turn;
+    strip->entry = skipped * loops->four_code;
+    uint32_t *terms = gemm->workspace, *rows = terms + loops->terms, sums[ROWS];
+    strip->row_end = (uintptr_t)(rows + shape->chunks * ROWS);
+    strip->row_end -= gemm->output.rounding != CM_ROUND_HALF_UP;
+    loops->pair(rows, lhs, gemm->lhs_stride, shape->chunks, sums);
+    if (loops->terms > 0) {
+        terms[0] = -COLUMN_TERM * (sums[0] + 256 * sums[1]);
+        terms[1] = -COLUMN_TERM * sums[1];
+        terms[2] = -COLUMN_TERM * (sums[2] + 256 * sums[3]);
+        terms[3] = -COLUMN_TERM * sums[3];
+    }
+    multiply(gemm, shape, loops->four, strip, out, gemm->out_stride, ROWS);
+}
+
+/* Up to three rows: the last one is computed as often as others lack. */
+static inline void multiply_three(const struct cm_gemm *gemm, const struct shape *shape,
+                                  const struct loops *loops, struct strip *strip, const int8_t *lhs,
+                                  int8_t *out, int32_t count)
+{
+    const int8_t *row1 = lhs + (count > 1 ? gemm->lhs_stride : 0);
+    const int8_t *row2 = row1 + (count > 2 ? gemm->lhs_stride : 0);
+    uint32_t *terms = gemm->workspace, *rows = terms + loops->terms, sums[FEWER_ROWS];
+    widen_three(rows, lhs, row1, row2, shape->chunks, sums);
+    for (int32_t r = 0; r < FEWER_ROWS && loops->terms > 0; ++r)
+        terms[r] = -COLUMN_TERM * sums[r];
+    strip->entry = (-shape->chunks & (loops->three_turn - 1)) * loops->three_code;
+    strip->row_end = (uintptr_t)(rows + shape->chunks * 2 * FEWER_ROWS);
+    if (loops->four == NULL) {
+        --strip->row_end;
+        multiply_general(gemm, shape, loops->three, strip, out, count);
+        return;
+    }
+    strip->third = count > 2 ? gemm->out_stride : 0;
+    multiply(gemm, shape, loops->three, strip, out, count > 1 ? gemm->out_stride : 0, count);
+}
+
+/* Rows in fours, and the last ones, up to nine, in threes if their number is no multiple of four. */
 static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops *loops)
 {
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
-    int32_t is_general = loops->sum_pair != NULL;
-    strip_function *four = gemm->output.rounding == CM_ROUND_HALF_UP ? loops->four_half_up : loops->four;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
     struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
     for (int32_t left = gemm->rows, count; left > 0; left -= count) {
-        count = left >= ROWS && !is_general ? ROWS : 2;
-        int32_t lhs_stride = left > 1 ? gemm->lhs_stride : 0, out_stride = left > 1 ? gemm->out_stride : 0;
-        strip.row_end = strip.row + shape.chunks * count * (DEPTHS / 2);
-        if (count == ROWS) {
-            int32_t left_chunks = shape.chunks - 1; /* after the first one */
-            int32_t skipped = left_chunks > 0 ? -left_chunks & (loops->four_turn - 1) : loops->four_turn;
-            strip.entry = skipped * loops->four_code;
-            widen_four(gemm->workspace, lhs, lhs_stride, gemm->depth);
+        if (loops->four == NULL || left <= FEWER_ROWS * (-left & (ROWS - 1))) {
+            count = left < FEWER_ROWS ? left : FEWER_ROWS;
+            multiply_three(gemm, &shape, loops, &strip, lhs, out, count);
         } else {
-            strip.entry = (-shape.chunks & (loops->pair_turn - 1)) * loops->pair_code;
-            widen_pair(gemm->workspace, lhs, lhs_stride, gemm->depth);
+            count = ROWS;
+            multiply_four(gemm, &shape, loops, &strip, lhs, out);
         }
-        if (is_general)
-            multiply_general(gemm, &shape, loops->sum_pair, &strip, out, out_stride);
-        else
-            multiply(gemm, &shape, count == ROWS ? four : loops->pair, &strip, out, out_stride, count);
-        lhs += count * lhs_stride;
-        out += count * out_stride;
+        lhs += count * gemm->lhs_stride;
+        out += count * gemm->out_stride;
     }
 }
 

@@ -53,6 +53,14 @@ static inline uint32_t join_upper(uint32_t low, uint32_t high)
     return joined;
 }
 
+/* sum + the sum of four unsigned bytes. */
+static inline uint32_t add_bytes(uint32_t bytes, uint32_t sum)
+{
+    uint32_t result;
+    __asm("usada8 %0, %1, %2, %3" : "=r"(result) : "r"(bytes), "r"(0), "r"(sum));
+    return result;
+}
+
 /* sum + ((a * b) >> 32), rounded half up. */
 static inline int32_t add_high_product(int32_t a, int32_t b, int32_t sum)
 {

@@ -209,11 +209,16 @@ def gemm_rows(isa: Isa) -> int:
     return 4 if isa is Isa.DSP else 2
 
 
+def spare_rows(rows: int, isa: Isa) -> int:
+    """Rows that cm_isa_gemm_s8 computes in vain: it takes pairs, or fours and threes."""
+    return {1: 2, 2: 1, 5: 1}.get(rows, 0) if isa is Isa.DSP else rows % 2
+
+
 def gemm_workspace(depth: int, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemm_s8 needs."""
     return {
         Isa.SCALAR: -(-depth // 8) * 32,
-        Isa.DSP: -(-depth // 4) * 32,
+        Isa.DSP: 16 + max(1, -(-depth // 4)) * 24,
         Isa.MVE: 0,
     }[GEMM.provider(isa)]
 
@@ -249,35 +254,64 @@ def _gemm_scalar(filters: Filters) -> bytes:
 
 
 def _gemm_dsp(filters: Filters) -> bytes:
-    """Blocks of two channels: biases, weights, then each one's factors.
+    """Blocks of two channels: four starts, weights, then each one's factors.
 
-    Weights of four depths: 0 of both channels, 2 of both, 1 of both, 3 of both.
+    Weights of four depths: 0 of both channels, 2 of both, 1 of both, 3 of both. Those of a depth
+    are a pair, 256 * second + 128 + first, as are those of two rows. Sums begin with what makes
+    them, once the pairs are parted, those of the weights plus the bias: for both rows and both
+    channels, one row and both channels, both rows and the second channel, and one of each.
     """
     full = filters.filled(2)
     blocks = _chunk_blocks(full.weights, 2, 4)
-    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2)
-    biases = full.bias.astype("<i4").reshape(-1, 2)
-    return _joined(biases, weights, full.factors.astype("<i4").reshape(-1, 4))
+    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2).copy()
+    weights[..., 0] ^= -128
+    depth = 4 * blocks.shape[1]
+    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
+    paired, second_paired = _paired(full).reshape(-1, 2).T
+    # Sums of rows, which the kernel takes 128 times off, are of numbers plus 128.
+    both = 256 * second_paired + paired + (depth << 22)
+    starts = [both, first + 256 * second + (depth << 14), second_paired, second]
+    return _joined(
+        wrap32(np.stack(starts, axis=1)).astype("<i4"),
+        weights,
+        full.factors.astype("<i4").reshape(-1, 4),
+    )
 
 
 def _gemm_dsp_wide(filters: Filters) -> bytes:
-    """As _gemm_dsp, with weights of int16: depths 0 and 2 of each channel, then 1 and 3."""
-    return _wide_blocks(filters, 2)
+    """Blocks of two channels: starts, weights, then each one's factors.
+
+    Weights are of int16: depths 0 and 2 of each channel, then 1 and 3. The starts of each channel
+    are for both rows of a pair and for one.
+    """
+    full = filters.filled(2)
+    starts = wrap32(np.stack([_paired(full), full.bias.astype(np.int64)], axis=1))
+    return _wide_blocks(full, 2, starts.astype("<i4").reshape(-1, 4))
+
+
+def _paired(full: Filters) -> npt.NDArray[np.int64]:
+    """What sums of paired rows begin with: less 256 times those of one row they are the other's.
+
+    A pair is 256 * one + 128 + other.
+    """
+    sums: npt.NDArray[np.int64] = full.weights.astype(np.int64).sum(axis=1)
+    bias: npt.NDArray[np.int64] = full.bias.astype(np.int64)
+    paired: npt.NDArray[np.int64] = 257 * bias - 128 * sums
+    return paired
 
 
 def _columns_dsp_wide(filters: Filters) -> bytes:
     """As _columns_dsp; weights as those of _gemm_dsp_wide."""
-    return _wide_blocks(filters, 4)
+    full = filters.filled(4)
+    return _wide_blocks(full, 4, full.bias.astype("<i4").reshape(-1, 4))
 
 
-def _wide_blocks(filters: Filters, size: int) -> bytes:
-    full = filters.filled(size)
+def _wide_blocks(full: Filters, size: int, starts: Int32Array) -> bytes:
     blocks = _chunk_blocks(full.weights, size, 4)
     # Even and odd depths apart, before the channels.
     weights = blocks.reshape(*blocks.shape[:3], 2, 2).transpose(0, 1, 4, 2, 3)
-    biases = full.bias.astype("<i4").reshape(-1, size)
     factors = full.factors.astype("<i4").reshape(-1, 2 * size)
-    return _joined(biases, weights.astype("<i2"), factors)
+    return _joined(starts, weights.astype("<i2"), factors)
 
 
 def _columns_dsp(filters: Filters, rescale: Int32Array) -> bytes:

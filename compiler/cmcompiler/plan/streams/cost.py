@@ -25,7 +25,7 @@ from cmcompiler.ir.op import (
 from cmcompiler.isa import Isa
 from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
-from cmcompiler.ops.support.packing import GEMMS
+from cmcompiler.ops.support.packing import GEMMS, spare_rows
 from cmcompiler.ops.support.pooling import Pool2d
 
 
@@ -41,7 +41,7 @@ class Costs:
         byte: written by another op.
         call, column: of a matrix product, and for each of its columns.
         batch: of patches, to gather them.
-        odd: instructions for each product of the last row, if the number of rows is odd.
+        spare: instructions for each product of a row that is computed in vain.
         portion, share: of a depthwise convolution: for a portion of a row, and for each channel
             of it.
     """
@@ -57,14 +57,27 @@ class Costs:
     call: float
     column: float
     batch: float
-    odd: float
+    spare: float
     portion: float
     share: float
 
 
 _COSTS = {
     Isa.SCALAR: Costs(
-        3.5, 100, 2.9, 150, 12, 0, 8, 10, call=280, column=0, batch=1500, odd=0, portion=0, share=0
+        3.5,
+        100,
+        2.9,
+        150,
+        12,
+        0,
+        8,
+        10,
+        call=280,
+        column=0,
+        batch=1500,
+        spare=0,
+        portion=0,
+        share=0,
     ),
     Isa.DSP: Costs(
         0.93,
@@ -78,7 +91,7 @@ _COSTS = {
         call=190,
         column=0,
         batch=240,
-        odd=1.1,
+        spare=1,
         portion=0,
         share=25,
     ),
@@ -94,7 +107,7 @@ _COSTS = {
         call=330,
         column=12,
         batch=150,
-        odd=0.11,
+        spare=0.11,
         portion=620,
         share=12,
     ),
@@ -337,8 +350,9 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     assert isinstance(width, int) and isinstance(channels, int)
     patches = Patches.of(node, call.call, isa)
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
-    odd = sum(n for height, n in heights.items() if height * width % 2) - rows * width % 2
-    fixed = turns * _TURN + max(odd, 0) * costs.odd * node.op.macs / prod(node.outputs[0].shape[:3])
+    spare = sum(n * spare_rows(height * width, isa) for height, n in heights.items())
+    spare = max(0, spare - spare_rows(rows * width, isa))
+    fixed = turns * _TURN + spare * costs.spare * node.op.macs / prod(node.outputs[0].shape[:3])
     if patches is not None:
         return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
     if words["stride_height"] == words["stride_width"] == 1:
