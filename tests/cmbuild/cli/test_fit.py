@@ -12,6 +12,7 @@ from harness.commands import NETWORK, PROGRAMS, Commands
 
 BOARDS = ("corstone300", "microbit", "rp2350")
 INPUTS = PROGRAMS / "two_inputs.pte"
+IMAGE = PROGRAMS / "image.pte"
 
 TOLERANCE = 0.06  # of the code: start-up and board.c are estimated
 
@@ -52,16 +53,16 @@ def test_microkernels_that_run_from_ram_are_counted_there(cmbuild: Commands) -> 
 
 
 def test_what_wide_weights_cost_and_buy(cmbuild: Commands) -> None:
-    found = fits(cmbuild, NETWORK, "--weights-as", "int16")
+    found = fits(cmbuild, IMAGE, "--weights-as", "int16")
     places = {board for _, board in found}
     assert {"mps2-an386", "rp2350"} <= places
     assert not places & {"microbit", "corstone300"}
-    cell = found[str(NETWORK), "mps2-an386"]
+    cell = found[str(IMAGE), "mps2-an386"]
     wide = cell["wide"]
     assert wide["flash"] > 0 and 0 < wide["cycles"] < cell["cycles"]["total"]
-    shown = cmbuild("fit", NETWORK, "--board", "mps2-an386", "--weights-as", "int16").stdout
+    shown = cmbuild("fit", IMAGE, "--board", "mps2-an386", "--weights-as", "int16").stdout
     assert "more flash and save" in shown
-    (plain,) = fits(cmbuild, NETWORK, "--board", "mps2-an386").values()
+    (plain,) = fits(cmbuild, IMAGE, "--board", "mps2-an386").values()
     assert plain["wide"] is None
 
 

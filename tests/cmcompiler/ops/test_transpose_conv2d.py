@@ -48,6 +48,14 @@ def test_transposed_convolutions(runtime: Runtime, examples: list[Example]) -> N
     runtime.check(*examples)
 
 
+def test_taps_beyond_the_only_column_of_an_image(runtime: Runtime) -> None:
+    window = Window((1, 3), (1, 4), (0, 1), (1, 3))
+    requantize = Requantize.checked([1 << 30], [-1], 1, zero_point=3, minimum=-128, maximum=127)
+    weights, bias = np.full((1, *window.kernel, 1), 9, np.int8), np.full(1, 40, np.int32)
+    op = TransposeConv2d(weights, bias, window, 0, requantize, (1, 1, 5, 1), (1, 1, 1, 1), False)
+    runtime.check(single(op, np.full((1, 1, 1, 1), 7, np.int8)))
+
+
 @settings(max_examples=60)
 @given(example=transposed())
 def test_sums_are_torchs(example: Example) -> None:
