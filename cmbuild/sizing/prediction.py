@@ -57,6 +57,7 @@ class Work(NamedTuple):
         patch_rows: that a convolution gathers, each a kernel's width long.
         clipped: how many of these, or of a pool's, may cross a side of the image.
         portions: in which a convolution gathers its patches and multiplies them.
+        operands: of the windows of all pixels, which loops widen or pair before they multiply.
     """
 
     products: float = 0.0
@@ -66,6 +67,7 @@ class Work(NamedTuple):
     patch_rows: float = 0.0
     clipped: float = 0.0
     portions: float = 0.0
+    operands: float = 0.0
 
     def plus(self, other: Work) -> Work:
         return Work(*map(sum, zip(self, other, strict=True)))
@@ -182,7 +184,8 @@ def _work_of_windows(
     if not step.kernel.startswith("conv2d"):  # vectors lie along the channels
         products = pixels * _filled(channels, at_once) * window.area
         return whole._replace(products=products, pixels=pixels, clipped=clipped)
-    whole = whole._replace(products=step.elements * _filled(depth, at_once))
+    filled = _filled(depth, at_once)
+    whole = whole._replace(products=step.elements * filled, operands=pixels * filled)
     count = numbers.get("patch_count", 0)
     if not count:
         return whole
