@@ -38,6 +38,14 @@ def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
             *(sequence, None, *_product(UNITS, FEATURES), *_product(UNITS, UNITS), "tanh"),
             *(*narrowing, *initial, *place, out),
         ),
+        "cmbuild::quantized_svdf.out": (
+            *(In(_int8(1, FEATURES)), In(_int16(1, UNITS, STEPS)), *_product(UNITS, FEATURES)),
+            *(
+                In(_int16(UNITS, STEPS), constant=True),
+                In(np.arange(2, dtype=np.int32), constant=True),
+            ),
+            *(1 << 30, -22, 3, True, False, Out("int8", (1, 2)), Out("int16", (1, UNITS, STEPS))),
+        ),
         "cmbuild::cat_states.out": ([state, state], 0, Out("int16", (2, BATCH, UNITS))),
     }
 

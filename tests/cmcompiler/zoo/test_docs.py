@@ -13,7 +13,8 @@ TEXT = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
 
 
 def test_the_example_of_a_model_of_ones_own_is_one(tmp_path):
-    (code,) = re.findall(r"```python\n(import torch\n.*?)```", TEXT, re.DOTALL)
+    examples = re.findall(r"```python\n(import torch\n.*?)```", TEXT, re.DOTALL)
+    (code,) = (example for example in examples if "def model" in example)
     (tmp_path / "net.py").write_text(code)
     model = find_source(str(tmp_path / "net.py")).load(seed=0)
     assert model.module(*model.example_inputs).shape == (1, 4)
