@@ -148,12 +148,10 @@ static void gather_row(const struct cm_context *context, const struct cm_conv2d 
 static int32_t windows_in_one_piece(const struct cm_conv2d *op, int32_t y, int32_t count)
 {
     int32_t top = y * op->stride_height - op->pad_top;
-    if (op->output.width != 1 || op->input.width != 1 || op->kernel_width != 1 || op->pad_left != 0 ||
-        top < 0)
+    if (op->output.width != 1 || op->input.width != 1 || op->kernel_width != 1 || op->pad_left != 0)
         return 0;
-    int32_t to_end = op->input.ring - top % op->input.ring, below = op->input.height - top;
-    int32_t room = (to_end < below ? to_end : below) - (op->kernel_height - 1) * op->dilation_height;
-    return room <= 0 ? 0 : cm_clamp((room - 1) / op->stride_height + 1, 0, count);
+    int32_t reach = (op->kernel_height - 1) * op->dilation_height;
+    return cm_windows_in_one_piece(&op->input, top, reach, op->stride_height, count);
 }
 
 /* Patches of so many pixels. */

@@ -96,14 +96,13 @@ static inline int32_t cm_pool_column(const struct cm_context *context, const str
 {
     const struct cm_rows *input = pool->input, *output = pool->output;
     int32_t top = y * pool->stride_height - pool->pad_top;
-    if (output->width != 1 || input->width != 1 || pool->kernel_width != 1 || top < 0)
+    if (output->width != 1 || input->width != 1 || pool->kernel_width != 1 || pool->pad_left != 0)
         return 0;
-    int32_t to_end = input->ring - top % input->ring, below = input->height - top;
-    int32_t room = (to_end < below ? to_end : below) - (pool->kernel_height - 1) * pool->dilation_height;
-    if (room <= 0)
-        return 0;
-    int32_t most = output->ring - y % output->ring, count = (room - 1) / pool->stride_height + 1;
+    int32_t most = output->ring - y % output->ring, reach = (pool->kernel_height - 1) * pool->dilation_height;
     most = most < end - y ? most : end - y;
+    int32_t count = cm_windows_in_one_piece(input, top, reach, pool->stride_height, most);
+    if (count == 0)
+        return 0;
     pool->row_table[0] = 0;
     *windows = (struct cm_windows){
         .input = cm_read_row(context, input, n, top),
@@ -111,7 +110,7 @@ static inline int32_t cm_pool_column(const struct cm_context *context, const str
         .row_count = 1,
         .column_count = pool->kernel_height,
         .column_stride = pool->dilation_height * input->row_stride,
-        .pixels = count < most ? count : most,
+        .pixels = count,
         .pixel_stride = pool->stride_height * input->row_stride,
         .channels = input->channels,
         .out = cm_write_row(context, output, n, y),

@@ -32,4 +32,20 @@ static inline int8_t *cm_write_row(const struct cm_context *context, const struc
     return (int8_t *)cm_write(context, rows->data) + cm_row_offset(rows, n, y);
 }
 
+/* Of at most `most` windows down the rows, the first one from row `top` on and each `stride` rows after the
+   one before, how many lie inside the image and in one piece of its ring; `reach` is from a window's first
+   row to its last. */
+static inline int32_t cm_windows_in_one_piece(const struct cm_rows *rows, int32_t top, int32_t reach,
+                                              int32_t stride, int32_t most)
+{
+    if (top < 0)
+        return 0;
+    int32_t to_end = rows->ring - top % rows->ring, below = rows->height - top;
+    int32_t room = (to_end < below ? to_end : below) - reach;
+    if (room <= 0)
+        return 0;
+    int32_t count = (room - 1) / stride + 1;
+    return count < most ? count : most;
+}
+
 #endif
