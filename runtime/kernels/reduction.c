@@ -108,6 +108,26 @@ static void meet(struct integer_result *result, enum function function, int64_t 
         *result = (struct integer_result){x, place};
 }
 
+/* Of int8 members, the first of equals. */
+static int64_t extreme_of_bytes(const struct members *members)
+{
+    const struct cm_reduction *op = members->op;
+    enum function function = (enum function)op->function;
+    const int32_t step = op->member_step, flip = function == MAXIMUM || function == ARGMAX ? 0 : -1;
+    int32_t most = INT8_MIN - 1, best = 0, place = 0;
+    struct cm_nest nest;
+    start_members(members, &nest);
+    do {
+        const int8_t *x = (const int8_t *)members->group + nest.offset[0];
+        for (int32_t end = place + op->member_count; place < end; ++place, x += step)
+            if ((*x ^ flip) > most) {
+                most = *x ^ flip;
+                best = place;
+            }
+    } while (cm_nest_next(&nest));
+    return function == ARGMAX || function == ARGMIN ? best : most ^ flip;
+}
+
 static int64_t reduce_integers(const struct members *members)
 {
     const struct cm_reduction *op = members->op;
@@ -128,12 +148,14 @@ static int64_t reduce_integers(const struct members *members)
 void cm_reduction_integer(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_reduction *op = call->arguments;
+    const bool is_of_bytes = op->input_type == CM_INT8 && op->function >= MAXIMUM;
     struct cm_nest nest;
     cm_nest_start(&nest, context, op->group_levels, op->group_depth);
     do {
         const uint8_t *group = (const uint8_t *)cm_read(context, op->input) + nest.offset[0];
         uint8_t *output = (uint8_t *)cm_write(context, op->output) + nest.offset[1];
         const struct members members = {context, op, group};
-        cm_store((enum cm_element)op->output_type, output, 0, reduce_integers(&members));
+        int64_t result = is_of_bytes ? extreme_of_bytes(&members) : reduce_integers(&members);
+        cm_store((enum cm_element)op->output_type, output, 0, result);
     } while (cm_nest_next(&nest));
 }

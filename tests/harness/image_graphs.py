@@ -15,6 +15,7 @@ from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.extreme import Extreme
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.minimum import Minimum
 from cmcompiler.ops.quantized_sum import QuantizedSum
@@ -169,9 +170,11 @@ class Drawing:
             maximum = MaxPool2d(window, shape, Range(-100, 90))
             op = self._draw(st.sampled_from([AvgPool2d(window, shape), maximum]))
             return self.add(op, x, shape=shape)
+        sizes, shape = (1, height * width, channels), (1, channels)
         scale = Rescale(3, 1 << 30, -self._draw(st.integers(0, 8)))
-        op = QuantizedSum(1, height * width, channels, 3, scale, (1, channels))
-        return self.add(op, x, shape=(1, channels))
+        extreme = Extreme(self._draw(st.booleans()), *sizes, shape)
+        total = QuantizedSum(*sizes, 3, scale, shape)
+        return self.add(self._draw(st.sampled_from([total, extreme])), x, shape=shape)
 
     def graph(self, *outputs: Tensor) -> Graph:
         def port(name: str, tensor: Tensor) -> Port:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Scratch, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
 from cmcompiler.ops.support.row_sums import ADD_ROWS, accumulate
 
@@ -87,7 +88,6 @@ class QuantizedSum(Op):
 def read(call: Call) -> None:
     source, output = call.tensor("input", dtype=np.int8), call.output("out")
     dims = call.dimensions("dims", source.rank)
-    kept = [dim for dim in range(source.rank) if dim not in dims]
     keepdim = call.boolean("keepdim")
     shape = tuple(
         1 if dim in dims else size
@@ -99,27 +99,14 @@ def read(call: Call) -> None:
     members = prod(source.shape[dim] for dim in dims)
     if not dims or not 1 <= members <= MOST_MEMBERS:
         call.unsupported(f"a sum of {members:,} elements, not 1 to {MOST_MEMBERS:,}")
-    # Dimensions that are next to each other in memory are summed where they are.
-    physical = [dim for dim in source.dim_order if source.shape[dim] != 1]
-    places = [place for place, dim in enumerate(physical) if dim in dims]
-    is_run = places == list(range(places[0], places[0] + len(places))) if places else True
-    before = physical[: places[0]] if places else physical
-    after = physical[places[-1] + 1 :] if places else []
-    if not is_run:
-        before, after = [dim for dim in physical if dim in kept], []
-    ones = [dim for dim in range(source.rank) if source.shape[dim] == 1]
-    summed = [dim for dim in physical if dim in dims]
-    order = source.dim_order if is_run else (*ones, *before, *summed)
-    names = range(source.rank) if keepdim else kept
-    result_order = [*(dim for dim in names if dim in ones or dim in dims), *before, *after]
+    found = Members.of(source, dims, keepdim)
+    result = call.arranged_output(output, found.result_order)
     op = QuantizedSum(
-        prod(source.shape[dim] for dim in before),
+        found.outer,
         members,
-        prod(source.shape[dim] for dim in after),
+        found.inner,
         read_zero_point(call, "zero_point"),
         read_rescale(call, "output"),
-        (),
+        result.shape,
     )
-    position = {dim: place for place, dim in enumerate(names)}
-    result = call.arranged_output(output, [position[dim] for dim in result_order])
-    call.emit(replace(op, shape=result.shape), [call.arrange(source, order)], [result])
+    call.emit(op, [call.arrange(source, found.order)], [result])

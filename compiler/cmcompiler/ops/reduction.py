@@ -17,6 +17,7 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Word, Word
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
+from cmcompiler.ops.extreme import emit_extreme
 from cmcompiler.ops.support.element import FLOAT, INTEGER, check_element, code
 
 
@@ -139,6 +140,10 @@ def emit_reduction(
 ) -> None:
     """Emits a reduction of logical dimensions; those of the output may be kept as 1 or left out."""
     check_element(call, output.dtype)
+    is_extreme = not (function.is_accumulation or function.is_place)
+    is_maximum = function is ReductionFunction.MAXIMUM
+    if is_extreme and emit_extreme(call, is_maximum, source, dims, output):
+        return
     if source.dtype == FLOAT and output.dtype != (INTEGER if function.is_place else FLOAT):
         call.unsupported(f"{TITLES[function]} of float32 to {output.dtype.name}")
     kept = [dim for dim in range(source.rank) if dim not in dims]

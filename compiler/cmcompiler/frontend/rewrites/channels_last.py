@@ -26,6 +26,10 @@ _ON_IMAGES = {
     aten.upsample_bilinear2d.vec,
 }
 
+_PADS = {aten.pad.default, aten.constant_pad_nd.default}
+"""The backend orders their margins as the image lies before its operators replace torch's, which
+lay sums out otherwise."""
+
 
 def arrange_channels_last(module: GraphModule) -> None:
     for node in module.graph.nodes:
@@ -45,6 +49,11 @@ def arrange_channels_last(module: GraphModule) -> None:
             )
             node.args = (image, *node.args[1:])
             value = _computed(node)
+        elif node.target in _PADS and value.dim() == 4:
+            is_last = not _lie_otherwise(fake(node.args[0]))
+            form = torch.channels_last if is_last else torch.contiguous_format
+            image = insert(node, aten.clone.default, node.args[0], memory_format=form)
+            node.args = (image, *node.args[1:])
         node.meta["val"] = value
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from harness.rewriting import rewritten, targets
 from torch import nn
 
+from cmcompiler import api
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
+from cmcompiler.frontend.sensitivity import snr
 
 
 class Reshaping(nn.Module):
@@ -34,3 +37,26 @@ def test_images_of_one_channel_lead_to_images_channels_last():
     graph = rewritten(nn.Conv2d(1, 4, 1), x, by=arrange_channels_last)
     (node,) = [n for n in graph.graph.nodes if n.target is torch.ops.aten.conv2d.default]
     assert node.meta["val"].stride()[1] == 1
+
+
+class Padded(nn.Module):
+    """Sums of parts of images, whose layout differs between torch's operators and the backend's."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(4, 8, 3, padding=1), nn.Conv2d(8, 8, (1, 3))
+
+    def forward(self, x):
+        y = self.first(x)
+        return self.second(F.pad(F.relu(y[..., :-2]) + y[..., 2:], (4, 0)))
+
+
+def test_margins_of_sums_lie_where_they_belong():
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 4, 1, 32),) for _ in range(4)]
+    module = Padded().eval()
+    compiled = api.compile(module, samples[0], samples)
+    found = api.reference(compiled, [(x.numpy(),) for (x,) in samples])
+    with torch.no_grad():
+        exact = [module(*sample) for sample in samples]
+    assert snr(exact, [torch.from_numpy(outputs[0].copy()) for outputs in found]) > 30

@@ -1,0 +1,98 @@
+"""Largest and smallest int8 numbers over dimensions that are next to each other in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmcompiler.decode import Call
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Reach, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.operand import Operand
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.members import Members
+from cmcompiler.ops.support.window import rows_arguments
+
+EXTREME_ROWS = Microkernel("extreme_rows_s8", dsp=True, mve=True)
+
+
+@dataclass(frozen=True)
+class Extreme(Op):
+    """The largest members of int8 [outer, members, inner], or the smallest."""
+
+    label = "extreme"
+    element = np.dtype(np.int8)
+
+    is_maximum: bool
+    outer: int
+    members: int
+    inner: int
+    shape: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        return "amax" if self.is_maximum else "amin"
+
+    @property
+    def turned(self) -> Extreme:
+        return self
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        x = inputs[0].reshape(self.outer, self.members, self.inner)
+        extremes: Array = x.max(axis=1) if self.is_maximum else x.min(axis=1)
+        return (extremes.reshape(self.shape),)
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("outer", self.outer),
+            ("members", self.members),
+            ("inner", self.inner),
+            ("flip", self._flip),
+        ]
+        return [KernelCall("extreme_s8", arguments, microkernel=EXTREME_ROWS)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """Over all rows and columns of an image, row by row."""
+        _, height, width, channels = inputs[0].shape
+        if (self.outer, self.members, self.inner) != (1, height * width, channels):
+            return []
+        words: Words = [
+            *rows_arguments(input=inputs[0]),
+            ("extremes", Scratch(channels, kept=True)),
+            ("output", Address(outputs[0])),
+            ("rows", height),
+            ("flip", self._flip),
+        ]
+        call = KernelCall("extreme_image_s8", words, (0, height), EXTREME_ROWS)
+        return [RowCall(call, {inputs[0]: Reach(1, 0, 0)}, step=0)]
+
+    @property
+    def _flip(self) -> int:
+        """What turns the extreme into the largest by an exclusive or."""
+        return 0 if self.is_maximum else -1
+
+
+def emit_extreme(
+    call: Call, is_maximum: bool, source: Operand, dims: Sequence[int], output: Operand
+) -> bool:
+    """Emits the extreme of int8 over some dimensions, if they are next to each other in memory.
+
+    Those of the output may be kept as 1 or left out.
+    """
+    keepdim = output.rank == source.rank
+    if source.dtype != np.int8 or not (output.numel and dims):
+        return False
+    found = Members.of(source, dims, keepdim)
+    if not found.is_unmoved or found.members == 0:
+        return False
+    kept = [1 if dim in dims else size for dim, size in enumerate(source.shape)]
+    left = [size for dim, size in enumerate(source.shape) if dim not in dims]
+    if list(output.shape) != (kept if keepdim else left):
+        return False
+    result = call.arranged_output(output, found.result_order)
+    op = Extreme(is_maximum, found.outer, found.members, found.inner, result.shape)
+    call.emit(op, [call.arrange(source, found.order)], [result])
+    return True
