@@ -89,7 +89,7 @@ class Conv2d(Convolution):
         patches: Word = NO_PATCHES
         least = 0
         if not self._reads_pixels(inputs[0]):
-            rows = packing.gemm_rows(isa)
+            rows = packing.gemm_rows(self.depth, isa)
             height, width = self.output_shape[1:3]
             least = min(-(-width // rows), max(1, self.patch_bytes // (rows * stride)))
             most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))

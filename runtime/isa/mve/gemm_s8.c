@@ -1,4 +1,4 @@
-/* int8 matrix product with MVE: two rows by four columns at a time. */
+/* int8 matrix product with MVE: two rows by four columns at a time, or four rows by two columns. */
 #include "cmrt/isa.h"
 #include "deep_product.h"
 #include "general_product.h"
@@ -6,7 +6,15 @@
 
 #include <arm_mve.h>
 
-enum { CHUNK = 16, COLUMNS = 4, MOST_ROWS = 2 * 0xffff, MOST_STRIDE = 0xffff - 3 };
+enum {
+    CHUNK = 16,
+    COLUMNS = 4,
+    ROWS = 4, /* of shallow products, at a time */
+    MOST_ROWS = 2 * 0xffff,
+    /* Distances between outputs have 16 bits. */
+    MOST_STRIDE = 0xffff - 3,
+    MOST_STRIDE_OF_FOUR = (0xffff - 1) / 3
+};
 
 /* Of a block of which `columns` columns are left: the surplus ones of the last block overwrite its last one.
    The second row's outputs are `stride` bytes behind the first's. */
@@ -66,7 +74,6 @@ static void multiply_rows(const struct cm_gemm *gemm, const struct loop *loop, c
 
 static void multiply(const struct cm_gemm *gemm, const struct loop *loop)
 {
-    /* The distance between a pair's outputs has 16 bits. */
     int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
@@ -77,12 +84,67 @@ static void multiply(const struct cm_gemm *gemm, const struct loop *loop)
     }
 }
 
+/* So many pairs of columns, one of each block from the given column on, of which `width` columns count. */
+static void multiply_pairs(const struct cm_gemm *gemm, shallow_function *run, struct shallow *shallow,
+                           int8_t *out, int32_t column, int32_t pairs, uint16_t width)
+{
+    static const uint16_t rows[8] = {0, 0, 2, 2, 1, 1, 3, 3}; /* of lanes */
+    uint16x8_t second = vandq_u16(vidupq_n_u16(0, 1), vdupq_n_u16(width - 1));
+    const int8_t *block = (const int8_t *)gemm->weights + column / COLUMNS * shallow->block_bytes;
+    if (pairs == 0)
+        return;
+    shallow->head = block + column % COLUMNS * (int32_t)sizeof(int32_t);
+    shallow->weights = block + (int32_t)sizeof(struct block) + column % COLUMNS * CHUNK;
+    shallow->out = out + column;
+    shallow->pairs = ~pairs;
+    vstrhq_u16(shallow->offsets, vmlaq_n_u16(second, vldrhq_u16(rows), (uint16_t)(shallow->out_step / ROWS)));
+    run(shallow);
+}
+
+/* From row `first` on: whole fours of rows, or one row, four times. */
+static void multiply_fours(const struct cm_gemm *gemm, shallow_function *run, int32_t first, int32_t fours)
+{
+    int32_t chunks = count_chunks(gemm), columns = gemm->columns;
+    int8_t *out = gemm->out + first * gemm->out_stride;
+    struct shallow shallow = {
+        .lhs = gemm->lhs + first * gemm->lhs_stride,
+        .turns = fours > 0 ? fours - 1 : 0,
+        .row_step = (fours > 0 ? gemm->lhs_stride : 0) - (chunks - 1) * CHUNK,
+        .out_step = fours > 0 ? ROWS * gemm->out_stride : 0,
+        .block_bytes = (int32_t)sizeof(struct block) + chunks * COLUMNS * CHUNK,
+        .zero_point = gemm->output.zero_point,
+    };
+    multiply_pairs(gemm, run, &shallow, out, 0, (columns + 2) / COLUMNS, 2);
+    multiply_pairs(gemm, run, &shallow, out, 2, columns / COLUMNS, 2);
+    multiply_pairs(gemm, run, &shallow, out, columns - 1, columns % 2, 1);
+}
+
+/* The last four rows overlap those before, if the number of rows is not a multiple of four. */
+static void multiply_shallow(const struct cm_gemm *gemm, shallow_function *run)
+{
+    int32_t rows = gemm->rows;
+    if (rows >= ROWS && gemm->out_stride <= MOST_STRIDE_OF_FOUR) {
+        multiply_fours(gemm, run, 0, rows / ROWS);
+        if (rows % ROWS != 0)
+            multiply_fours(gemm, run, rows - ROWS, 1);
+        return;
+    }
+    for (int32_t row = 0; row < rows; ++row)
+        multiply_fours(gemm, run, row, 0);
+}
+
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
 {
+    static shallow_function *const shallow[2][2] = {
+        {cm_mve_multiply_16_half_up, cm_mve_multiply_16_right},
+        {cm_mve_multiply_32_half_up, cm_mve_multiply_32_right},
+    };
     int32_t right = gemm->output.rounding == CM_ROUND_RIGHT, chunks = count_chunks(gemm);
-    struct loop loop = {.run = right ? cm_mve_multiply_shallow_right : cm_mve_multiply_shallow_half_up};
-    if (chunks > 1)
-        loop = loop_between(right ? cm_mve_multiply_right : cm_mve_multiply_half_up, chunks);
+    if (chunks <= 2) {
+        multiply_shallow(gemm, shallow[chunks - 1][right]);
+        return;
+    }
+    struct loop loop = loop_between(right ? cm_mve_multiply_right : cm_mve_multiply_half_up, chunks);
     multiply(gemm, &loop);
 }
 

@@ -140,7 +140,7 @@ typedef void product_function(const struct product *product);
 
 /* x + (x >> 31) before the rounding shift takes halves away from zero: VQDMLAH by one, in r4, adds the high
    half of 2x, which is x >> 31. */
-#define LOAD_ONE "movs r4, #1\n"
+#define LOAD_ONE "mov r4, #1\n"
 #define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r4\n"
 #define AS_IT_IS(sums) ""
 

@@ -1,97 +1,202 @@
-/* int8 matrix product with MVE for depths of up to 16: the weights of four columns stay in registers, and a
-   pair of rows is multiplied while the sums of the pair before it are rescaled. */
+/* int8 matrix product with MVE for depths of up to 32: four rows by two columns at a time. The weights of
+   both columns stay in registers for all rows, and four rows are multiplied while the sums of the four before
+   are rescaled, a column in the lanes of a register. */
 #ifndef SHALLOW_PRODUCT_H
 #define SHALLOW_PRODUCT_H
 
 #include "product.h"
 
+/* Operands of the assembly, which copies them to its stack frame. A turn takes every second pair of columns:
+   one of each block of four. */
+struct shallow {
+    const int8_t *lhs;   /* r3 */
+    int32_t turns;       /* fours of rows after the first */
+    int32_t row_step;    /* r1: from the last chunk of a row to the next row */
+    int32_t out_step;    /* r12: from four rows of outputs to the next */
+    uint16_t offsets[8]; /* of their outputs from `out`, both columns side by side */
+    const int8_t *head;  /* of the first pair of columns: biases, multipliers, shifts in a block's head */
+    const int8_t *weights;
+    int32_t block_bytes;
+    int8_t *out;        /* r5: of the first pair */
+    int32_t bias[2];    /* of the pair, set by the assembly */
+    int32_t pairs;      /* of columns that are yet to begin, inverted */
+    int32_t zero_point; /* r10 */
+};
+_Static_assert(offsetof(struct shallow, offsets) == 16 && offsetof(struct shallow, bias) == 48 &&
+                   sizeof(struct shallow) == 64,
+               "used in assembly");
+
+typedef void shallow_function(const struct shallow *shallow);
+
 /* clang-format off */
-/* q0 and q1 are the sums of the pair before, q2 a row, q3 what the sums meet, q4 to q7 the columns, r9 is 1.
-   Products alternate with what other pipes execute. The last turn multiplies its own pair once more, as there
-   may be nothing to read behind it. */
-#define SHALLOW_FUNCTION(name, ROUND) \
-    product_function name; \
+/* The rest of four rows, whose first two are joined in q0 and q1, and the next four up to there. r0 and r2
+   are sums of a row, r4 and r6 of the row after it; r7 and r9 are the multipliers, r11 and r8 the shifts. */
+#define TILE_16(LOAD_ONE, ROUND) \
+    "vmov q1[3], q1[1], r2, r6\n" \
+    "vldrb.8 q2, [r3]\n" \
+    "vmov q0[3], q0[1], r0, r4\n" \
+    "ldrd r4, r6, [sp, #48]\n" \
+    "vmladav.s8 r0, q2, q4\n" \
+    "vadd.i32 q1, q1, r6\n" \
+    "vqrdmulh.s32 q1, q1, r9\n" \
+    "vadd.i32 q0, q0, r4\n" \
+    LOAD_ONE \
+    "vqrdmulh.s32 q0, q0, r7\n" \
+    "add r3, r1\n" \
+    ROUND("q0") \
+    "vldrb.8 q3, [r3]\n" \
+    "vrshl.s32 q0, r11\n" \
+    "vmladav.s8 r2, q2, q5\n" \
+    "add r3, r1\n" \
+    ROUND("q1") \
+    "vldrb.8 q2, [r3]\n" \
+    "vrshl.s32 q1, r8\n" \
+    "vmladav.s8 r6, q3, q5\n" \
+    "vqmovnb.s32 q7, q0\n" \
+    "vmladav.s8 r4, q3, q4\n" \
+    "vqmovnt.s32 q7, q1\n" \
+    "vmov q1[2], q1[0], r2, r6\n" \
+    "add r3, r1\n" \
+    "vqadd.s16 q7, q7, r10\n" \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vqmovnb.s16 q7, q7\n" \
+    "vmladav.s8 r0, q2, q4\n" \
+    "vldrb.8 q3, [r3]\n" \
+    "vmladav.s8 r6, q3, q5\n" \
+    "vstrb.16 q7, [r5, q6]\n" \
+    "vmladav.s8 r4, q3, q4\n" \
+    "add r3, r1\n" \
+    "vmladav.s8 r2, q2, q5\n" \
+    "add r5, r12\n"
+
+#define TILE_32(LOAD_ONE, ROUND) \
+    "vldrb.8 q2, [r3], #16\n" \
+    "vmov q0[3], q0[1], r0, r4\n" \
+    "vldrb.8 q3, [r3]\n" \
+    "vmov q1[3], q1[1], r2, r6\n" \
+    "ldrd r4, r6, [sp, #48]\n" \
+    "vmladav.s8 r0, q2, q4\n" \
+    "vadd.i32 q0, q0, r4\n" \
+    "vmladav.s8 r2, q2, q5\n" \
+    "vadd.i32 q1, q1, r6\n" \
+    "vqrdmulh.s32 q1, q1, r9\n" \
+    "add r3, r1\n" \
+    "vqrdmulh.s32 q0, q0, r7\n" \
+    LOAD_ONE \
+    ROUND("q0") \
+    "vldrb.8 q2, [r3], #16\n" \
+    ROUND("q1") \
+    "vrshl.s32 q0, r11\n" \
+    "vmladava.s8 r2, q3, q7\n" \
+    "vrshl.s32 q1, r8\n" \
+    "vmladav.s8 r6, q2, q5\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "vmladav.s8 r4, q2, q4\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vmladava.s8 r0, q3, q6\n" \
+    "vldrb.8 q3, [r3]\n" \
+    "vqadd.s16 q0, q0, r10\n" \
+    "vmladava.s8 r6, q3, q7\n" \
+    "vqmovnb.s16 q0, q0\n" \
+    "vldrh.u16 q1, [sp, #16]\n" \
+    "vmladava.s8 r4, q3, q6\n" \
+    "vstrb.16 q0, [r5, q1]\n" \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "add r3, r1\n" \
+    "vmov q1[2], q1[0], r2, r6\n" \
+    "vldrb.8 q2, [r3], #16\n" \
+    "vmladav.s8 r2, q2, q5\n" \
+    "vldrb.8 q3, [r3]\n" \
+    "vmladav.s8 r0, q2, q4\n" \
+    "vmladava.s8 r2, q3, q7\n" \
+    "add r3, r1\n" \
+    "vmladava.s8 r0, q3, q6\n" \
+    "vldrb.8 q2, [r3], #16\n" \
+    "vmladav.s8 r4, q2, q4\n" \
+    "vldrb.8 q3, [r3]\n" \
+    "vmladava.s8 r4, q3, q6\n" \
+    "add r5, r12\n" \
+    "vmladav.s8 r6, q2, q5\n" \
+    "add r3, r1\n" \
+    "vmladava.s8 r6, q3, q7\n"
+
+#define LOAD_WEIGHTS_16 \
+    "vldrw.32 q4, [lr]\n" \
+    "vldrw.32 q5, [lr, #16]\n" \
+    "vldrh.16 q6, [sp, #16]\n"
+
+#define LOAD_WEIGHTS_32 \
+    "vldrw.32 q4, [lr]\n" \
+    "vldrw.32 q5, [lr, #16]\n" \
+    "vldrw.32 q6, [lr, #64]\n" \
+    "vldrw.32 q7, [lr, #80]\n"
+
+/* The last rows of a pair of columns are finished while the first ones of the next pair are multiplied: for
+   that turn, 1 changes the weights before and the rest behind it. The first pair begins there too: what is
+   then stored is overwritten. Behind the last pair, that is multiplied once more. Flags tell the turns apart:
+   greater is one within a pair, equal the last one. */
+#define SHALLOW_FUNCTION(name, TILE, LOAD_WEIGHTS) \
+    shallow_function name; \
     __asm(CM_ASM_FUNCTION(name) \
-          ENTER \
-          "mov r9, #1\n" \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d15}\n" \
+          "sub sp, #64\n" \
+          "vldrw.32 q0, [r0]\n" \
+          "vldrw.32 q6, [r0, #16]\n" \
+          "vldrw.32 q2, [r0, #32]\n" \
+          "vldrw.32 q3, [r0, #48]\n" \
+          "vstrw.32 q0, [sp]\n" \
+          "vstrw.32 q6, [sp, #16]\n" \
+          "vstrw.32 q2, [sp, #32]\n" \
+          "vstrw.32 q3, [sp, #48]\n" \
+          "ldrd r1, r12, [sp, #8]\n" \
+          "ldr r5, [sp, #44]\n" \
+          "ldr r10, [sp, #60]\n" \
+          \
           "1:\n" \
-          "ldr r1, [sp]\n" \
-          "vldrw.32 q0, [r1, #-48]\n" \
-          "vldrw.32 q1, [r1, #-32]\n" \
-          "vldrw.32 q2, [r1, #-16]\n" \
-          "vldrw.32 q4, [r1]\n" \
-          "vldrw.32 q5, [r1, #16]\n" \
-          "vldrw.32 q6, [r1, #32]\n" \
-          "vldrw.32 q7, [r1, #48]\n" \
-          "vstrw.32 q0, [sp, #96]\n" \
-          "vstrw.32 q1, [sp, #112]\n" \
-          "vstrw.32 q2, [sp, #128]\n" \
+          "ldr lr, [sp, #56]\n" \
+          "ldr r3, [sp]\n" \
+          "adds lr, #1\n" \
+          "str lr, [sp, #56]\n" \
+          "beq 2f\n" \
+          "ldr lr, [sp, #36]\n" \
+          LOAD_WEIGHTS \
           "2:\n" \
-          "vldrb.8 q0, [r3]\n" \
-          "vldrb.8 q1, [r5]\n" \
-          "vmladav.s8 r0, q0, q4\n" \
-          "vmladav.s8 r2, q0, q5\n" \
-          "vmladav.s8 r4, q0, q6\n" \
-          "vmladav.s8 r6, q0, q7\n" \
-          "vmladav.s8 r8, q1, q4\n" \
-          "vmladav.s8 r10, q1, q5\n" \
-          "vmladav.s8 r12, q1, q6\n" \
-          "vmladav.s8 lr, q1, q7\n" \
-          \
-          ".p2align 2\n" \
+          "mov lr, #1\n" \
           "3:\n" \
-          JOIN_EVEN_0 \
-          "vldrw.32 q3, [sp, #96]\n" \
-          JOIN_ODD_0 \
-          LOAD_STEPS \
-          JOIN_EVEN_1 \
-          "vadd.i32 q0, q0, q3\n" \
-          JOIN_ODD_1 \
-          "vadd.i32 q1, q1, q3\n" \
-          "vldrw.32 q3, [sp, #112]\n" \
-          "vqrdmulh.s32 q1, q1, q3\n" \
-          "subs r11, #0x10000\n" \
-          "vqrdmulh.s32 q0, q0, q3\n" \
-          "add r7, r2\n" \
-          "itt cs\n" \
-          "addcs r3, r0\n" \
-          "addcs r5, r0\n" \
-          "vldrw.32 q3, [sp, #128]\n" \
-          ROUND \
-          "vrshl.s32 q1, q1, q3\n" \
-          "vldrb.8 q2, [r3]\n" \
-          "vmladav.s8 r6, q2, q7\n" \
-          "vrshl.s32 q0, q0, q3\n" \
-          "vmladav.s8 r0, q2, q4\n" \
-          "vqmovnb.s32 q0, q0\n" \
-          "vmladav.s8 r2, q2, q5\n" \
-          "vqmovnt.s32 q0, q1\n" \
-          "vmladav.s8 r4, q2, q6\n" \
-          "vldrb.8 q2, [r5]\n" \
-          "vmladav.s8 r10, q2, q5\n" \
-          "vqadd.s16 q0, q0, r11\n" \
-          "vmladav.s8 lr, q2, q7\n" \
-          "vqmovnb.s16 q0, q0\n" \
-          "vldrh.16 q3, [sp, #32]\n" \
-          "vmladav.s8 r8, q2, q4\n" \
-          "vstrb.16 q0, [r7, q3]\n" \
-          "vmladav.s8 r12, q2, q6\n" \
-          "bcs.w 3b\n" \
+          TILE \
+          "le lr, 3b\n" \
+          "bgt.w 1b\n" \
+          "beq 4f\n" \
           \
-          "ldr r0, [sp, #8]\n" \
-          "add r3, r0\n" \
-          "add r5, r0\n" \
-          NEXT_ROWS("2b", "1b", "4f") \
+          "ldrd r7, r9, [sp, #32]\n" \
+          "ldr r11, [sp, #40]\n" \
+          "mov lr, r7\n" \
+          "add r7, r11\n" \
+          "add r9, r11\n" \
+          "strd r7, r9, [sp, #32]\n" \
+          "ldrd r7, r9, [lr, #16]\n" \
+          "ldrd r11, r8, [lr, #32]\n" \
+          "ldrd r5, lr, [lr]\n" \
+          "strd r5, lr, [sp, #48]\n" \
+          "ldr r5, [sp, #44]\n" \
+          "add lr, r5, #4\n" \
+          "str lr, [sp, #44]\n" \
+          "ldr lr, [sp, #4]\n" \
+          "cmp lr, #0\n" \
+          "bne.w 3b\n" \
+          "b.w 1b\n" \
+          \
           "4:\n" \
-          LEAVE \
+          "add sp, #64\n" \
+          "vpop {d8-d15}\n" \
+          "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-#define SHALLOW_RIGHT \
-    "vqdmlah.s32 q0, q0, r9\n" \
-    "vqdmlah.s32 q1, q1, r9\n"
-
-SHALLOW_FUNCTION(cm_mve_multiply_shallow_half_up, "");
-SHALLOW_FUNCTION(cm_mve_multiply_shallow_right, SHALLOW_RIGHT);
+SHALLOW_FUNCTION(cm_mve_multiply_16_half_up, TILE_16("", AS_IT_IS), LOAD_WEIGHTS_16);
+SHALLOW_FUNCTION(cm_mve_multiply_16_right, TILE_16(LOAD_ONE, AWAY_FROM_ZERO), LOAD_WEIGHTS_16);
+SHALLOW_FUNCTION(cm_mve_multiply_32_half_up, TILE_32("", AS_IT_IS), LOAD_WEIGHTS_32);
+SHALLOW_FUNCTION(cm_mve_multiply_32_right, TILE_32(LOAD_ONE, AWAY_FROM_ZERO), LOAD_WEIGHTS_32);
 /* clang-format on */
 
 #endif

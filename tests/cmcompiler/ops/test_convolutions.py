@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from harness.convolutions import (
     Geometry,
+    Numbers,
     geometries,
     images,
     numbers,
@@ -95,6 +98,33 @@ def test_convolutions(runtime: Runtime, examples: list[Example]) -> None:
 @given(st.lists(pixelwise(), min_size=1, max_size=12))
 def test_pixelwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
+
+
+@pytest.mark.parametrize("zero_point", [-128, 3], ids=["halves up", "halves away from zero"])
+def test_few_depths(runtime: Runtime, zero_point: int) -> None:
+    sizes = [(depth, columns) for depth in (3, 16, 17, 32, 33) for columns in (1, 2, 3, 4, 6, 9)]
+    runtime.check(
+        *(
+            few_depths(depth, pixels, columns, zero_point)
+            for (depth, columns), pixels in zip(sizes, itertools.cycle(range(1, 10)))
+        )
+    )
+
+
+def few_depths(depth: int, pixels: int, columns: int, zero_point: int) -> Example:
+    data = Numbers(pixels)
+    requantize = Requantize.checked(
+        [1 << 30], [-8], columns, zero_point=zero_point, minimum=-128, maximum=127
+    )
+    op = Conv2d(
+        data.int8(columns, 1, 1, depth),
+        data.biases(columns),
+        Window((1, 1)),
+        5,
+        requantize,
+        (1, 1, pixels, columns),
+    )
+    return single(op, data.int8(1, 1, pixels, depth))
 
 
 @batches

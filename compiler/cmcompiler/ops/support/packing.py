@@ -204,14 +204,19 @@ def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
     return gemv_weights(filters, isa)
 
 
-def gemm_rows(isa: Isa) -> int:
+def gemm_rows(depth: int, isa: Isa) -> int:
     """Rows that cm_isa_gemm_s8 takes at once."""
-    return 4 if isa is Isa.DSP else 2
+    is_shallow = isa is Isa.MVE and depth <= 32
+    return 4 if isa is Isa.DSP or is_shallow else 2
 
 
-def spare_rows(rows: int, isa: Isa) -> int:
-    """Rows that cm_isa_gemm_s8 computes in vain: it takes pairs, or fours and threes."""
-    return {1: 2, 2: 1, 5: 1}.get(rows, 0) if isa is Isa.DSP else rows % 2
+def spare_rows(rows: int, depth: int, isa: Isa) -> int:
+    """Rows that cm_isa_gemm_s8 computes in vain."""
+    if isa is Isa.DSP:  # it takes fours and threes
+        return {1: 2, 2: 1, 5: 1}.get(rows, 0)
+    at_once = gemm_rows(depth, isa)
+    is_one_by_one = at_once > 2 and rows < at_once
+    return 3 * rows if is_one_by_one else -rows % at_once
 
 
 def gemm_workspace(depth: int, isa: Isa) -> int:

@@ -350,9 +350,11 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     assert isinstance(width, int) and isinstance(channels, int)
     patches = Patches.of(node, call.call, isa)
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
-    spare = sum(n * spare_rows(height * width, isa) for height, n in heights.items())
-    spare = max(0, spare - spare_rows(rows * width, isa))
-    fixed = turns * _TURN + spare * costs.spare * node.op.macs / prod(node.outputs[0].shape[:3])
+    pixels = prod(node.outputs[0].shape[:3])
+    depth = node.op.macs // (pixels * channels)
+    spare = sum(n * spare_rows(height * width, depth, isa) for height, n in heights.items())
+    spare = max(0, spare - spare_rows(rows * width, depth, isa))
+    fixed = turns * _TURN + spare * costs.spare * node.op.macs / pixels
     if patches is not None:
         return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
     if words["stride_height"] == words["stride_width"] == 1:
