@@ -15,6 +15,7 @@ struct cm_conv2d {
     cm_ref workspace;
     int32_t kernel_height, kernel_width, stride_height, stride_width;
     int32_t pad_top, pad_left, dilation_height, dilation_width;
+    int32_t inside, inside_end;        /* output columns whose windows cross no side of the image */
     int32_t groups, group_weights;     /* bytes of packed weights per group */
     int32_t patch_count, patch_stride; /* patches in the buffer, and bytes from one to the next */
     int32_t input_zero_point;
@@ -26,120 +27,114 @@ enum {
     ROWS = 4    /* that the matrix product takes at once, at most */
 };
 
-/* A run of the kernel's columns whose input bytes are contiguous. */
-struct segment {
-    int32_t columns, column_bytes, bytes;
-};
-
 typedef void product_function(const struct cm_gemm *gemm);
 
 /* a / b, rounded up; at least 0. */
 static int32_t divide_up(int32_t a, int32_t b)
 {
-    return a <= 0 ? 0 : (a + b - 1) / b;
+    if (a <= 0)
+        return 0;
+    return b == 1 ? a : (a + b - 1) / b;
 }
 
-/* A segment of the patches of some output pixels of a row: the input column where the first begins, and the
-   patches [before, end), which lie inside the image. */
+/* Of output pixels [x0, x0 + count) of a row, those from `first` to `end` have windows that cross no side of
+   the image. */
 struct span {
-    int32_t left, before, end;
+    int32_t x0, count, first, end;
 };
 
-static struct span find_span(const struct cm_conv2d *op, int32_t x0, int32_t kx, int32_t columns,
-                             int32_t count)
-{
-    int32_t left = x0 * op->stride_width - op->pad_left + kx * op->dilation_width;
-    int32_t room = op->input.width - columns - left;
-    int32_t end = room < 0 ? 0 : cm_clamp(room / op->stride_width + 1, 0, count);
-    return (struct span){left, cm_clamp(divide_up(-left, op->stride_width), 0, end), end};
-}
-
-/* Rows [ky, end) of a window that begins at input row `top`: those inside the image. */
-struct kernel_rows {
-    int32_t top, ky, end;
-};
-
-static struct kernel_rows find_rows(const struct cm_conv2d *op, int32_t y)
-{
-    int32_t top = y * op->stride_height - op->pad_top, step = op->dilation_height;
-    int32_t end = divide_up(op->input.height - top, step);
-    return (struct kernel_rows){top, divide_up(-top, step),
-                                end < op->kernel_height ? end : op->kernel_height};
-}
-
-/* Rows that follow each other in memory at one distance, where they are, and where the first one's part of a
-   patch is. */
+/* Rows of the input that follow each other in memory at one distance, and where the first one's part of the
+   first patch is. A segment is a run of the kernel's columns whose input bytes are contiguous. */
 struct block {
     const int8_t *in;
     int8_t *patches;
     int32_t rows, in_step, step;
+    int32_t columns, column_bytes;
+    int32_t left; /* where the first patch's segment begins */
 };
 
-/* A segment of patches [first, end), one after the other: what lies inside the image. */
-static void copy_windows(const struct cm_conv2d *op, const struct block *block, struct segment segment,
-                         int32_t left, int32_t first, int32_t end)
+/* Kernel rows outside the image: so many bytes of each patch. */
+static void fill_rows(const struct cm_conv2d *op, int8_t *patches, int32_t bytes, int32_t count)
 {
-    for (int32_t i = first; i < end; ++i) {
-        int32_t column = left + i * op->stride_width;
-        int32_t before = cm_clamp(-column, 0, segment.columns);
-        int32_t inside = cm_clamp(op->input.width - column, before, segment.columns) - before;
-        if (inside > 0)
-            cm_isa_copy_blocks_s8(block->patches + i * op->patch_stride + before * segment.column_bytes,
-                                  block->step, block->in + (column + before) * op->input.channels,
-                                  block->in_step, inside * segment.column_bytes, block->rows);
+    if (bytes <= 0)
+        return;
+    memset(patches, op->input_zero_point, (size_t)bytes);
+    cm_isa_copy_blocks_s8(patches + op->patch_stride, op->patch_stride, patches, 0, bytes, count - 1);
+}
+
+static void fill_patches(const struct cm_conv2d *op, int8_t *patches, int32_t count)
+{
+    if (count > 0)
+        memset(patches, op->input_zero_point, (size_t)(count * op->patch_stride));
+}
+
+/* A segment of patches [i, end), one after the other: what lies inside the image. */
+static void copy_windows(const struct cm_conv2d *op, const struct block *block, int32_t i, int32_t end)
+{
+    for (; i < end; ++i) {
+        int32_t column = block->left + i * op->stride_width;
+        int32_t before = cm_clamp(-column, 0, block->columns);
+        int32_t inside = cm_clamp(op->input.width - column, before, block->columns) - before;
+        cm_isa_copy_blocks_s8(block->patches + i * op->patch_stride + before * block->column_bytes,
+                              block->step, block->in + (column + before) * op->input.channels, block->in_step,
+                              inside * block->column_bytes, block->rows);
     }
 }
 
-/* A segment of the patches of a span, one row of the window after the other. */
-static void copy_rows(const struct cm_conv2d *op, const struct block *block, struct segment segment,
-                      struct span span)
+/* A segment of patches [first, end) inside the image, one row of the window after the other. */
+static void copy_rows(const struct cm_conv2d *op, const struct block *block, int32_t first, int32_t end)
 {
     int32_t pixel = op->input.channels, step = op->stride_width;
-    const int8_t *in = block->in + (span.left + span.before * step) * pixel;
-    int8_t *out = block->patches + span.before * op->patch_stride;
+    const int8_t *in = block->in + (block->left + first * step) * pixel;
+    int8_t *out = block->patches + first * op->patch_stride;
     for (int32_t row = 0; row < block->rows; ++row, in += block->in_step, out += block->step)
-        cm_isa_copy_blocks_s8(out, op->patch_stride, in, step * pixel, segment.bytes, span.end - span.before);
+        cm_isa_copy_blocks_s8(out, op->patch_stride, in, step * pixel, block->columns * block->column_bytes,
+                              end - first);
 }
 
-static void fill_patches(const struct cm_conv2d *op, int8_t *patch, int32_t first, int32_t end)
+static void copy_block(const struct cm_conv2d *op, struct block *block, const struct span *span)
 {
-    if (end > first)
-        memset(patch + first * op->patch_stride, op->input_zero_point,
-               (size_t)((end - first) * op->patch_stride));
-}
-
-/* Patches of output pixels [x0, x0 + count) of row y; those that cross a side of the image are filled first.
- */
-static void gather_row(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
-                       int32_t x0, int32_t count, int32_t group, int8_t *patch)
-{
-    int32_t channels = op->input.channels / op->groups;
-    int32_t whole = op->groups == 1 && op->dilation_width == 1;
-    int32_t columns = whole ? op->kernel_width : 1;
-    struct segment segment = {columns, channels, columns * channels};
-    struct kernel_rows rows = find_rows(op, y);
-    struct span span = find_span(op, x0, 0, (op->kernel_width - 1) * op->dilation_width + 1, count);
-    int32_t crosses = rows.ky > 0 || rows.end < op->kernel_height;
-    fill_patches(op, patch, 0, crosses ? count : span.before);
-    fill_patches(op, patch, crosses ? count : span.end, count);
-    struct block block = {.in_step = op->dilation_height * op->input.row_stride,
-                          .step = op->kernel_width * channels};
-    for (int32_t ky = rows.ky; ky < rows.end; ky += block.rows) {
-        int32_t iy = rows.top + ky * op->dilation_height;
-        int32_t to_end = divide_up(op->input.ring - iy % op->input.ring, op->dilation_height);
-        block.rows = to_end < rows.end - ky ? to_end : rows.end - ky;
-        block.in = cm_read_row(context, &op->input, n, iy) + group * channels;
-        block.patches = patch + ky * block.step;
-        for (int32_t kx = 0; kx < op->kernel_width; kx += columns, block.patches += segment.bytes) {
-            if (!whole)
-                span = find_span(op, x0, kx, columns, count);
-            int32_t by_rows = span.end - span.before > block.rows;
-            copy_windows(op, &block, segment, span.left, 0, by_rows ? span.before : count);
-            if (by_rows) {
-                copy_rows(op, &block, segment, span);
-                copy_windows(op, &block, segment, span.left, span.end, count);
-            }
+    int32_t by_rows = span->end - span->first > block->rows;
+    block->left = span->x0 * op->stride_width - op->pad_left;
+    for (int32_t kx = 0; kx < op->kernel_width; kx += block->columns) {
+        copy_windows(op, block, 0, by_rows ? span->first : span->count);
+        if (by_rows) {
+            copy_rows(op, block, span->first, span->end);
+            copy_windows(op, block, span->end, span->count);
         }
+        block->patches += block->columns * block->column_bytes;
+        block->left += op->dilation_width;
+    }
+}
+
+/* Patches of output pixels [x0, x0 + count) of row y. */
+static void gather_row(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t x0, int32_t count,
+                       int32_t channels, int8_t *patch)
+{
+    int32_t dilation = op->dilation_height, ring = op->input.ring, most = op->kernel_height;
+    int32_t first = cm_clamp(op->inside - x0, 0, count);
+    struct span span = {x0, count, first, cm_clamp(op->inside_end - x0, first, count)};
+    struct block block = {
+        .in_step = dilation * op->input.row_stride,
+        .step = op->kernel_width * channels,
+        .columns = op->groups == 1 && op->dilation_width == 1 ? op->kernel_width : 1,
+        .column_bytes = channels,
+    };
+    int32_t top = y * op->stride_height - op->pad_top, ky = divide_up(-top, dilation);
+    int32_t end = divide_up(op->input.height - top, dilation);
+    ky = ky < most ? ky : most;
+    end = end < most ? end : most;
+    fill_patches(op, patch, span.first);
+    fill_patches(op, patch + span.end * op->patch_stride, count - span.end);
+    fill_rows(op, patch, ky * block.step, count);
+    fill_rows(op, patch + end * block.step, (most - end) * block.step, count);
+    for (; ky < end; ky += block.rows) {
+        int32_t iy = top + ky * dilation, slot = iy < ring ? iy : iy % ring;
+        int32_t to_end = divide_up(ring - slot, dilation);
+        block.rows = to_end < end - ky ? to_end : end - ky;
+        block.in = image + slot * op->input.row_stride;
+        block.patches = patch + ky * block.step;
+        copy_block(op, &block, &span);
     }
 }
 
@@ -155,30 +150,32 @@ static int32_t windows_in_one_piece(const struct cm_conv2d *op, int32_t y, int32
 }
 
 /* Patches of so many pixels. */
-static void gather_column(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
-                          int32_t count, int32_t group, int8_t *patch)
+static void gather_column(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t count,
+                          int32_t channels, int8_t *patch)
 {
-    int32_t channels = op->input.channels / op->groups, step = op->dilation_height * op->input.row_stride;
+    int32_t step = op->dilation_height * op->input.row_stride;
     int32_t rows = op->groups == 1 && op->dilation_height == 1 ? op->kernel_height : 1;
-    const int8_t *in = cm_read_row(context, &op->input, n, y * op->stride_height - op->pad_top);
-    in += group * channels;
+    const int8_t *in = image + cm_row_offset(&op->input, 0, y * op->stride_height - op->pad_top);
     for (int32_t ky = 0; ky < op->kernel_height; ky += rows, in += step, patch += channels)
         cm_isa_copy_blocks_s8(patch, op->patch_stride, in, op->stride_height * op->input.row_stride,
                               rows * channels, count);
 }
 
-/* Patches of `count` output pixels from pixel x of row y on, continuing in the next rows. */
-static void gather_patches(const struct cm_context *context, const struct cm_conv2d *op, int32_t n, int32_t y,
-                           int32_t x, int32_t count, int32_t group, int8_t *patch)
+/* Patches of `count` output pixels from pixel x of row y on, continuing in the next rows.
+
+   image: the group's channels of the first pixel. */
+static void gather_patches(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t x,
+                           int32_t count, int8_t *patch)
 {
+    int32_t channels = op->input.channels / op->groups;
     for (int32_t here; count > 0; count -= here) {
         here = windows_in_one_piece(op, y, count);
         if (here > 0) {
-            gather_column(context, op, n, y, here, group, patch);
+            gather_column(op, image, y, here, channels, patch);
             y += here;
         } else {
             here = op->output.width - x < count ? op->output.width - x : count;
-            gather_row(context, op, n, y, x, here, group, patch);
+            gather_row(op, image, y, x, here, channels, patch);
             x = 0;
             ++y;
         }
@@ -201,21 +198,25 @@ static void convolve_patches(const struct cm_context *context, const struct cm_c
                              product_function *multiply, struct cm_gemm *gemm, int32_t n, int32_t y,
                              int32_t rows)
 {
+    const int8_t *image = (const int8_t *)cm_read(context, op->input.data) + n * op->input.batch_stride;
     int8_t *out = cm_write_row(context, &op->output, n, y);
     int32_t x = 0;
     gemm->lhs_stride = op->patch_stride;
     for (int32_t left = rows * op->output.width; left > 0; left -= gemm->rows) {
         int8_t *patches = cm_write(context, op->patches);
-        int32_t spare = spare_patches(op, left);
-        gemm->rows = left < op->patch_count ? left : op->patch_count;
-        if (spare > gemm->rows) {
-            gemm->rows = spare;
-            patches = out + left * op->output_pixel - spare * op->patch_stride;
-            patches -= (uintptr_t)patches % ALIGN;
+        gemm->rows = left;
+        if (left > op->patch_count) {
+            int32_t spare = spare_patches(op, left);
+            gemm->rows = op->patch_count;
+            if (spare > gemm->rows) {
+                gemm->rows = spare;
+                patches = out + left * op->output_pixel - spare * op->patch_stride;
+                patches -= (uintptr_t)patches % ALIGN;
+            }
         }
         gemm->lhs = patches;
         for (int32_t group = 0; group < op->groups; ++group) {
-            gather_patches(context, op, n, y, x, gemm->rows, group, patches);
+            gather_patches(op, image + group * (op->input.channels / op->groups), y, x, gemm->rows, patches);
             gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
             gemm->out = out + group * gemm->columns;
             multiply(gemm);

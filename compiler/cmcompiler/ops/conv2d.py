@@ -102,6 +102,7 @@ class Conv2d(Convolution):
             ("patches", patches),
             ("workspace", Scratch(packing.gemm_workspace(self.depth, isa))),
             *self.window.arguments(),
+            *self._inside(inputs[0]),
             ("groups", self.groups),
             ("group_weights", len(weights[0])),
             ("patch_count", ScratchCount(least) if isinstance(patches, GrowableScratch) else 0),
@@ -121,6 +122,13 @@ class Conv2d(Convolution):
         size = len(self.weights) // self.groups
         parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
         return [packing.gemm_weights(part, isa, self.wide) for part in parts]
+
+    def _inside(self, images: Tensor) -> Words:
+        """The output columns whose windows cross no side of the image."""
+        _, taps = self.window.inside(1, images.shape[2], self.output_shape[2])
+        columns = np.flatnonzero(taps == self.window.kernel[1])
+        bounds = (int(columns[0]), int(columns[-1]) + 1) if columns.size else (0, 0)
+        return list(zip(("inside", "inside_end"), bounds, strict=True))
 
     def _reads_pixels(self, images: Tensor) -> bool:
         """Whether each patch is one pixel inside of the input."""
