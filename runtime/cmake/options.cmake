@@ -3,7 +3,7 @@
 include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
 
 set(CMRT_COMPILE_OPTIONS
-    -std=c11 -O2 -g ${CMRT_FLOAT_OPTIONS} -ffunction-sections -fdata-sections
+    -std=c11 -Os -g ${CMRT_FLOAT_OPTIONS} -ffunction-sections -fdata-sections
     -Wall -Wextra -Wconversion "-ffile-prefix-map=${CMRT_ROOT}=runtime")
 if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
     list(APPEND CMRT_COMPILE_OPTIONS -fomit-frame-pointer) # gcc does by itself
