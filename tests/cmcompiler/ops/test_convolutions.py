@@ -21,12 +21,14 @@ from harness.runtime import Runtime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support import depthwise_schemes
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan import scratch
 
 batches = settings(max_examples=12)
 
@@ -139,13 +141,28 @@ def test_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> No
     runtime.check(*examples)
 
 
+def _most_scratch(call: KernelCall) -> list[Scratch]:
+    """Each piece of scratch of a call, as large as it is of use."""
+    return [
+        Scratch(word.unit * word.most) if isinstance(word, GrowableScratch) else word
+        for _, word in call.arguments
+        if isinstance(word, GrowableScratch | Scratch)
+    ]
+
+
 @batches
-@given(st.lists(depthwise_of_size(3), min_size=1, max_size=12), st.sampled_from([20, 20, 9, 200]))
+@given(
+    st.lists(depthwise_of_size(3), min_size=1, max_size=12),
+    st.sampled_from([20, 20, 9, 200]),
+    st.booleans(),
+)
 def test_3x3_depthwise_convolutions(
-    runtime: Runtime, examples: list[Example], columns: int
+    runtime: Runtime, examples: list[Example], columns: int, roomy: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(depthwise_schemes, "LEAST_CHUNK", columns)
+        if roomy:
+            patch.setattr(scratch, "call_scratch", _most_scratch)
         runtime.check(*examples)
 
 

@@ -25,6 +25,9 @@ OFFSETS = 1 << 16
 LEAST_CHUNK = 20
 """Input columns at once, if there are so many: more of them cost memory, fewer instructions."""
 
+MOST_BANDS = 4
+"""Bands at once with DSP: MOST_BANDS of runtime/isa/dsp/depthwise_3x3_s8.c."""
+
 WORKSPACE = 4224
 """Bytes of interleaved columns at once, if there are so many."""
 
@@ -116,15 +119,27 @@ def _for_3x3(
         return None
     band = 2 if stride == (1, 1) and output_shape[1] > 1 else 1
     if version is Isa.DSP and filters.suits_factors and output_shape[2] > 1:
-        portions, chunk = _portions(output_shape[2], 2, stride[1])
-        band = 2 if stride[0] == stride[1] and output_shape[1] > 1 else 1
-        pairs = ((band - 1) * stride[0] + 4) // 2
-        workspace = 16 * pairs * ((chunk - 1) * stride[1] + 3)
-        weights = _3x3_dsp(filters)
-        return Scheme("depthwise_conv2d_3x3", FOR_3X3, weights, band, chunk, workspace, portions)
+        return _for_3x3_dsp(filters, stride, output_shape)
     if version is Isa.MVE and not filters.is_general(isa):
         return _for_3x3_mve(filters, window, columns, output_shape, band)
     return None
+
+
+def _for_3x3_dsp(
+    filters: Filters, stride: tuple[int, int], output_shape: tuple[int, ...]
+) -> Scheme:
+    """Works in patches of two columns of two rows, if the strides are alike.
+
+    Several bands of a narrow image are computed at once if there is memory.
+    """
+    _, height, width, _ = output_shape
+    portions, chunk = _portions(width, 2, stride[1])
+    band, bands = 2 if stride[0] == stride[1] and height > 1 else 1, 1
+    if portions == 1 and band == 2:
+        portions = bands = min(-(-height // band), MOST_BANDS)
+    workspace = 16 * (stride[1] + 1) * ((chunk - 1) * stride[1] + 3)
+    weights, name = _3x3_dsp(filters), "depthwise_conv2d_3x3"
+    return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
 
 
 def _for_3x3_mve(
