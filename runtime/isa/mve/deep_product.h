@@ -65,10 +65,9 @@ enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
    copies after it, up to three, add those up to the last. Behind the last pair of rows FINISH_AND_START begins
    the one that is one row back, or the next block, or, after the last one, what is not used; then it goes on
    at 6 instead of the loop, for which the entry at [sp, #16] is changed. */
-#define DEEP_FUNCTION(name, FINISH_AND_START) \
-    product_function name; \
+#define DEEP_LOOP(name, FINISH_AND_START) \
+    product_loop name; \
     __asm(CM_ASM_FUNCTION(name) \
-          ENTER \
           "ldr r2, [sp, #16]\n" \
           "adr.w r1, 2f\n" \
           "add r2, r1\n" \
@@ -161,8 +160,8 @@ enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
           LEAVE \
           CM_ASM_END)
 
-DEEP_FUNCTION(cm_mve_multiply_half_up, FINISH_AND_START("", AS_IT_IS));
-DEEP_FUNCTION(cm_mve_multiply_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO));
+DEEP_LOOP(cm_mve_multiply_half_up, FINISH_AND_START("", AS_IT_IS));
+DEEP_LOOP(cm_mve_multiply_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO));
 /* clang-format on */
 
 #endif

@@ -16,6 +16,7 @@ enum {
     ROWS = 4,
     COLUMN_BYTES = LANES * ROWS,
     CHANNEL_BYTES = 32,
+    SHIFT_AT = 28, /* of a channel */
     MARGIN = 16,
     MOST_ROUNDS = 16,
     MOST_BANDS = 8,
@@ -26,37 +27,48 @@ enum {
    the three columns of the kernel, a zero column, each of three rows and a zero; then bias, multiplier, and
    as bytes the shift and three zeros. */
 struct patches {
-    const int8_t *weights;     /* r7 */
-    int8_t *out;               /* r10: two bytes before the first channel of the outputs */
-    const int8_t *columns;     /* in the workspace */
-    const int8_t *weights_end; /* of the block of channels */
-    int32_t rounds;            /* of eight outputs, except the last one */
-    int32_t zero_point;        /* r9 */
-    int32_t next_address;      /* from the end of one channel to the start of the next */
+    const int8_t *shifts;     /* r7 */
+    int8_t *out;              /* r10: two bytes before the first channel of the outputs */
+    const int8_t *columns;    /* in the workspace */
+    const int8_t *shifts_end; /* of the block of channels */
+    int32_t rounds;           /* of eight outputs, except the last one */
+    int32_t zero_point;       /* r9 */
+    int32_t next_address;     /* from the end of one channel to the start of the next */
     int32_t unused;
     /* Of each round's outputs from `out`, zero for none; the first vector is for what is stored by the first
        round of a channel, set by the assembly. */
     uint16_t offsets[1 + MOST_ROUNDS][8];
     uint16_t before[8]; /* of the last round of the channel before */
 };
+/* Of cm_mve_convolve_patches, for a stride and a rounding. */
+typedef void patches_loop(void);
+
+void cm_mve_convolve_patches(const struct patches *patches, patches_loop *loop);
 _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 304,
                "used in assembly");
 
 /* clang-format off */
 /* The kernel, and with stride 1 also shifted by a column, by a row and by both. */
-#define LOAD_KERNEL "vldrw.32 q4, [r7, #4]\n"
-#define LOAD_BY_COLUMN "vldrw.32 q5, [r7]\n"
-#define LOAD_BY_ROW "vldrb.8 q6, [r7, #3]\n"
-#define LOAD_BY_BOTH "vldrb.8 q7, [r7, #-1]\n"
+#define LOAD_KERNEL "vldrw.32 q4, [r7, #-24]\n"
+#define LOAD_BY_COLUMN "vldrw.32 q5, [r7, #-28]\n"
+#define LOAD_BY_ROW "vldrb.8 q6, [r7, #-25]\n"
+#define LOAD_BY_BOTH "vldrb.8 q7, [r7, #-29]\n"
 
 /* Bias, multiplier and shift. */
 #define LOAD_RESCALE \
-    "ldrd r1, r3, [r7, #20]\n" \
-    "ldr r5, [r7, #28]\n" \
-    "add r7, #32\n"
+    "ldrd r1, r3, [r7, #-8]\n" \
+    "ldr r5, [r7], #32\n"
 
-/* Patches of the next channel. */
+/* To the next channel, or once more to the last one, as there may be nothing to read behind it. */
+#define LOAD_END "ldr lr, [r12, #12]\n"
+#define IS_LAST "cmp r7, lr\n"
+#define LOAD_NEXT "ldr lr, [r12, #24]\n"
+#define STAY_AT_LAST \
+    "itt eq\n" \
+    "subeq r7, #32\n" \
+    "subeq lr, #4\n"
 #define NEXT_PATCHES "vadd.i32 q3, q3, lr\n"
+#define NEXT_OUTPUTS "add r10, #1\n" /* those of the round before are stored */
 
 #define GATHER(patch) "vldrw.u32 " patch ", [q3, #128]!\n"
 #define MULTIPLY(sum, patch, weights) "vmladav.s8 " sum ", " patch ", " weights "\n"
@@ -93,13 +105,13 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 
 /* Two patches of two by two outputs. */
 #define ROUND_STRIDE_1(ROUND, SWITCH) \
-    JOIN_EVEN("q0") ADD_ZERO_POINT \
-    MULTIPLY("r0", "q2", "q4") \
-    JOIN_ODD("q0") \
-    MULTIPLY("r4", "q2", "q6") ADD_BIAS("q0") \
+    JOIN_EVEN("q0") SWITCH(LOAD_END) ADD_ZERO_POINT \
+    MULTIPLY("r0", "q2", "q4") SWITCH(IS_LAST) \
+    JOIN_ODD("q0") SWITCH(LOAD_NEXT) \
+    MULTIPLY("r4", "q2", "q6") SWITCH(STAY_AT_LAST) ADD_BIAS("q0") \
     MULTIPLY("r6", "q2", "q7") NARROW \
     MULTIPLY("r2", "q2", "q5") LOAD_OFFSETS STORE \
-    JOIN_EVEN("q1") SWITCH(NEXT_PATCHES LOAD_KERNEL) GATHER("q2") \
+    JOIN_EVEN("q1") SWITCH(NEXT_PATCHES LOAD_KERNEL NEXT_OUTPUTS) GATHER("q2") \
     SCALE("q0") ROUND("q0") SWITCH(LOAD_BY_COLUMN) SHIFT("q0") \
     JOIN_ODD("q1") SWITCH(LOAD_BY_ROW) \
     MULTIPLY("r0", "q2", "q4") ADD_BIAS("q1") SWITCH(LOAD_BY_BOTH) \
@@ -121,14 +133,14 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 
 /* Eight patches of one output. */
 #define ROUND_STRIDE_2(ROUND, SWITCH) \
-    JOIN_EVEN("q0") ADD_ZERO_POINT \
-    MULTIPLY("r0", "q5", "q4") NARROW \
-    JOIN_ODD("q0") GATHER("q7") \
+    JOIN_EVEN("q0") SWITCH(LOAD_END) ADD_ZERO_POINT \
+    MULTIPLY("r0", "q5", "q4") NARROW SWITCH(IS_LAST LOAD_NEXT) \
+    JOIN_ODD("q0") SWITCH(STAY_AT_LAST) GATHER("q7") \
     MULTIPLY("r2", "q6", "q4") LOAD_OFFSETS \
     MULTIPLY("r4", "q7", "q4") ADD_BIAS("q0") \
     SCALE("q0") ROUND("q0") GATHER("q5") \
     STORE \
-    MULTIPLY("r6", "q5", "q4") SWITCH(NEXT_PATCHES LOAD_KERNEL) GATHER("q6") \
+    MULTIPLY("r6", "q5", "q4") SWITCH(NEXT_PATCHES LOAD_KERNEL NEXT_OUTPUTS) GATHER("q6") \
     JOIN_EVEN("q1") GATHER("q7") \
     JOIN_ODD("q1") ADD_BIAS("q1") \
     MULTIPLY("r0", "q6", "q4") GATHER("q5") \
@@ -148,31 +160,15 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 #define ROUND_HALF_UP(ROUND, SWITCH) ROUND(AS_IT_IS, SWITCH)
 #define ROUND_RIGHT(ROUND, SWITCH) ROUND(AWAY_FROM_ZERO, SWITCH)
 
-/* All channels of a block. The last round of the last one starts that channel once more, as there may be
-   nothing to read behind it. */
-#define PATCHES_FUNCTION(name, START, ROUND, AN_OUTPUT) \
-    void name(const struct patches *patches); \
+/* All channels of a block. */
+#define PATCHES_LOOP(name, START, ROUND, AN_OUTPUT) \
+    patches_loop name; \
     __asm(CM_ASM_FUNCTION(name) \
-          "push {r4-r11, lr}\n" \
-          "vpush {d8-d15}\n" \
-          "mov r12, r0\n" \
-          "ldrd r7, r10, [r12]\n" \
-          "ldr r0, [r12, #8]\n" \
-          "sub r0, #128\n" \
-          "movs r2, #0\n" \
-          "vidup.u32 q3, r2, #8\n" \
-          "vshl.i32 q3, q3, #3\n" \
-          "vadd.i32 q3, q3, r0\n" \
-          "mov r8, #1\n" \
-          "ldr r9, [r12, #20]\n" \
-          "vmov.i32 q0, #0\n" \
-          "subs r10, #1\n" \
           START \
           LOAD_RESCALE \
           \
           "1:\n" \
           "ldr lr, [r12, #16]\n" \
-          "add r10, #1\n" \
           "vstrw.32 q0, [r12, #32]\n" \
           "add r11, r12, #32\n" \
           "wls lr, lr, 3f\n" \
@@ -180,18 +176,12 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
           AN_OUTPUT(ROUND, LEAVE) \
           "le lr, 2b\n" \
           "3:\n" \
-          "ldr lr, [r12, #12]\n" \
-          "cmp r7, lr\n" \
-          "ldr lr, [r12, #24]\n" \
-          "itt eq\n" \
-          "subeq r7, #32\n" \
-          "subeq lr, #4\n" \
           AN_OUTPUT(ROUND, KEEP) \
-          "vldrw.32 q0, [r12, #304]\n" \
           LOAD_RESCALE \
+          "vldrw.32 q0, [r12, #304]\n" \
           "bne.w 1b\n" \
           ADD_ZERO_POINT NARROW \
-          LOAD_OFFSETS \
+          "vldrw.32 q2, [r12, #304]\n" \
           STORE \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
@@ -199,20 +189,37 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-#define STRIDE_FUNCTIONS(stride, START, ROUND) \
-    PATCHES_FUNCTION(cm_mve_##stride##_half_up, START, ROUND, ROUND_HALF_UP); \
-    PATCHES_FUNCTION(cm_mve_##stride##_right, START, ROUND, ROUND_RIGHT)
-STRIDE_FUNCTIONS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
-STRIDE_FUNCTIONS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
+#define STRIDE_LOOPS(stride, START, ROUND) \
+    PATCHES_LOOP(cm_mve_##stride##_half_up, START, ROUND, ROUND_HALF_UP); \
+    PATCHES_LOOP(cm_mve_##stride##_right, START, ROUND, ROUND_RIGHT)
+STRIDE_LOOPS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
+STRIDE_LOOPS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
+
+__asm(CM_ASM_FUNCTION(cm_mve_convolve_patches)
+      "push {r4-r11, lr}\n"
+      "vpush {d8-d15}\n"
+      "mov r12, r0\n"
+      "ldrd r7, r10, [r12]\n"
+      "ldr r0, [r12, #8]\n"
+      "sub r0, #128\n"
+      "movs r2, #0\n"
+      "vidup.u32 q3, r2, #8\n"
+      "vshl.i32 q3, q3, #3\n"
+      "vadd.i32 q3, q3, r0\n"
+      "mov r8, #1\n"
+      "ldr r9, [r12, #20]\n"
+      "vmov.i32 q0, #0\n"
+      "bx r1\n"
+      CM_ASM_END);
 /* clang-format on */
 
 static void run(const struct patches *patches, int32_t stride, const struct cm_output *output)
 {
-    int32_t right = output->rounding == CM_ROUND_RIGHT;
-    if (stride == 1)
-        (right ? cm_mve_stride_1_right : cm_mve_stride_1_half_up)(patches);
-    else
-        (right ? cm_mve_stride_2_right : cm_mve_stride_2_half_up)(patches);
+    static patches_loop *const loops[2][2] = {
+        {cm_mve_stride_1_half_up, cm_mve_stride_1_right},
+        {cm_mve_stride_2_half_up, cm_mve_stride_2_right},
+    };
+    cm_mve_convolve_patches(patches, loops[stride - 1][output->rounding == CM_ROUND_RIGHT]);
 }
 
 /* What is computed at once: output columns [x0, x0 + width) of some rows. A band is the rows that patches
@@ -378,8 +385,8 @@ static void convolve_part(const struct cm_depthwise *d, struct patches *patches,
                        covered->inside);
             cm_advance_rows(&rows[b], LANES);
         }
-        patches->weights = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES;
-        patches->weights_end = patches->weights + least(d->channels - c, LANES) * CHANNEL_BYTES;
+        patches->shifts = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES + SHIFT_AT;
+        patches->shifts_end = patches->shifts + least(d->channels - c, LANES) * CHANNEL_BYTES;
         run(patches, d->stride_width, &d->output);
     }
 }

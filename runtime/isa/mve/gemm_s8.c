@@ -28,7 +28,7 @@ static void set_offsets(uint16_t offsets[8], int32_t columns, int32_t stride)
 
 /* What runs, its turns and entry, and the bytes of a row that it steps over. */
 struct loop {
-    product_function *run;
+    product_loop *run;
     int32_t turns, entry, step;
 };
 
@@ -38,7 +38,7 @@ static int32_t count_chunks(const struct cm_gemm *gemm)
 }
 
 /* Over the chunks between the first and the last: in turns of four, or where they begin after these. */
-static struct loop loop_between(product_function *run, int32_t chunks)
+static struct loop loop_between(product_loop *run, int32_t chunks)
 {
     int32_t between = chunks - 2, turns = between <= 3 ? 0 : between / 4;
     int32_t skipped = turns == 0 ? 4 + 3 - between : turns * 4 - (between - 3);
@@ -69,7 +69,7 @@ static void multiply_rows(const struct cm_gemm *gemm, const struct loop *loop, c
     product.maximum = gemm->output.maximum;
     set_offsets(product.offsets, gemm->columns, second_row);
     set_offsets(product.last_offsets, gemm->columns - product.blocks * COLUMNS, second_row);
-    loop->run(&product);
+    cm_mve_multiply(&product, loop->run);
 }
 
 static void multiply(const struct cm_gemm *gemm, const struct loop *loop)
@@ -85,7 +85,7 @@ static void multiply(const struct cm_gemm *gemm, const struct loop *loop)
 }
 
 /* So many pairs of columns, one of each block from the given column on, of which `width` columns count. */
-static void multiply_pairs(const struct cm_gemm *gemm, shallow_function *run, struct shallow *shallow,
+static void multiply_pairs(const struct cm_gemm *gemm, shallow_loop *loop, struct shallow *shallow,
                            int8_t *out, int32_t column, int32_t pairs, uint16_t width)
 {
     static const uint16_t rows[8] = {0, 0, 2, 2, 1, 1, 3, 3}; /* of lanes */
@@ -98,11 +98,11 @@ static void multiply_pairs(const struct cm_gemm *gemm, shallow_function *run, st
     shallow->out = out + column;
     shallow->pairs = ~pairs;
     vstrhq_u16(shallow->offsets, vmlaq_n_u16(second, vldrhq_u16(rows), (uint16_t)(shallow->out_step / ROWS)));
-    run(shallow);
+    cm_mve_multiply_shallow(shallow, loop);
 }
 
 /* From row `first` on: whole fours of rows, or one row, four times. */
-static void multiply_fours(const struct cm_gemm *gemm, shallow_function *run, int32_t first, int32_t fours)
+static void multiply_fours(const struct cm_gemm *gemm, shallow_loop *loop, int32_t first, int32_t fours)
 {
     int32_t chunks = count_chunks(gemm), columns = gemm->columns;
     int8_t *out = gemm->out + first * gemm->out_stride;
@@ -114,28 +114,28 @@ static void multiply_fours(const struct cm_gemm *gemm, shallow_function *run, in
         .block_bytes = (int32_t)sizeof(struct block) + chunks * COLUMNS * CHUNK,
         .zero_point = gemm->output.zero_point,
     };
-    multiply_pairs(gemm, run, &shallow, out, 0, (columns + 2) / COLUMNS, 2);
-    multiply_pairs(gemm, run, &shallow, out, 2, columns / COLUMNS, 2);
-    multiply_pairs(gemm, run, &shallow, out, columns - 1, columns % 2, 1);
+    multiply_pairs(gemm, loop, &shallow, out, 0, (columns + 2) / COLUMNS, 2);
+    multiply_pairs(gemm, loop, &shallow, out, 2, columns / COLUMNS, 2);
+    multiply_pairs(gemm, loop, &shallow, out, columns - 1, columns % 2, 1);
 }
 
 /* The last four rows overlap those before, if the number of rows is not a multiple of four. */
-static void multiply_shallow(const struct cm_gemm *gemm, shallow_function *run)
+static void multiply_shallow(const struct cm_gemm *gemm, shallow_loop *loop)
 {
     int32_t rows = gemm->rows;
     if (rows >= ROWS && gemm->out_stride <= MOST_STRIDE_OF_FOUR) {
-        multiply_fours(gemm, run, 0, rows / ROWS);
+        multiply_fours(gemm, loop, 0, rows / ROWS);
         if (rows % ROWS != 0)
-            multiply_fours(gemm, run, rows - ROWS, 1);
+            multiply_fours(gemm, loop, rows - ROWS, 1);
         return;
     }
     for (int32_t row = 0; row < rows; ++row)
-        multiply_fours(gemm, run, row, 0);
+        multiply_fours(gemm, loop, row, 0);
 }
 
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
 {
-    static shallow_function *const shallow[2][2] = {
+    static shallow_loop *const shallow[2][2] = {
         {cm_mve_multiply_16_half_up, cm_mve_multiply_16_right},
         {cm_mve_multiply_32_half_up, cm_mve_multiply_32_right},
     };

@@ -17,9 +17,8 @@
     SHIFT(sums)
 
 /* Minima are at [sp, #96], maxima behind them, then left shifts. */
-product_function cm_mve_multiply_general;
+product_loop cm_mve_multiply_general;
 __asm(CM_ASM_FUNCTION(cm_mve_multiply_general)
-      ENTER
       "ldrd r0, r2, [sp, #72]\n"
       "vdup.16 q0, r0\n"
       "vdup.16 q1, r2\n"
@@ -70,7 +69,37 @@ __asm(CM_ASM_FUNCTION(cm_mve_multiply_general)
       "add r5, r0\n"
       "subs r11, #0x10000\n"
       "bcs 2b\n"
-      NEXT_ROWS("2b", "1b", "4f")
+      "ldr r1, [sp, #60]\n"
+      "cbz r1, 8f\n"
+      "ldr r0, [sp, #24]\n"
+      "subs r3, r1\n"
+      "subs r5, r1\n"
+      "subs r7, r0\n"
+      "movs r0, #0\n"
+      "str r0, [sp, #60]\n"
+      "uxth r11, r11\n"
+      "b 2b\n"
+      "8:\n"
+      "ldr r0, [sp, #28]\n"
+      "subs r0, #1\n"
+      "bmi 4f\n"
+      "str r0, [sp, #28]\n"
+      "bne 9f\n"
+      "vldrw.32 q0, [sp, #80]\n"
+      "vstrw.32 q0, [sp, #32]\n"
+      "9:\n"
+      "ldr r0, [sp, #20]\n"
+      "str r0, [sp, #60]\n"
+      "ldr r11, [sp, #52]\n"
+      "ldr r7, [sp, #56]\n"
+      "adds r7, #4\n"
+      "str r7, [sp, #56]\n"
+      "ldr r0, [sp, #48]\n"
+      "ldr r1, [sp]\n"
+      "add r1, r0\n"
+      "str r1, [sp]\n"
+      START_OF_ROWS
+      "b 1b\n"
       "4:\n"
       LEAVE
       CM_ASM_END);

@@ -1,6 +1,6 @@
-/* Products of pairs of rows with blocks of four columns: what the three loops share. VMLADAVA multiplies 16
+/* Products of pairs of rows with blocks of four columns: what their loops share. VMLADAVA multiplies 16
    pairs and adds them to an even general register, so there are eight sums at most, which gcc spills. The
-   loops are therefore assembly, each a function of all rows and columns. */
+   loops are therefore assembly, each of all rows and columns. */
 #ifndef PRODUCT_H
 #define PRODUCT_H
 
@@ -37,29 +37,12 @@ _Static_assert(offsetof(struct product, offsets) == 32 && offsetof(struct produc
                    sizeof(struct product) == 96,
                "used in assembly");
 
-typedef void product_function(const struct product *product);
+/* Of cm_mve_multiply, for a range of depths and a rounding. */
+typedef void product_loop(void);
+
+void cm_mve_multiply(const struct product *product, product_loop *loop);
 
 /* clang-format off */
-#define ENTER \
-    "push {r4-r11, lr}\n" \
-    "vpush {d8-d15}\n" \
-    "sub sp, #144\n" \
-    "vldrw.32 q0, [r0]\n" \
-    "vldrw.32 q1, [r0, #16]\n" \
-    "vldrw.32 q2, [r0, #32]\n" \
-    "vldrw.32 q3, [r0, #48]\n" \
-    "vldrw.32 q4, [r0, #64]\n" \
-    "vldrw.32 q5, [r0, #80]\n" \
-    "vstrw.32 q0, [sp]\n" \
-    "vstrw.32 q1, [sp, #16]\n" \
-    "vstrw.32 q2, [sp, #32]\n" \
-    "vstrw.32 q3, [sp, #48]\n" \
-    "vstrw.32 q4, [sp, #64]\n" \
-    "vstrw.32 q5, [sp, #80]\n" \
-    "ldr r7, [sp, #56]\n" \
-    "ldr r11, [sp, #52]\n" \
-    START_OF_ROWS
-
 #define LEAVE \
     "add sp, #144\n" \
     "vpop {d8-d15}\n" \
@@ -70,40 +53,6 @@ typedef void product_function(const struct product *product);
     "ldrd r3, r5, [sp, #64]\n" \
     "add r3, r0\n" \
     "add r5, r0\n"
-
-/* Behind the pairs of a block: to `pair` for the row that is left, to `block` for the next one, to `end`. */
-#define NEXT_ROWS(pair, block, end) \
-    "ldr r1, [sp, #60]\n" \
-    "cbz r1, 8f\n" \
-    "ldr r0, [sp, #24]\n" \
-    "subs r3, r1\n" \
-    "subs r5, r1\n" \
-    "subs r7, r0\n" \
-    "movs r0, #0\n" \
-    "str r0, [sp, #60]\n" \
-    "uxth r11, r11\n" \
-    "b " pair "\n" \
-    "8:\n" \
-    "ldr r0, [sp, #28]\n" \
-    "subs r0, #1\n" \
-    "bmi " end "\n" \
-    "str r0, [sp, #28]\n" \
-    "bne 9f\n" \
-    "vldrw.32 q0, [sp, #80]\n" \
-    "vstrw.32 q0, [sp, #32]\n" \
-    "9:\n" \
-    "ldr r0, [sp, #20]\n" \
-    "str r0, [sp, #60]\n" \
-    "ldr r11, [sp, #52]\n" \
-    "ldr r7, [sp, #56]\n" \
-    "adds r7, #4\n" \
-    "str r7, [sp, #56]\n" \
-    "ldr r0, [sp, #48]\n" \
-    "ldr r1, [sp]\n" \
-    "add r1, r0\n" \
-    "str r1, [sp]\n" \
-    START_OF_ROWS \
-    "b " block "\n"
 
 /* The first and third, then the second and fourth column of each row. */
 #define JOIN_EVEN_0 "vmov q0[2], q0[0], r0, r4\n"
@@ -143,6 +92,28 @@ typedef void product_function(const struct product *product);
 #define LOAD_ONE "mov r4, #1\n"
 #define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r4\n"
 #define AS_IT_IS(sums) ""
+
+__asm(CM_ASM_FUNCTION(cm_mve_multiply)
+      "push {r4-r11, lr}\n"
+      "vpush {d8-d15}\n"
+      "sub sp, #144\n"
+      "vldrw.32 q0, [r0]\n"
+      "vldrw.32 q1, [r0, #16]\n"
+      "vldrw.32 q2, [r0, #32]\n"
+      "vldrw.32 q3, [r0, #48]\n"
+      "vldrw.32 q4, [r0, #64]\n"
+      "vldrw.32 q5, [r0, #80]\n"
+      "vstrw.32 q0, [sp]\n"
+      "vstrw.32 q1, [sp, #16]\n"
+      "vstrw.32 q2, [sp, #32]\n"
+      "vstrw.32 q3, [sp, #48]\n"
+      "vstrw.32 q4, [sp, #64]\n"
+      "vstrw.32 q5, [sp, #80]\n"
+      "ldr r7, [sp, #56]\n"
+      "ldr r11, [sp, #52]\n"
+      START_OF_ROWS
+      "bx r1\n"
+      CM_ASM_END);
 
 /* ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"

@@ -26,7 +26,10 @@ _Static_assert(offsetof(struct shallow, offsets) == 16 && offsetof(struct shallo
                    sizeof(struct shallow) == 64,
                "used in assembly");
 
-typedef void shallow_function(const struct shallow *shallow);
+/* Of cm_mve_multiply_shallow, for a range of depths and a rounding. */
+typedef void shallow_loop(void);
+
+void cm_mve_multiply_shallow(const struct shallow *shallow, shallow_loop *loop);
 
 /* clang-format off */
 /* The rest of four rows, whose first two are joined in q0 and q1, and the next four up to there. r0 and r2
@@ -135,24 +138,9 @@ typedef void shallow_function(const struct shallow *shallow);
    that turn, 1 changes the weights before and the rest behind it. The first pair begins there too: what is
    then stored is overwritten. Behind the last pair, that is multiplied once more. Flags tell the turns apart:
    greater is one within a pair, equal the last one. */
-#define SHALLOW_FUNCTION(name, TILE, LOAD_WEIGHTS) \
-    shallow_function name; \
+#define SHALLOW_LOOP(name, TILE, LOAD_WEIGHTS) \
+    shallow_loop name; \
     __asm(CM_ASM_FUNCTION(name) \
-          "push {r4-r11, lr}\n" \
-          "vpush {d8-d15}\n" \
-          "sub sp, #64\n" \
-          "vldrw.32 q0, [r0]\n" \
-          "vldrw.32 q6, [r0, #16]\n" \
-          "vldrw.32 q2, [r0, #32]\n" \
-          "vldrw.32 q3, [r0, #48]\n" \
-          "vstrw.32 q0, [sp]\n" \
-          "vstrw.32 q6, [sp, #16]\n" \
-          "vstrw.32 q2, [sp, #32]\n" \
-          "vstrw.32 q3, [sp, #48]\n" \
-          "ldrd r1, r12, [sp, #8]\n" \
-          "ldr r5, [sp, #44]\n" \
-          "ldr r10, [sp, #60]\n" \
-          \
           "1:\n" \
           "ldr lr, [sp, #56]\n" \
           "ldr r3, [sp]\n" \
@@ -193,10 +181,29 @@ typedef void shallow_function(const struct shallow *shallow);
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-SHALLOW_FUNCTION(cm_mve_multiply_16_half_up, TILE_16("", AS_IT_IS), LOAD_WEIGHTS_16);
-SHALLOW_FUNCTION(cm_mve_multiply_16_right, TILE_16(LOAD_ONE, AWAY_FROM_ZERO), LOAD_WEIGHTS_16);
-SHALLOW_FUNCTION(cm_mve_multiply_32_half_up, TILE_32("", AS_IT_IS), LOAD_WEIGHTS_32);
-SHALLOW_FUNCTION(cm_mve_multiply_32_right, TILE_32(LOAD_ONE, AWAY_FROM_ZERO), LOAD_WEIGHTS_32);
+__asm(CM_ASM_FUNCTION(cm_mve_multiply_shallow)
+      "push {r4-r11, lr}\n"
+      "vpush {d8-d15}\n"
+      "sub sp, #64\n"
+      "vldrw.32 q0, [r0]\n"
+      "vldrw.32 q6, [r0, #16]\n"
+      "vldrw.32 q2, [r0, #32]\n"
+      "vldrw.32 q3, [r0, #48]\n"
+      "vstrw.32 q0, [sp]\n"
+      "vstrw.32 q6, [sp, #16]\n"
+      "vstrw.32 q2, [sp, #32]\n"
+      "vstrw.32 q3, [sp, #48]\n"
+      "mov r2, r1\n"
+      "ldrd r1, r12, [sp, #8]\n"
+      "ldr r5, [sp, #44]\n"
+      "ldr r10, [sp, #60]\n"
+      "bx r2\n"
+      CM_ASM_END);
+
+SHALLOW_LOOP(cm_mve_multiply_16_half_up, TILE_16("", AS_IT_IS), LOAD_WEIGHTS_16);
+SHALLOW_LOOP(cm_mve_multiply_16_right, TILE_16(LOAD_ONE, AWAY_FROM_ZERO), LOAD_WEIGHTS_16);
+SHALLOW_LOOP(cm_mve_multiply_32_half_up, TILE_32("", AS_IT_IS), LOAD_WEIGHTS_32);
+SHALLOW_LOOP(cm_mve_multiply_32_right, TILE_32(LOAD_ONE, AWAY_FROM_ZERO), LOAD_WEIGHTS_32);
 /* clang-format on */
 
 #endif
