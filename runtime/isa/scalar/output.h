@@ -2,8 +2,6 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
-#if defined(__thumb__) && !defined(__thumb2__)
-#include "cmrt/assembly.h"
 #include "cmrt/isa.h"
 
 /* The range of scaled sums, less the zero point. */
@@ -16,6 +14,9 @@ static inline struct limits limits_of(const struct cm_output *output)
     return (struct limits){output->minimum - output->zero_point, output->maximum - output->zero_point,
                            output->zero_point};
 }
+
+#if defined(__thumb__) && !defined(__thumb2__)
+#include "cmrt/assembly.h"
 
 /* clang-format off */
 #define PUSH_ALL \

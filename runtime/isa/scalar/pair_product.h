@@ -16,9 +16,9 @@ struct pair {
     uint32_t lower, upper;
 };
 
-/* Of each column: of `both` rows as lower + upper * 2^16, modulo 2^32, and of the upper one. */
+/* Of each row, of each column. */
 struct pair_sums {
-    uint32_t both[COLUMNS], upper[COLUMNS];
+    uint32_t lower[COLUMNS], upper[COLUMNS];
 };
 
 /* Of two words of 16-bit numbers, the lower ones, or the upper ones, as one word. */
@@ -62,14 +62,14 @@ static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const i
         sum.upper += high;
         *out++ = low | high << 16;
     }
-    for (; k % DEPTHS != 0; ++k)
-        *out++ = 0;
     return sum;
 }
 
 #if defined(__thumb__) && !defined(__thumb2__)
 void cm_scalar_multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
                              const uint32_t *end);
+void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
+                                    const uint32_t *end);
 /* clang-format off */
 #define PAIR_COLUMN(both, upper, offset) \
     "ldrb r3, [r2, #" offset "]\n" \
@@ -77,66 +77,100 @@ void cm_scalar_multiply_rows(struct pair_sums *sums, const uint32_t *rows, const
     "add " both ", " both ", r3\n" \
     "lsrs r3, r3, #16\n" \
     "adds " upper ", " upper ", r3\n"
+/* 42 bytes of code. */
 #define PAIR_DEPTH(k, offset0, offset1, offset2, offset3) \
     "ldr r0, [r1, #" k "]\n" \
     PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1) \
     PAIR_COLUMN("r10", "r6", offset2) PAIR_COLUMN("r11", "r7", offset3)
+/* 22 bytes of code. */
+#define PAIR_DEPTH_BY_TWO(k, offset0, offset1, offset2, offset3) \
+    "ldr r0, [r1, #" k "]\n" PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1)
 
-/* Words are loaded into r0 and weights into r3. At least eight depths. */
-__asm(CM_ASM_FUNCTION(cm_scalar_multiply_rows)
-      "push {r0, r4-r7, lr}\n"
-      "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n"
-      "push {r4-r7}\n"
-      "mov r12, r3\n"
-      "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
-      "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
-      ".p2align 2\n"
-      "1:\n"
-      PAIR_DEPTH("0", "0", "1", "2", "3")
-      PAIR_DEPTH("4", "4", "5", "6", "7")
-      PAIR_DEPTH("8", "8", "9", "10", "11")
-      PAIR_DEPTH("12", "12", "13", "14", "15")
-      PAIR_DEPTH("16", "16", "17", "18", "19")
-      PAIR_DEPTH("20", "20", "21", "22", "23")
-      PAIR_DEPTH("24", "24", "25", "26", "27")
-      PAIR_DEPTH("28", "28", "29", "30", "31")
-      "adds r1, #32\n"
-      "adds r2, #32\n"
-      "cmp r1, r12\n"
-      "beq 2f\n"
-      "b 1b\n"
-      "2:\n"
-      "ldr r0, [sp, #16]\n"
-      "mov r1, r8\n" "mov r2, r9\n" "mov r3, r10\n"
-      "stm r0!, {r1-r3}\n"
-      "mov r3, r11\n"
-      "stm r0!, {r3-r7}\n"
-      "pop {r4-r7}\n"
-      "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n"
-      "pop {r0, r4-r7, pc}\n"
-      CM_ASM_END);
+/* Of both rows less the upper one's: the lower one's, stored at r0. */
+#define PAIR_LOWER(both, upper) \
+    "lsls r1, " upper ", #16\n" \
+    "mov r2, " both "\n" \
+    "subs r2, r2, r1\n" \
+    "stm r0!, {r2}\n"
+
+/* Words are loaded into r0 and weights into r3. A turn has eight depths; if their number is no multiple of
+   that, the first turn begins within. `half` of what a depth takes of code, `store` of the sums at r0. */
+#define PAIR_FUNCTION(name, depth, half, store) \
+    CM_ASM_FUNCTION(name) \
+    "push {r0, r4-r7, lr}\n" \
+    "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
+    "push {r4-r7}\n" \
+    "mov r12, r3\n" \
+    "subs r3, r1, r3\n" \
+    "movs r4, #31\n" \
+    "ands r3, r3, r4\n" \
+    "subs r1, r1, r3\n" \
+    "subs r2, r2, r3\n" \
+    "lsrs r3, r3, #1\n" \
+    "movs r4, #" half "\n" \
+    "muls r3, r4, r3\n" \
+    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n" \
+    "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n" \
+    ".p2align 2\n" \
+    "add pc, r3\n" \
+    "nop\n" \
+    "1:\n" \
+    depth("0", "0", "1", "2", "3") \
+    depth("4", "4", "5", "6", "7") \
+    depth("8", "8", "9", "10", "11") \
+    depth("12", "12", "13", "14", "15") \
+    depth("16", "16", "17", "18", "19") \
+    depth("20", "20", "21", "22", "23") \
+    depth("24", "24", "25", "26", "27") \
+    depth("28", "28", "29", "30", "31") \
+    "adds r1, #32\n" \
+    "adds r2, #32\n" \
+    "cmp r1, r12\n" \
+    "beq 2f\n" \
+    "b 1b\n" \
+    "2:\n" \
+    "ldr r0, [sp, #16]\n" \
+    store \
+    "pop {r4-r7}\n" \
+    "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
+    "pop {r0, r4-r7, pc}\n" \
+    CM_ASM_END
+
+__asm(PAIR_FUNCTION(cm_scalar_multiply_rows, PAIR_DEPTH, "21",
+      PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5") PAIR_LOWER("r10", "r6") PAIR_LOWER("r11", "r7")
+      "stm r0!, {r4-r7}\n"));
+__asm(PAIR_FUNCTION(cm_scalar_multiply_rows_by_two, PAIR_DEPTH_BY_TWO, "11",
+      PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5")
+      "adds r0, #8\n"
+      "stm r0!, {r4-r5}\n"));
 /* clang-format on */
 
+/* Of the first `count` columns. */
 static inline void multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
-                                 int32_t depth)
+                                 int32_t depth, int32_t count)
 {
-    if (depth > 0)
-        cm_scalar_multiply_rows(sums, rows, weights, rows + depth);
-    else
+    if (depth == 0)
         memset(sums, 0, sizeof *sums);
+    else if (count <= 2)
+        cm_scalar_multiply_rows_by_two(sums, rows, weights, rows + depth);
+    else
+        cm_scalar_multiply_rows(sums, rows, weights, rows + depth);
 }
 #else
 static inline void multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
-                                 int32_t depth)
+                                 int32_t depth, int32_t count)
 {
+    (void)count;
     memset(sums, 0, sizeof *sums);
 #pragma GCC unroll 4
     for (int32_t k = 0; k < depth; ++k, weights += COLUMNS)
         for (int32_t i = 0; i < COLUMNS; ++i) {
             uint32_t products = rows[k] * weights[i];
-            sums->both[i] += products;
+            sums->lower[i] += products;
             sums->upper[i] += products >> 16;
         }
+    for (int32_t i = 0; i < COLUMNS; ++i)
+        sums->lower[i] -= sums->upper[i] << 16;
 }
 #endif
 
