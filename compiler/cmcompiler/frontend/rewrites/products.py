@@ -64,10 +64,12 @@ def _origin(node: Node) -> Node:
 
 
 def _keeps_type(node: Node) -> bool:
-    """Whether the backend takes the result for the same type as the only operand."""
+    """Whether the backend takes the result for the same type as the first operand."""
     is_function = isinstance(node.target, OpOverload) and torch.Tag.pointwise in node.target.tags
     is_unary = len(node.all_input_nodes) == 1
-    return node.target in MOVEMENTS or (is_unary and (is_function or node.target in SOFTMAXES))
+    is_plain = node.target is aten.linear.default and not _has_bias(node)
+    is_own = node.target in MOVEMENTS or is_plain
+    return is_own or (is_unary and (is_function or node.target in SOFTMAXES))
 
 
 def _separate_bias(lhs: Node, rhs: Node) -> None:

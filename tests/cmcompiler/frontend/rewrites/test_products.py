@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from harness.rewriting import rewritten, targets
+from harness.rewriting import Function, rewritten, targets
 from torch import Tensor, nn
 
 LINEAR, BMM = "aten.linear.default", "aten.bmm.default"
@@ -71,13 +71,45 @@ def test_products_of_inputs(name: str) -> None:
     assert not {"aten.matmul.default", "aten.einsum.default"} & set(found)
 
 
-@pytest.mark.parametrize("equation", ["bhqd,bhdk->bhq", "bhqd,bhdk", "...qd,...dk->...qk"])
-def test_other_sums_stay(equation: str) -> None:
-    compute: Compute = lambda _, x, y: torch.einsum(equation, x, y)  # noqa: E731
-    assert "aten.einsum.default" in targets(rewritten(Products(compute), X, Y))
+@pytest.mark.parametrize(
+    "equation",
+    ["bhqd,bhdk->bhq", "bhqd,bhdk", "...qd,...dk->...qk", "bhqd,bxdk,bxyz->bqy", "bhqd,xyzw->qz"],
+)
+def test_products_of_any_letters(equation: str) -> None:
+    def compute(_: Products, x: Tensor, y: Tensor) -> Tensor:
+        return torch.einsum(equation, *(x, y, x)[: equation.count(",") + 1])
+
+    found = targets(rewritten(Products(compute), X, Y, tolerance=1e-4))
+    assert {BMM, "cmbuild.sum.default"} & set(found)
+    assert "aten.einsum.default" not in found
 
 
-@pytest.mark.parametrize("function", [torch.abs, lambda x: x.sigmoid().softmax(-1)])
+@pytest.mark.parametrize(
+    ("equation", "operator"),
+    [("bhqd->dq", "cmbuild.sum.default"), ("b h q d -> d q b h", "aten.permute.default")],
+)
+def test_einsum_of_one_operand(equation: str, operator: str) -> None:
+    found = targets(rewritten(Function(lambda x: torch.einsum(equation, x)), X, tolerance=1e-4))
+    assert operator in found
+    assert "aten.einsum.default" not in found
+
+
+def test_einsum_without_sums_multiplies_elements() -> None:
+    compute: Compute = lambda _, x, y: torch.einsum("bhqd,bhdk->bhqdk", x, y)  # noqa: E731
+    found = targets(rewritten(Products(compute), X, Y))
+    assert "cmbuild.mul.default" in found
+    assert BMM not in found
+
+
+def test_diagonals_stay() -> None:
+    diagonal = Function(lambda x: torch.einsum("bhqq->bq", x))
+    assert "aten.einsum.default" in targets(rewritten(diagonal, torch.randn(2, 3, 4, 4)))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [torch.abs, lambda x: x.sigmoid().softmax(-1), nn.Linear(4, 4, bias=False)],
+)
 def test_a_bias_before_a_product_with_another_tensor_is_added_on_its_own(
     function: Callable[[Tensor], Tensor],
 ) -> None:
@@ -90,6 +122,7 @@ def test_a_bias_before_a_product_with_another_tensor_is_added_on_its_own(
             return function(self.linear(x)) @ y
 
     graph = rewritten(Mixed(), X, Y)
-    (linear,) = (node for node in graph.graph.nodes if str(node.target) == LINEAR)
-    assert len(linear.args) == 2
+    linears = [node for node in graph.graph.nodes if str(node.target) == LINEAR]
+    assert linears
+    assert all(len(linear.args) == 2 for linear in linears)
     assert BMM in targets(graph)
