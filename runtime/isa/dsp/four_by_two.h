@@ -183,12 +183,13 @@ struct strip {
     "str r10, " odd "\n" \
     "str r12, " even "\n"
 
-/* Pairs four rows. SUM0 and SUM1 add r10 and r11, which are bytes of two rows, plus 128 and as they are, to sums
-   of these in r5 to r8. */
-#define PAIR_FUNCTION(name, SUM0, SUM1) \
-    void name(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks, uint32_t *sums); \
+/* Pairs four rows, behind what their sums begin with. SUM0 and SUM1 add r10 and r11, which are bytes of two rows,
+   plus 128 and as they are, to sums of these in r5 to r8; STORE_STARTS stores what follows from them. */
+#define PAIR_FUNCTION(name, starts, SUM0, SUM1, STORE_STARTS) \
+    void name(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks); \
     __asm(CM_ASM_FUNCTION(name) \
-          "push {r4-r11, lr}\n" \
+          "push {r0, r4-r11, lr}\n" \
+          "add r0, #" starts "\n" \
           "add r4, r1, r2, lsl #1\n" \
           "mov r5, #0\n" \
           "mov r6, #0\n" \
@@ -203,15 +204,14 @@ struct strip {
           PAIR("r4", SUM1, "[r0], #12", "[r0, #8]") \
           "subs r3, #1\n" \
           "bne 1b\n" \
-          "ldr r12, [sp, #36]\n" \
-          "stm r12, {r5-r8}\n" \
-          "pop {r4-r11, pc}\n" \
+          STORE_STARTS \
+          "pop {r0, r4-r11, pc}\n" \
           CM_ASM_END)
 
 /* clang-format on */
 
 typedef void strip_function(const struct strip *strip);
-typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks, uint32_t *sums);
+typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks);
 
 /* The loops for one type of weights.
 
@@ -304,27 +304,6 @@ static inline void multiply_general(const struct cm_gemm *gemm, const struct sha
     }
 }
 
-/* Four rows. */
-static inline void multiply_four(const struct cm_gemm *gemm, const struct shape *shape,
-                                 const struct loops *loops, struct strip *strip, const int8_t *lhs,
-                                 int8_t *out)
-{
-    int32_t left = shape->chunks - 1; /* after the first one */
-    int32_t skipped = left > 0 ? -left & (loops->four_turn - 1) : loops->four_turn;
-    strip->entry = skipped * loops->four_code;
-    uint32_t *terms = gemm->workspace, *rows = terms + loops->terms, sums[ROWS];
-    strip->row_end = (uintptr_t)(rows + shape->chunks * ROWS);
-    strip->row_end -= gemm->output.rounding != CM_ROUND_HALF_UP;
-    loops->pair(rows, lhs, gemm->lhs_stride, shape->chunks, sums);
-    if (loops->terms > 0) {
-        terms[0] = -COLUMN_TERM * (sums[0] + 256 * sums[1]);
-        terms[1] = -COLUMN_TERM * sums[1];
-        terms[2] = -COLUMN_TERM * (sums[2] + 256 * sums[3]);
-        terms[3] = -COLUMN_TERM * sums[3];
-    }
-    multiply(gemm, shape, loops->four, strip, out, gemm->out_stride, ROWS);
-}
-
 /* Up to three rows: the last one is computed as often as others lack. */
 static inline void multiply_three(const struct cm_gemm *gemm, const struct shape *shape,
                                   const struct loops *loops, struct strip *strip, const int8_t *lhs,
@@ -347,23 +326,38 @@ static inline void multiply_three(const struct cm_gemm *gemm, const struct shape
     multiply(gemm, shape, loops->three, strip, out, count > 1 ? gemm->out_stride : 0, count);
 }
 
+/* Where the loop of four rows begins and ends. */
+static inline void begin_four(const struct cm_gemm *gemm, const struct shape *shape,
+                              const struct loops *loops, struct strip *strip)
+{
+    int32_t left = shape->chunks - 1; /* after the first one */
+    int32_t skipped = left > 0 ? -left & (loops->four_turn - 1) : loops->four_turn;
+    strip->entry = skipped * loops->four_code;
+    strip->row_end = (uintptr_t)(strip->row + loops->terms + shape->chunks * ROWS);
+    strip->row_end -= gemm->output.rounding != CM_ROUND_HALF_UP;
+}
+
 /* Rows in fours, and the last ones, up to nine, in threes if their number is no multiple of four. */
 static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops *loops)
 {
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
+    int32_t left = gemm->rows;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
     struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
-    for (int32_t left = gemm->rows, count; left > 0; left -= count) {
-        if (loops->four == NULL || left <= FEWER_ROWS * (-left & (ROWS - 1))) {
-            count = left < FEWER_ROWS ? left : FEWER_ROWS;
-            multiply_three(gemm, &shape, loops, &strip, lhs, out, count);
-        } else {
-            count = ROWS;
-            multiply_four(gemm, &shape, loops, &strip, lhs, out);
+    if (loops->four != NULL) {
+        begin_four(gemm, &shape, loops, &strip);
+        for (; left > FEWER_ROWS * (-left & (ROWS - 1)); left -= ROWS) {
+            loops->pair(gemm->workspace, lhs, gemm->lhs_stride, shape.chunks);
+            multiply(gemm, &shape, loops->four, &strip, out, gemm->out_stride, ROWS);
+            lhs += ROWS * gemm->lhs_stride;
+            out += ROWS * gemm->out_stride;
         }
-        lhs += count * gemm->lhs_stride;
-        out += count * gemm->out_stride;
+    }
+    for (; left > 0; left -= FEWER_ROWS) {
+        multiply_three(gemm, &shape, loops, &strip, lhs, out, left < FEWER_ROWS ? left : FEWER_ROWS);
+        lhs += FEWER_ROWS * gemm->lhs_stride;
+        out += FEWER_ROWS * gemm->out_stride;
     }
 }
 
