@@ -288,6 +288,11 @@ void cm_conv2d_general(const struct cm_context *context, const struct cm_call *c
     convolve(context, call, cm_isa_gemm_s8_general);
 }
 
+void cm_conv2d_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_half_up);
+}
+
 /* With weights of int16. */
 void cm_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
 {

@@ -38,6 +38,11 @@ void cm_linear_general(const struct cm_context *context, const struct cm_call *c
     apply(context, call, cm_isa_gemm_s8_general);
 }
 
+void cm_linear_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_half_up);
+}
+
 /* With weights of int16. */
 void cm_linear_w16(const struct cm_context *context, const struct cm_call *call)
 {

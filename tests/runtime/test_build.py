@@ -13,9 +13,11 @@ from cmbuild.boards.memory import Memory
 from cmbuild.errors import ProcessFailed
 from cmbuild.image import elf
 from cmbuild.process import Processes
+from cmbuild.sizing.linking import link
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.cmake import DoesNotFit, check_sizes
-from cmcompiler.target import BEST_ISA
+from cmbuild.toolchain.toolchains import find_toolchain
+from cmcompiler.target import BEST_ISA, Target
 
 RUNTIME = paths.runtime()
 TABLE = json.loads((RUNTIME / "cmake" / "cpus.json").read_text())
@@ -89,6 +91,19 @@ def test_sizes_of_an_image(bench, tmp_path):
     assert (sizes.weights, sizes.arena, sizes.stack) == (1000, 176, place.board.stack)
     assert sizes.code < 6000
     assert sizes.static <= 528  # the stack of the fault handler, and where rows come from
+
+
+@pytest.mark.parametrize("kernel", ["conv2d", "linear", "depthwise_conv2d_3x3"])
+def test_an_image_has_the_loops_of_the_roundings_that_its_plan_names(kernel, bench, tmp_path):
+    place = bench("corstone300", "mve")
+    processes, log = Processes(), tmp_path / "log"
+    toolchain, target = find_toolchain("gcc", processes, log), Target.parse("cortex-m55", "mve")
+    names = f"cm_{kernel}", f"cm_{kernel}_half_up"
+    right, half_up, both = (
+        link(place.library, roots, toolchain, target, processes=processes, log=log).code
+        for roots in ((names[0],), (names[1],), names)
+    )
+    assert both > max(right, half_up) + 700
 
 
 def test_an_image_depends_on_its_sources_only(bench, tmp_path):

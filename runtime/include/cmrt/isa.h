@@ -61,6 +61,10 @@ void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm);
 void cm_isa_gemv_s8_general(const struct cm_gemm *gemm);
 void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
 
+/* The same for outputs of CM_ROUND_HALF_UP only, so that images link loops for one rounding if all layers
+ * agree. */
+void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
+
 /* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
    before the output; all matrices without gaps. */
 struct cm_matmul {
@@ -102,5 +106,8 @@ void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
    in which bands and chunks, and packs the weights. */
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
+
+/* The same for outputs of CM_ROUND_HALF_UP only. */
+void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise);
 
 #endif

@@ -352,3 +352,8 @@ void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
         convolve_columns(d, x, width);
     }
 }
+
+void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
+{
+    cm_isa_depthwise_3x3_s8(d);
+}

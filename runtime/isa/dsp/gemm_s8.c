@@ -175,3 +175,8 @@ void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
     };
     multiply_rows(gemm, &loops);
 }
+
+void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8(gemm);
+}

@@ -213,15 +213,6 @@ __asm(CM_ASM_FUNCTION(cm_mve_convolve_patches)
       CM_ASM_END);
 /* clang-format on */
 
-static void run(const struct patches *patches, int32_t stride, const struct cm_output *output)
-{
-    static patches_loop *const loops[2][2] = {
-        {cm_mve_stride_1_half_up, cm_mve_stride_1_right},
-        {cm_mve_stride_2_half_up, cm_mve_stride_2_right},
-    };
-    cm_mve_convolve_patches(patches, loops[stride - 1][output->rounding == CM_ROUND_RIGHT]);
-}
-
 /* What is computed at once: output columns [x0, x0 + width) of some rows. A band is the rows that patches
    have in common; in the workspace bands are `pitch` patches apart. */
 struct part {
@@ -356,8 +347,8 @@ static void fill_columns(int8_t *columns, int32_t count, int8x16_t value)
         vstrbq_s8(columns, value);
 }
 
-static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
-                          int32_t base)
+static void convolve_part(const struct cm_depthwise *d, patches_loop *loop, struct patches *patches,
+                          const struct part *part, int32_t base)
 {
     const struct cm_columns *covered = &part->covered;
     int8_t *columns = d->workspace;
@@ -387,12 +378,13 @@ static void convolve_part(const struct cm_depthwise *d, struct patches *patches,
         }
         patches->shifts = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES + SHIFT_AT;
         patches->shifts_end = patches->shifts + least(d->channels - c, LANES) * CHANNEL_BYTES;
-        run(patches, d->stride_width, &d->output);
+        cm_mve_convolve_patches(patches, loop);
     }
 }
 
 /* Output columns [x0, x0 + width) of all rows, as many rows at once as the workspace and the table hold. */
-static void convolve_columns(const struct cm_depthwise *d, struct patches *patches, int32_t x0, int32_t width)
+static void convolve_columns(const struct cm_depthwise *d, patches_loop *loop, struct patches *patches,
+                             int32_t x0, int32_t width)
 {
     struct part part = {.x0 = x0, .width = width, .band = band_rows(d)};
     part.covered = cm_covered_columns(d, 3, x0, width);
@@ -409,11 +401,11 @@ static void convolve_columns(const struct cm_depthwise *d, struct patches *patch
         while ((base = find_base(d, &part)) == CM_NO_ROW)
             --part.rows;
         part.bands = (part.rows + part.band - 1) / part.band;
-        convolve_part(d, patches, &part, base);
+        convolve_part(d, loop, patches, &part, base);
     }
 }
 
-void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
+static void convolve(const struct cm_depthwise *d, patches_loop *loop)
 {
     struct patches patches;
     int32_t per_round = d->stride_width == 1 ? 4 : 8;
@@ -421,5 +413,15 @@ void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
     int32_t chunk = least(d->chunk, most);
     patches.zero_point = d->output.zero_point;
     for (int32_t x = 0; x < d->out_width; x += chunk)
-        convolve_columns(d, &patches, x, least(chunk, d->out_width - x));
+        convolve_columns(d, loop, &patches, x, least(chunk, d->out_width - x));
+}
+
+void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
+{
+    convolve(d, d->stride_width == 1 ? cm_mve_stride_1_right : cm_mve_stride_2_right);
+}
+
+void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
+{
+    convolve(d, d->stride_width == 1 ? cm_mve_stride_1_half_up : cm_mve_stride_2_half_up);
 }

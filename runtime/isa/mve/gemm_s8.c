@@ -133,19 +133,27 @@ static void multiply_shallow(const struct cm_gemm *gemm, shallow_loop *loop)
         multiply_fours(gemm, loop, row, 0);
 }
 
-void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+/* With the loop for so many chunks. */
+static void multiply_chunks(const struct cm_gemm *gemm, shallow_loop *one, shallow_loop *two,
+                            product_loop *more)
 {
-    static shallow_loop *const shallow[2][2] = {
-        {cm_mve_multiply_16_half_up, cm_mve_multiply_16_right},
-        {cm_mve_multiply_32_half_up, cm_mve_multiply_32_right},
-    };
-    int32_t right = gemm->output.rounding == CM_ROUND_RIGHT, chunks = count_chunks(gemm);
+    int32_t chunks = count_chunks(gemm);
     if (chunks <= 2) {
-        multiply_shallow(gemm, shallow[chunks - 1][right]);
+        multiply_shallow(gemm, chunks == 1 ? one : two);
         return;
     }
-    struct loop loop = loop_between(right ? cm_mve_multiply_right : cm_mve_multiply_half_up, chunks);
+    struct loop loop = loop_between(more, chunks);
     multiply(gemm, &loop);
+}
+
+void cm_isa_gemm_s8(const struct cm_gemm *gemm)
+{
+    multiply_chunks(gemm, cm_mve_multiply_16_right, cm_mve_multiply_32_right, cm_mve_multiply_right);
+}
+
+void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
+{
+    multiply_chunks(gemm, cm_mve_multiply_16_half_up, cm_mve_multiply_32_half_up, cm_mve_multiply_half_up);
 }
 
 void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)

@@ -5,3 +5,8 @@ void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise)
 {
     cm_isa_depthwise_s8(depthwise);
 }
+
+void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise)
+{
+    cm_isa_depthwise_3x3_s8(depthwise);
+}

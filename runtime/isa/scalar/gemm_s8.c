@@ -123,3 +123,8 @@ void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
 {
     cm_isa_gemm_s8(gemm);
 }
+
+void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
+{
+    cm_isa_gemm_s8(gemm);
+}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.packing import Filters, half_up
 from cmcompiler.ops.support.window import Window
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -168,7 +168,7 @@ def _for_3x3_mve(
         return None
     workspace = 64 * (2 * count + 2)
     weights = _3x3_mve(filters)
-    name = "depthwise_conv2d_3x3"
+    name = f"depthwise_conv2d_3x3{half_up(filters, Isa.MVE)}"
     return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
 
 

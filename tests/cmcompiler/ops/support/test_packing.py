@@ -11,9 +11,9 @@ from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import Requantize
 
 
-def filters(shift: int = -8, maximum: int = 127) -> Filters:
+def filters(shift: int = -8, maximum: int = 127, zero_point: int = 3) -> Filters:
     requantize = Requantize.checked(
-        [1 << 30], [shift], 4, zero_point=3, minimum=-128, maximum=maximum
+        [1 << 30], [shift], 4, zero_point=zero_point, minimum=-128, maximum=maximum
     )
     return Filters.of(np.ones((4, 16), np.int8), np.zeros(4, np.int32), requantize)
 
@@ -38,3 +38,20 @@ def test_what_shortcuts_cannot_make_has_kernels_of_its_own(
     assert packing.gemv(layer, isa) == (suffix, packing.GEMV)
     wide = "_w16" if isa is Isa.DSP else ""
     assert packing.gemm(layer, isa, wide=True)[0] == wide + suffix
+
+
+@pytest.mark.parametrize(
+    ("isa", "zero_point", "suffix"),
+    [
+        (Isa.MVE, -128, "_half_up"),
+        (Isa.MVE, 3, ""),
+        (Isa.DSP, -128, ""),
+        (Isa.SCALAR, -128, ""),
+    ],
+)
+def test_outputs_that_round_half_up_have_products_of_their_own_with_helium(
+    isa: Isa, zero_point: int, suffix: str
+) -> None:
+    layer = filters(zero_point=zero_point)
+    assert packing.gemm(layer, isa) == (suffix, packing.GEMM)
+    assert packing.gemv(layer, isa) == ("", packing.GEMV)
