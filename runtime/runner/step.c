@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ANY UINT32_MAX
-
 /* A stream under way. */
 struct flow {
     const struct cm_row_stream *stream;
@@ -15,24 +13,41 @@ struct flow {
     void *user;
 };
 
-/* Rows of a stage that do not exist yet, but are wanted; 0 if all are there. */
-static inline int32_t count_lacking(const struct flow *flow, const struct cm_demand *demand, int32_t end)
+static const struct cm_lap *find_lap(const struct cm_row_stream *stream, const struct cm_place *place)
 {
-    const int32_t rows = flow->progress[demand->stage].rows;
-    int32_t wanted = end * demand->factor + demand->offset;
-    if (demand->divisor != 1)
-        wanted /= demand->divisor;
-    if (rows >= wanted)
-        return 0;
-    const int32_t last = flow->steps[demand->stage].call.y1;
-    return (wanted < last ? wanted : last) - rows;
+    return (const void *)((const uint32_t *)stream + place->lap);
+}
+
+/* Goes on to the next turn; false behind the last one. */
+static bool advance(const struct cm_row_stream *stream, struct cm_place *place)
+{
+    const struct cm_lap *lap = find_lap(stream, place);
+    if (++place->turn == lap->turns) {
+        place->turn = 0;
+        if (++place->round == lap->rounds) {
+            place->round = 0;
+            place->lap += (uint32_t)(sizeof *lap + lap->turns + 3) / sizeof(uint32_t);
+        }
+    }
+    return place->lap != stream->order_end;
+}
+
+/* How many turns of the same stage follow. */
+static uint32_t count_more(const struct cm_row_stream *stream, struct cm_place place)
+{
+    const uint32_t stage = find_lap(stream, &place)->stages[place.turn];
+    uint32_t count = 0;
+    while (advance(stream, &place) && find_lap(stream, &place)->stages[place.turn] == stage)
+        ++count;
+    return count;
 }
 
 /* Rows of a stage whose arguments move along: one a call, or those that follow each other in all rings. */
 static __attribute__((noinline)) void run_rows(const struct flow *flow, const struct cm_step *step,
-                                               const struct cm_stage *stage, const struct cm_move *moves,
-                                               const struct cm_call *rows, struct cm_progress *progress)
+                                               const struct cm_stage *stage, const struct cm_call *rows,
+                                               struct cm_progress *progress)
 {
+    const struct cm_move *const moves = (const void *)((const uint32_t *)flow->stream + stage->list);
     uint32_t words[CM_MOVED_WORDS];
     const uint32_t *const first = rows->arguments;
     memcpy(words, first, stage->words * sizeof *words);
@@ -59,51 +74,28 @@ static __attribute__((noinline)) void run_rows(const struct flow *flow, const st
     }
 }
 
-/* Runs stages, at first `at`, until `last` has all of its rows; else returns the stage that lacks some from
-   outside, and how many. */
-static __attribute__((noinline)) uint32_t complete(const struct flow *flow, uint32_t at, uint32_t last,
-                                                   int32_t *lacking)
+/* The next rows of a stage. */
+static void take_turn(const struct flow *flow, uint32_t at)
 {
-    for (int32_t rows = 1;;) { /* that another stage wants of this one */
-        const struct cm_stage *stage = &flow->stream->stages[at];
-        const struct cm_demand *demands = (const void *)((const uint32_t *)flow->stream + stage->list);
-        const struct cm_demand *met = demands + stage->demands;
-        const struct cm_step *step = &flow->steps[at];
-        struct cm_progress *progress = &flow->progress[at];
-        int32_t y = progress->rows, end = y + stage->band;
-        if (flow->stream->upward != 0) { /* bands begin where those of rings do */
-            int32_t above = step->call.y0 + step->call.y1 - y;
-            end = y + above - (above - 1) / stage->band * stage->band;
-        }
-        if (end > step->call.y1)
-            end = step->call.y1;
-        const struct cm_demand *demand = demands;
-        while (demand < met && (rows = count_lacking(flow, demand, end)) == 0)
-            ++demand;
-        if (demand < met) {
-            flow->progress[demand->stage].caller = (uint16_t)at;
-            at = demand->stage;
-            continue;
-        }
-        if (step->run == NULL) {
-            *lacking = rows;
-            return at;
-        }
-        progress->rows = (int16_t)end;
-        struct cm_call call = {step->call.arguments, y, end};
-        if (flow->stream->upward != 0) {
-            call.y0 = step->call.y0 + step->call.y1 - end;
-            call.y1 = step->call.y0 + step->call.y1 - y;
-        }
-        if (stage->moves == 0)
-            flow->turn(flow->user, step, &call, progress);
-        else
-            run_rows(flow, step, stage, (const void *)met, &call, progress);
-        if (at != last)
-            at = progress->caller;
-        else if (end >= step->call.y1)
-            return ANY;
+    const struct cm_stage *stage = &flow->stream->stages[at];
+    const struct cm_step *step = &flow->steps[at];
+    struct cm_progress *progress = &flow->progress[at];
+    const int32_t y = progress->rows, last = step->call.y1, above = step->call.y0 + last;
+    int32_t end = y + stage->band;
+    if (flow->stream->upward != 0) /* bands begin where those of rings do */
+        end = above - (above - y - 1) / stage->band * stage->band;
+    if (end > last)
+        end = last;
+    progress->rows = end;
+    struct cm_call call = {step->call.arguments, y, end};
+    if (flow->stream->upward != 0) {
+        call.y0 = above - end;
+        call.y1 = above - y;
     }
+    if (stage->moves == 0)
+        flow->turn(flow->user, step, &call, progress);
+    else
+        run_rows(flow, step, stage, &call, progress);
 }
 
 static void wait_for(const struct cm_context *context, const struct cm_feed *feed, uint32_t row,
@@ -121,35 +113,26 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
                        const struct cm_step *steps, cm_turn *turn, void *user, struct cm_wait *wait)
 {
     struct cm_progress *progress = cm_write(context, stream->progress);
-    uint32_t resumed = ANY;
-    if (wait->stage != 0) {
-        const uint32_t fed = wait->stage - 1;
-        ++progress[fed].rows;
-        if (wait->more > 0) {
-            --wait->more;
-            wait_for(context, steps[fed].call.arguments, (uint32_t)progress[fed].rows, wait);
-            return;
-        }
+    const struct flow flow = {stream, steps, progress, turn, user};
+    bool taken = wait->stage != 0;
+    const uint32_t more = taken ? wait->more : 0;
+    if (taken) {
+        ++progress[wait->stage - 1].rows;
         wait->stage = 0;
-        if (wait->into != NULL) /* else no stage waits for it */
-            resumed = progress[fed].caller;
     } else {
         for (uint32_t i = 0; i < stream->count; ++i)
-            progress[i] = (struct cm_progress){.rows = (int16_t)steps[i].call.y0};
+            progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
+        wait->place = (struct cm_place){.lap = stream->order};
     }
-    const struct flow flow = {stream, steps, progress, turn, user};
-    for (uint32_t last = stream->count; last-- > 0;) {
-        if (stream->stages[last].complete == 0 || progress[last].rows >= steps[last].call.y1)
-            continue;
-        int32_t lacking = 0;
-        uint32_t outside = complete(&flow, resumed != ANY ? resumed : last, last, &lacking);
-        resumed = ANY;
-        if (outside != ANY) {
-            wait->stage = outside + 1;
-            wait_for(context, steps[outside].call.arguments, (uint32_t)progress[outside].rows, wait);
-            wait->more = wait->into != NULL ? (uint32_t)lacking - 1 : 0;
+    for (; !taken || advance(stream, &wait->place); taken = true) {
+        const uint32_t at = find_lap(stream, &wait->place)->stages[wait->place.turn];
+        if (steps[at].run == NULL) {
+            wait->stage = at + 1;
+            wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
+            wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, wait->place) : 0;
             return;
         }
+        take_turn(&flow, at);
     }
 }
 

@@ -221,7 +221,7 @@ FED_NAMES = """\
 """
 
 FED_PROGRESS = """\
-    uint32_t step, stage, port, row, row_bytes, more;
+    uint32_t step, stage, port, row, row_bytes, more, lap, round, turn;
     void *into;
 """
 
@@ -261,7 +261,13 @@ static enum {name}_status go_on(struct {name} *model)
 {{
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     const struct cm_wait wait = {{
-        model->stage, model->port, model->row, model->row_bytes, model->more, model->into, NULL,
+        .stage = model->stage,
+        .port = model->port,
+        .row = model->row,
+        .bytes = model->row_bytes,
+        .more = model->more,
+        .into = model->into,
+        .place = {{model->lap, model->round, model->turn}},
     }};
     struct cm_run run = {{model->step, wait}};
     enum cm_outcome outcome =
@@ -272,6 +278,9 @@ static enum {name}_status go_on(struct {name} *model)
     model->row = run.wait.row;
     model->row_bytes = run.wait.bytes;
     model->more = run.wait.more;
+    model->lap = run.wait.place.lap;
+    model->round = run.wait.place.round;
+    model->turn = run.wait.place.turn;
     model->into = run.wait.into;
 {waiting}    return outcome == CM_DONE ? {macro}_OK : {macro}_STOPPED;
 }}

@@ -12,7 +12,7 @@ from cmcompiler.plan.streams.directions import directed
 from cmcompiler.plan.streams.search import BANDS, Computation, Search
 from cmcompiler.plan.streams.stream import Stream
 
-BELOW, ABOVE = 8, 6
+BELOW, ABOVE = 8, 12
 """Sets of streams whose memory is laid out: for less than the search finds, and for more."""
 
 MOST_ROWS = 512

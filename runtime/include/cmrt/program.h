@@ -57,19 +57,17 @@ struct cm_branch {
 
 /* A step of a stream: makes rows of an image, from y0 to y1 of its call. */
 struct cm_stage {
-    uint8_t band;           /* rows at once */
-    uint8_t demands, moves; /* how many its list has */
-    uint8_t words;          /* of the kernel's arguments, if some of them move along */
-    uint16_t list;          /* struct cm_demand, then struct cm_move: words from the start of cm_row_stream */
-    uint8_t complete;       /* whether all rows are wanted, or just those that other stages ask for */
-    uint8_t counted;        /* the argument that grows with the rows of a call, if some move along, or 0 */
+    uint8_t band;    /* rows at once */
+    uint8_t moves;   /* how many its list has */
+    uint8_t words;   /* of the kernel's arguments, if some of them move along */
+    uint8_t counted; /* the argument that grows with the rows of a call, if some move along, or 0 */
+    uint32_t list;   /* struct cm_move: words from the start of cm_row_stream */
 };
 
-/* Before a stage makes its rows up to `end`, another one has to have made those before
-   (end * factor + offset) / divisor. */
-struct cm_demand {
-    uint16_t stage, factor, divisor;
-    int16_t offset;
+/* Turns of stages, one after the other, and how often. */
+struct cm_lap {
+    uint16_t turns, rounds;
+    uint8_t stages[]; /* filled up to words */
 };
 
 /* An argument that is the place of row 0, in a ring of rows. To compute row y, the kernel gets that of row
@@ -84,8 +82,7 @@ struct cm_move {
 
 /* How far a stage has come. */
 struct cm_progress {
-    int16_t rows;
-    uint16_t caller;   /* the stage that waits for it */
+    int32_t rows;
     uint32_t ticks[2]; /* low and high half: words need less room */
 };
 
@@ -94,12 +91,13 @@ static inline uint64_t cm_progress_ticks(const struct cm_progress *progress)
     return (uint64_t)progress->ticks[1] << 32 | progress->ticks[0];
 }
 
-/* Runs the next `count` steps in turns: each makes the rows that another one wants next, the last one all. In
-   an upward stream the first row of each step is its last one, and so on. */
+/* Runs the next `count` steps in turns, in an order that makes rows when another one takes them. In an upward
+   stream the first row of each step is its last one, and so on. */
 struct cm_row_stream {
     uint32_t control;
     uint16_t count, upward;
-    cm_ref progress; /* `count` struct cm_progress */
+    cm_ref progress;           /* `count` struct cm_progress */
+    uint32_t order, order_end; /* struct cm_lap, one after the other: words from the start */
     struct cm_stage stages[];
 };
 
@@ -112,6 +110,12 @@ struct cm_feed {
     uint32_t row_bytes, ring;
 };
 
+/* Where a stream stands in its order. */
+struct cm_place {
+    uint32_t lap; /* words from the start of cm_row_stream */
+    uint32_t round, turn;
+};
+
 /* The row that a step waits for: one of an input to be written, or one of an output to be taken. */
 struct cm_wait {
     uint32_t stage; /* 1 and its number; 0: the step waits for nothing */
@@ -121,6 +125,7 @@ struct cm_wait {
     uint32_t more;    /* rows of the same input that are wanted right after it */
     void *into;       /* where an input's row goes, or NULL */
     const void *from; /* where an output's row is, or NULL */
+    struct cm_place place;
 };
 
 /* Calls the kernel of a stage. */

@@ -21,6 +21,7 @@ from cmcompiler.ir.op import (
     RowCall,
     RowCount,
     ScratchCount,
+    Word,
 )
 from cmcompiler.isa import Isa
 from cmcompiler.ops.drain import Drain
@@ -37,9 +38,11 @@ class Costs:
         product, output: instructions for a product of a matrix, and for a result.
         gathered, segment: for a byte of a patch, and for a row of its window.
         tap, line: for a product of another convolution, and for a row of a channel.
+        strided: as many taps a product of one with stride 2 takes.
         pooled: for an element of a window of a pool.
         byte: written by another op.
         call, column: of a matrix product, and for each of its columns.
+        shallow: the latter where depths are few enough for weights to stay in registers.
         batch: of patches, to gather them.
         spare: instructions for each product of a row that is computed in vain.
         portion, share: of a depthwise convolution: for a portion of a row, and for each channel
@@ -52,10 +55,12 @@ class Costs:
     segment: float
     tap: float
     line: float
+    strided: float
     pooled: float
     byte: float
     call: float
     column: float
+    shallow: float
     batch: float
     spare: float
     portion: float
@@ -70,10 +75,12 @@ _COSTS = {
         150,
         12,
         0,
+        1,
         8,
         10,
         call=280,
         column=0,
+        shallow=0,
         batch=1500,
         spare=0,
         portion=0,
@@ -86,10 +93,12 @@ _COSTS = {
         58,
         2.4,
         30,
+        1,
         2,
         3,
         call=190,
         column=0,
+        shallow=0,
         batch=240,
         spare=1,
         portion=0,
@@ -102,31 +111,39 @@ _COSTS = {
         11,
         0.4,
         22,
+        2,
         0.45,
         1.2,
-        call=330,
+        call=300,
         column=12,
-        batch=150,
+        shallow=38,
+        batch=120,
         spare=0.11,
         portion=620,
         share=12,
     ),
 }
 
-_TURN = 150
+_TURN = 100
 """Of the interpreter of stages."""
 
-_WAIT = 100
+_WAIT = 115
 """Of the same for a row from outside or one that goes there."""
 
-_BAND = 110
+_BAND = 100
 """Of a kernel around its inner loops."""
 
-_MOVED = 160
+_MOVED = 320
 """Of the same and the interpreter, where arguments move along."""
 
 _PIXEL = 220
 """Of a depthwise convolution, around a row of a single pixel."""
+
+_SHALLOW = 32
+"""Depths of a matrix product whose weights stay in registers with MVE, at most."""
+
+_FILLING = 0.25
+"""Part of a depthwise convolution of a narrow image with MVE, whose rounds several bands fill."""
 
 _INTERLEAVING = 0.25
 """Part of a depthwise convolution at stride 2 with the DSP extension."""
@@ -144,7 +161,9 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
             # A column of pixels is computed as a row of them.
             width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
             lines = outputs // (width if len(shape) > 1 else 1)
-            return node.op.macs * costs.tap + lines * costs.line
+            strided = any(dict(call.arguments).get("stride_height") == 2 for call in calls)
+            taps = node.op.macs * (costs.strided if strided else 1)
+            return taps * costs.tap + lines * costs.line
         found = node.op.macs * costs.product + outputs * costs.output
         gathering = [dict(call.arguments) for call in calls if _scratch(call)]
         for words in gathering:
@@ -171,6 +190,13 @@ def _batches(pixels: int, patches: int, stride: int, pixel: int) -> int:
         pixels -= max(patches, spare - spare % 2)
         count += 1
     return count
+
+
+def _product(words: Mapping[str, Word], isa: Isa) -> float:
+    """Instructions of the matrix product of a convolution, around those for its rows."""
+    costs, columns, depth = _COSTS[isa], words["output.channels"], words["patch_stride"]
+    assert isinstance(columns, int) and isinstance(depth, int)
+    return costs.call + columns * (costs.shallow if depth <= _SHALLOW else costs.column)
 
 
 @dataclass(frozen=True)
@@ -249,7 +275,7 @@ class Patches:
         assert isinstance(width, int) and isinstance(height, int)
         each = next(word.each for word in words.values() if isinstance(word, ScratchCount))
         return cls(
-            costs.call + costs.batch + costs.column * channels,
+            costs.batch + _product(words, isa),
             each,
             scratch.unit,
             scratch.most,
@@ -336,14 +362,16 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
         fixed: float = turns * _TURN + calls * (_MOVED if moves else _BAND)
         if dict(call.call.arguments).get("output.width") == 1 and node.op.macs:
             fixed += rows * _PIXEL
-        best = dict(call.call.arguments).get("band", 1)
-        if isinstance(best, int) and call.band % best:
+        words = dict(call.call.arguments)
+        best, together = words.get("band", 1), words.get("bands", 1)
+        if isinstance(best, int):
             # It takes as long for a row as for all that its kernel suits, unless these share just
             # the interleaving of one row of the input.
-            strided = dict(call.call.arguments).get("stride_height") == 2
-            alone = _INTERLEAVING if strided else 1
-            bands = rows // call.band * -(-call.band // best) + -(-(rows % call.band) // best)
-            fixed += effort(node, [call.call], isa) * alone * max(0, bands * best / rows - 1)
+            alone = _INTERLEAVING if words.get("stride_height") == 2 else 1
+            more = alone * _in_vain(rows, call.band, best)
+            if not more and isinstance(together, int):
+                more = _FILLING * _in_vain(rows, call.band, best * together)
+            fixed += effort(node, [call.call], isa) * more
         return Surcharge(fixed, Portions.of(node, call.call, isa, call.band), {})
     words = dict(call.call.arguments)
     width, channels = words["output.width"], words["output.channels"]
@@ -358,8 +386,20 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     if patches is not None:
         return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
     if words["stride_height"] == words["stride_width"] == 1:
-        fixed += (heights.total() - 1) * (costs.call + costs.column * channels)
+        fixed += (heights.total() - 1) * _product(words, isa)
     return Surcharge(fixed, None, {})
+
+
+def _in_vain(rows: int, band: int, best: int) -> float:
+    """Rows that could be computed besides those of each band, of all rows.
+
+    Args:
+        best: rows that take as long as one.
+    """
+    if band % best == 0:
+        return 0
+    made = rows // band * -(-band // best) + -(-(rows % band) // best)
+    return max(0, made * best / rows - 1)
 
 
 def _heights(rows: int, band: int, rings: tuple[int, int]) -> Counter[int]:

@@ -9,12 +9,14 @@ from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.abi import CONTROL_STREAM, MOST_MOVED_WORDS
 from cmcompiler.plan.plan import Argument, Ref
-from cmcompiler.plan.streams.group import Demand, Group, StreamStage
+from cmcompiler.plan.streams.group import Group, StreamStage
+from cmcompiler.plan.streams.laps import Lap, laps
+from cmcompiler.plan.streams.turns import turns
 
 PROGRESS_BYTES = 12
 """sizeof struct cm_progress."""
 
-_HEADER_WORDS = 3
+_HEADER_WORDS = 5
 _STAGE_WORDS = 2
 
 BYTE, SHORT = 1 << 8, 1 << 16
@@ -32,13 +34,9 @@ def _fits(stage: StreamStage) -> bool:
     tensors = (stage.output, *stage.call.reads)
     words = len(stage.call.call.arguments)
     return (
-        max(stage.call.band, len(stage.demands), len(moves)) < BYTE
+        max(stage.call.band, len(moves)) < BYTE
         and (not moves or words <= MOST_MOVED_WORDS)
         and all(tensor.shape[1] < SHORT // 2 for tensor in tensors)
-        and all(
-            max(demand.factor, demand.divisor) < SHORT and abs(demand.offset) < SHORT // 2
-            for demand in stage.demands
-        )
         and all(
             max(move.factor, move.divisor) < RATIO
             and abs(move.shift) < SHORT // 2
@@ -54,30 +52,30 @@ def encode(group: Group, progress: Ref, ring_rows: Callable[[Tensor], int]) -> t
         progress: where the stages' progress is kept.
         ring_rows: how many rows of a tensor are in memory.
     """
-    complete = {index for tensor in group.whole for index in group.writers[tensor]}
-    head: list[Argument] = []
     lists: list[Argument] = []
+    head: list[Argument] = []
     start = _HEADER_WORDS + _STAGE_WORDS * len(group.stages)
     for index, stage in enumerate(group.stages):
         moves = _moves(stage)
         words = len(stage.call.call.arguments) if moves else 0
-        counted = stage.counted or 0
-        counts = stage.call.band | len(stage.demands) << 8 | len(moves) << 16 | words << 24
-        place = start + len(lists)
+        counts = stage.call.band | len(moves) << 8 | words << 16 | (stage.counted or 0) << 24
         head += [
-            Argument(f"stage {index}: band, demands, moves, words", counts),
-            Argument("list, complete, counted", place | (index in complete) << 16 | counted << 24),
+            Argument(f"stage {index}: band, moves, words, counted", counts),
+            Argument("list", start + len(lists)),
         ]
-        for demand in stage.demands:
-            lists += _demand(index, demand)
         for word, address in moves:
             lists += _move(index, word, address, ring_rows(address.tensor))
+    order = [word for lap in laps([turn.stage for turn in turns(group)]) for word in _lap(lap)]
+    order_start = start + len(lists)
     return (
         Argument("control", CONTROL_STREAM),
         Argument("count, upward", len(group.stages) | group.upward << 16),
         Argument("progress", progress),
+        Argument("order", order_start),
+        Argument("order_end", order_start + len(order)),
         *head,
         *lists,
+        *order,
     )
 
 
@@ -89,9 +87,11 @@ def _moves(stage: StreamStage) -> list[tuple[int, RowAddress]]:
     ]
 
 
-def _demand(index: int, demand: Demand) -> Iterator[Argument]:
-    yield Argument(f"{index} takes of stage, factor", demand.stage | demand.factor << 16)
-    yield Argument("divisor, offset", demand.divisor | (demand.offset & 0xFFFF) << 16)
+def _lap(lap: Lap) -> Iterator[Argument]:
+    yield Argument("turns, rounds", len(lap.turns) | lap.rounds << 16)
+    stages = bytes(lap.turns)
+    for at in range(0, len(stages), 4):
+        yield Argument("stages", int.from_bytes(stages[at : at + 4], "little"))
 
 
 def _move(index: int, word: int, address: RowAddress, ring: int) -> Iterator[Argument]:

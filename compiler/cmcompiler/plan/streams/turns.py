@@ -28,7 +28,7 @@ class Turn(NamedTuple):
 
 
 def turns(group: Group) -> Iterator[Turn]:
-    """All turns in order: those of run_stream in runtime/runner/step.c."""
+    """All turns in order. A stage that lacks rows waits for one band of them after the other."""
     stages = group.stages
     ends = [stage.end for stage in stages]
     bands = [stage.call.band for stage in stages]
