@@ -47,7 +47,7 @@ def test_the_work_of_a_convolution() -> None:
     depths = [work[isa].products / work[isa].outputs for isa in Isa]
     assert depths == [18, 20, 32], "of products in whole vectors"
     portions = [work[isa].portions for isa in Isa]
-    assert portions == [15, 8, 15], "of 2, 4 and 2 patches: the outputs have no room for more"
+    assert portions == [15, 8, 8], "of 2, 4 and 4 patches: the outputs have no room for more"
     for found in work.values():
         assert (found.outputs, found.calls, found.pixels, found.patch_rows) == (90, 1, 30, 90)
         assert found.clipped == 5 * 2 * 3
