@@ -233,4 +233,5 @@ def _lines(file: ELFFile) -> list[tuple[int, str, int]]:
             name = names[state.file - first].name.decode(errors="replace")
             line = 0 if state.end_sequence else state.line
             lines.append((state.address, PurePosixPath(name).name, line))
-    return sorted(lines, key=itemgetter(0, 2))
+    # Of several lines for an address, the one stated last is its statement's; what ends is before.
+    return sorted(lines, key=lambda found: (found[0], found[2] != 0))

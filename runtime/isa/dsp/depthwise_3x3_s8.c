@@ -80,6 +80,15 @@ struct run {
     "smlabt " sum0 ", r12, " lower ", " sum0 "\n" \
     "smlabt " sum1 ", lr, " lower ", " sum1 "\n"
 
+/* The same for one row; the bias is in lr. */
+#define START_ROW(sum, upper, lower) \
+    "smlabt " sum ", r12, " lower ", lr\n" \
+    "smlad " sum ", r7, " upper ", " sum "\n"
+
+#define ADD_ROW(sum, upper, lower) \
+    "smlabt " sum ", r12, " lower ", " sum "\n" \
+    "smlad " sum ", r7, " upper ", " sum "\n"
+
 #define SCALE(sum) "smmlar " sum ", " sum ", lr, " sum "\n"
 #define AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
 #define SHIFT(sum) "smmlar " sum ", " sum ", r7, r12\n"
@@ -140,6 +149,28 @@ struct run {
     OUTPUT_FOUR(RESCALE_RIGHT) \
     "add r6, #192\n"
 
+/* With stride 2, a single row. */
+#define TWO_APART \
+    "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
+    START_ROW("r8", "r0", "r3") \
+    LOAD_COLUMN("32", "48") \
+    ADD_ROW("r8", "r1", "r4") \
+    LOAD_COLUMN("64", "80") \
+    START_ROW("r10", "r0", "r3") ADD_ROW("r8", "r2", "r5") \
+    LOAD_COLUMN("96", "112") \
+    ADD_ROW("r10", "r1", "r4") \
+    LOAD_MULTIPLIER LOAD_COLUMN("128", "144") \
+    ADD_ROW("r10", "r2", "r5") \
+    LOAD_FACTOR \
+    SCALE("r8") SCALE("r10") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r10") SHIFT("r8") SHIFT("r10") \
+    "ldr r7, [sp, #24]\n" \
+    "ldr lr, [sp, #8]\n" \
+    SATURATE("r8") SATURATE("r10") \
+    "strb r8, [r7]\n" \
+    "strb r10, [r7, lr]\n" \
+    "add r7, r7, lr, lsl #1\n" \
+    "add r6, #128\n"
+
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
    columns, bias, multiplier, factor, next_row, and the segment that comes next. */
 #define RUN_FUNCTION(name, CONVOLVE) \
@@ -190,6 +221,7 @@ struct run {
 RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO(RESCALE_RIGHT));
 RUN_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_BY_TWO(RESCALE_HALF_UP));
 RUN_FUNCTION(cm_dsp_convolve_rows_apart, TWO_BY_TWO_APART);
+RUN_FUNCTION(cm_dsp_convolve_row_apart, TWO_APART);
 /* clang-format on */
 
 typedef void run_function(const struct run *run);
@@ -197,7 +229,7 @@ typedef void run_function(const struct run *run);
 static run_function *choose(const struct cm_depthwise *d)
 {
     if (d->stride_width == 2)
-        return cm_dsp_convolve_rows_apart;
+        return d->band > 1 ? cm_dsp_convolve_rows_apart : cm_dsp_convolve_row_apart;
     return d->output.rounding == CM_ROUND_HALF_UP ? cm_dsp_convolve_rows_half_up : cm_dsp_convolve_rows;
 }
 
@@ -329,7 +361,7 @@ static void convolve_part(const struct cm_depthwise *d, const struct part *part)
 /* Output columns [x0, x0 + width) of all rows, as many bands at once as the workspace holds. */
 static void convolve_columns(const struct cm_depthwise *d, int32_t x0, int32_t width)
 {
-    struct part part = {.x0 = x0, .width = width, .pairs = d->stride_width + 1};
+    struct part part = {.x0 = x0, .width = width, .pairs = d->stride_width == 2 && d->band > 1 ? 3 : 2};
     part.covered = cm_covered_columns(d, 3, x0, width);
     part.pitch = part.pairs * CHANNELS;
     part.band_words = ((width - 1) * d->stride_width + 3) * part.pitch;

@@ -82,7 +82,7 @@ def test_it_holds_a_lot_beside_a_high_peak() -> None:
 @pytest.mark.parametrize("isa", Isa)
 def test_no_convolution_makes_the_arena_larger_for_its_patches(isa: Isa) -> None:
     plan = make_plan(program_graph("network"), isa)
-    (step,) = (step for step in plan.steps if step.kernel == "conv2d")
+    (step,) = (step for step in plan.steps if step.kernel.startswith("conv2d"))
     values = {argument.name: argument.value for argument in step.arguments}
     assert isinstance(values["patch_count"], int) and values["patch_count"] >= 2
     assert step.scratch[0].size == np.multiply(values["patch_count"], values["patch_stride"])

@@ -47,6 +47,7 @@ class Costs:
         spare: instructions for each product of a row that is computed in vain.
         portion, share: of a depthwise convolution: for a portion of a row, and for each channel
             of it.
+        filling: part of a depthwise convolution of a narrow image whose rounds several bands fill.
     """
 
     product: float
@@ -65,6 +66,7 @@ class Costs:
     spare: float
     portion: float
     share: float
+    filling: float
 
 
 _COSTS = {
@@ -85,6 +87,7 @@ _COSTS = {
         spare=0,
         portion=0,
         share=0,
+        filling=0,
     ),
     Isa.DSP: Costs(
         0.93,
@@ -103,6 +106,7 @@ _COSTS = {
         spare=1,
         portion=0,
         share=25,
+        filling=0,
     ),
     Isa.MVE: Costs(
         0.116,
@@ -121,6 +125,7 @@ _COSTS = {
         spare=0.11,
         portion=620,
         share=12,
+        filling=0.25,
     ),
 }
 
@@ -141,9 +146,6 @@ _PIXEL = 220
 
 _SHALLOW = 32
 """Depths of a matrix product whose weights stay in registers with MVE, at most."""
-
-_FILLING = 0.25
-"""Part of a depthwise convolution of a narrow image with MVE, whose rounds several bands fill."""
 
 _INTERLEAVING = 0.25
 """Part of a depthwise convolution at stride 2 with the DSP extension."""
@@ -370,7 +372,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
             alone = _INTERLEAVING if words.get("stride_height") == 2 else 1
             more = alone * _in_vain(rows, call.band, best)
             if not more and isinstance(together, int):
-                more = _FILLING * _in_vain(rows, call.band, best * together)
+                more = costs.filling * _in_vain(rows, call.band, best * together)
             fixed += effort(node, [call.call], isa) * more
         return Surcharge(fixed, Portions.of(node, call.call, isa, call.band), {})
     words = dict(call.call.arguments)
