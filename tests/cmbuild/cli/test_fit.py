@@ -73,7 +73,7 @@ def small_board(folder: Path) -> Path:
     source = Path(__file__).parents[3] / "boards" / "mps2-an385"
     for file in source.iterdir():
         text = file.read_text()
-        place.joinpath(file.name).write_text(text.replace('"8M"', '"4K"').replace("16K", "2K"))
+        place.joinpath(file.name).write_text(text.replace('"4M"', '"4K"').replace("16K", "2K"))
     return place
 
 

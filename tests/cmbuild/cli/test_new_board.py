@@ -29,7 +29,7 @@ def test_firmware_for_a_new_board_links_at_once(cmbuild: Commands) -> None:
 
 def test_a_clock_that_stands_still_counts_nothing(cmbuild: Commands) -> None:
     """As a core's cycle counter does in QEMU, whose machine of the same memory is found."""
-    words = ("--flash", "0x0:8M", "--ram", "0x20000000:8M", "--dir", "clocks")
+    words = ("--flash", "0x0:4M", "--ram", "0x20000000:4M", "--dir", "clocks")
     assert cmbuild(*WORDS, *words).exit_code == 0
     assert 'machine = "mps2-an386"' in (cmbuild.folder / "clocks/mine/board.toml").read_text()
     here = replace(cmbuild, environment={"CMBUILD_BOARD_PATH": "clocks"})
