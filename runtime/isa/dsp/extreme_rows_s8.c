@@ -1,22 +1,7 @@
 #include "cmrt/extreme.h"
+#include "simd.h"
 
-#include <arm_acle.h>
 #include <string.h>
-
-static inline uint32_t load(const int8_t *bytes)
-{
-    uint32_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
-
-/* Of each of four bytes. */
-static inline uint32_t larger(uint32_t a, uint32_t b)
-{
-    /* Sets the flags for SEL: a >= b. */
-    (void)__ssub8((int8x4_t)a, (int8x4_t)b);
-    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
-}
 
 static int32_t largest_of(int32_t most, const int8_t *x, int32_t count, int32_t stride, int32_t flip)
 {
@@ -31,9 +16,9 @@ static int32_t largest_of_run(int32_t most, const int8_t *x, int32_t count, int3
     const int8_t *end = x + (count & ~3);
     uint32_t words = 0x80808080;
     for (; x < end; x += 4)
-        words = larger(load(x) ^ (uint32_t)flip, words);
-    words = larger(words, words >> 16);
-    words = larger(words, words >> 8 & 0xFF);
+        words = larger_bytes(load_bytes(x) ^ (uint32_t)flip, words);
+    words = larger_bytes(words, words >> 16);
+    words = larger_bytes(words, words >> 8 & 0xFF);
     most = (int8_t)words > most ? (int8_t)words : most;
     return largest_of(most, x, count & 3, 1, flip);
 }
@@ -46,10 +31,10 @@ void cm_isa_extreme_rows_s8(const int8_t *rows, int32_t count, int32_t length, i
     }
     int32_t i = 0;
     for (; i + 4 <= length; i += 4) {
-        uint32_t words = load(extremes + i) ^ (uint32_t)flip;
+        uint32_t words = load_bytes(extremes + i) ^ (uint32_t)flip;
         const int8_t *x = rows + i;
         for (int32_t row = count; row > 0; --row, x += length)
-            words = larger(load(x) ^ (uint32_t)flip, words);
+            words = larger_bytes(load_bytes(x) ^ (uint32_t)flip, words);
         words ^= (uint32_t)flip;
         memcpy(extremes + i, &words, sizeof words);
     }

@@ -1,8 +1,6 @@
 #include "cmrt/arithmetic.h"
 #include "cmrt/pool.h"
-
-#include <arm_acle.h>
-#include <string.h>
+#include "simd.h"
 
 /* Maxima of four channels over a window. */
 static uint32_t maxima_of(const struct cm_windows *windows, const int8_t *input)
@@ -11,11 +9,7 @@ static uint32_t maxima_of(const struct cm_windows *windows, const int8_t *input)
     for (int32_t row = 0; row < windows->row_count; ++row) {
         const int8_t *pixel = input + windows->rows[row];
         for (int32_t column = 0; column < windows->column_count; ++column) {
-            uint32_t bytes;
-            memcpy(&bytes, pixel, sizeof bytes);
-            /* Sets the flags for the next SEL: bytes >= maxima. */
-            (void)__ssub8((int8x4_t)bytes, (int8x4_t)maxima);
-            maxima = (uint32_t)__sel((uint8x4_t)bytes, (uint8x4_t)maxima);
+            maxima = larger_bytes(load_bytes(pixel), maxima);
             pixel += windows->column_stride;
         }
     }

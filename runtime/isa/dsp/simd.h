@@ -2,6 +2,7 @@
 #ifndef SIMD_H
 #define SIMD_H
 
+#include <arm_acle.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -51,6 +52,14 @@ static inline uint32_t join_upper(uint32_t low, uint32_t high)
     uint32_t joined;
     __asm("pkhtb %0, %2, %1, asr #16" : "=r"(joined) : "r"(low), "r"(high));
     return joined;
+}
+
+/* The larger of each of four signed bytes. */
+static inline uint32_t larger_bytes(uint32_t a, uint32_t b)
+{
+    /* Sets the flags for SEL: a >= b. */
+    (void)__ssub8((int8x4_t)a, (int8x4_t)b);
+    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
 }
 
 /* sum + the sum of four unsigned bytes. */
