@@ -1,4 +1,6 @@
 /* Maximum over windows of int8 images; see compiler/cmcompiler/ops/max_pool2d.py. */
+#include "cmrt/arithmetic.h"
+#include "cmrt/extreme.h"
 #include "cmrt/pool.h"
 
 #include <string.h>
@@ -47,7 +49,7 @@ void cm_max_pool2d_s8(const struct cm_context *context, const struct cm_call *ca
    `first_column` on. */
 struct cm_max_pool2d_rows {
     struct cm_rows input;
-    cm_ref maxima; /* of each channel, so far and in the last row; kept from call to call */
+    cm_ref maxima; /* of each channel so far; kept from call to call */
     int32_t first_row, rows, first_column, columns;
     cm_ref output;
     int32_t minimum, maximum;
@@ -56,32 +58,17 @@ struct cm_max_pool2d_rows {
 void cm_max_pool2d_rows_s8(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_max_pool2d_rows *op = call->arguments;
-    const int32_t channels = op->input.channels, both[] = {0, channels};
+    const int32_t channels = op->input.channels;
     int8_t *maxima = cm_write(context, op->maxima);
-    const struct cm_windows joined = {
-        .input = maxima,
-        .rows = both,
-        .row_count = 2,
-        .column_count = 1,
-        .pixels = 1,
-        .channels = channels,
-        .out = maxima,
-    };
+    if (call->y0 == 0)
+        memset(maxima, INT8_MIN, (size_t)channels);
     for (int32_t y = call->y0; y < call->y1; ++y) {
-        const struct cm_windows row = {
-            .input = cm_read_row(context, &op->input, 0, op->first_row + y) + op->first_column * channels,
-            .rows = both,
-            .row_count = 1,
-            .column_count = op->columns,
-            .column_stride = channels,
-            .pixels = 1,
-            .channels = channels,
-            .out = y == 0 ? maxima : maxima + channels,
-        };
-        cm_isa_max_window_s8(&row, op->minimum, op->maximum);
-        if (y > 0)
-            cm_isa_max_window_s8(&joined, op->minimum, op->maximum);
+        const int8_t *row = cm_read_row(context, &op->input, 0, op->first_row + y);
+        cm_isa_extreme_rows_s8(row + op->first_column * channels, op->columns, channels, 0, maxima);
     }
-    if (call->y1 == op->rows)
-        memcpy(cm_write(context, op->output), maxima, (size_t)channels);
+    if (call->y1 < op->rows)
+        return;
+    int8_t *output = cm_write(context, op->output);
+    for (int32_t channel = 0; channel < channels; ++channel)
+        output[channel] = (int8_t)cm_clamp(maxima[channel], op->minimum, op->maximum);
 }

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Address, KernelCall, Reach, RowCall, Scratch, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.extreme import EXTREME_ROWS
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
 from cmcompiler.ops.support.requantize import Int8Array, Range
@@ -45,7 +46,7 @@ class MaxPool2d(Pool2d):
         rows, columns = self.covered(image)
         words: Words = [
             *rows_arguments(input=image),
-            ("maxima", Scratch(2 * image.shape[3], kept=True)),
+            ("maxima", Scratch(image.shape[3], kept=True)),
             ("first_row", rows.start),
             ("rows", len(rows)),
             ("first_column", columns.start),
@@ -53,7 +54,7 @@ class MaxPool2d(Pool2d):
             ("output", Address(outputs[0])),
             *self.parameters(),
         ]
-        call = KernelCall("max_pool2d_rows_s8", words, (0, len(rows)), MAX_WINDOW)
+        call = KernelCall("max_pool2d_rows_s8", words, (0, len(rows)), EXTREME_ROWS)
         return [RowCall(call, {image: Reach(1, rows.start, rows.start)}, step=0)]
 
 
