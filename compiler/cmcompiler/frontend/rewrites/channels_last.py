@@ -44,17 +44,18 @@ def arrange_channels_last(module: GraphModule) -> None:
         if node.target in _ON_IMAGES and (
             _lie_otherwise(fake(node.args[0])) or _lie_otherwise(value)
         ):
-            image = insert(
-                node, aten.clone.default, node.args[0], memory_format=torch.channels_last
-            )
-            node.args = (image, *node.args[1:])
+            _arrange(node, torch.channels_last)
             value = _computed(node)
         elif node.target in _PADS and value.dim() == 4:
             is_last = not _lie_otherwise(fake(node.args[0]))
-            form = torch.channels_last if is_last else torch.contiguous_format
-            image = insert(node, aten.clone.default, node.args[0], memory_format=form)
-            node.args = (image, *node.args[1:])
+            _arrange(node, torch.channels_last if is_last else torch.contiguous_format)
         node.meta["val"] = value
+
+
+def _arrange(node: Node, form: torch.memory_format) -> None:
+    """Its operand as a copy of that form."""
+    image = insert(node, aten.clone.default, node.args[0], memory_format=form)
+    node.args = (image, *node.args[1:])
 
 
 def _computed(node: Node) -> Any:
