@@ -27,8 +27,9 @@ _AT_ONCE = {Isa.SCALAR: 1, Isa.DSP: 4, Isa.MVE: 16}
 """Operands in int8 that inner loops take at once; the last ones take as long as if all were there.
 """
 
-_RESCALING = re.compile("_(general|half_up)$")
-"""Of kernels that differ in the rescaling of their outputs, which is little of their work."""
+_VARIANT = re.compile("(_stride_2)?(_general|_half_up)?$")
+"""Of kernels that differ in their stride or the rescaling of their outputs, which is little of
+their work."""
 
 _ALIGNMENT = 16
 _ROWS = 4
@@ -156,7 +157,7 @@ def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:
             calls.update(index + 1 + stage for stage in step.turns)
     at_once = _AT_ONCE[plan.isa]
     return [
-        (_RESCALING.sub("", s.kernel), _work(s, calls.get(i, 1), at_once))
+        (_VARIANT.sub("", s.kernel, count=1), _work(s, calls.get(i, 1), at_once))
         for i, s in enumerate(plan.steps)
     ]
 

@@ -75,6 +75,16 @@ void cm_depthwise_conv2d_3x3_half_up(const struct cm_context *context, const str
     convolve(context, call, cm_isa_depthwise_3x3_s8_half_up);
 }
 
+void cm_depthwise_conv2d_3x3_stride_2(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s8_stride_2);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s8_stride_2_half_up);
+}
+
 void cm_depthwise_conv2d_5x5(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_5x5_s8);

@@ -104,10 +104,12 @@ void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
 
 /* The same for kernels of one size without dilation, of stride_width 1 or 2; depthwise_schemes.py says
    in which bands and chunks, and packs the weights. */
-void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
 
-/* The same for outputs of CM_ROUND_HALF_UP only. */
+/* For one stride_width, 1 unless named; half_up: for outputs of CM_ROUND_HALF_UP only. */
+void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise);
+void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *depthwise);
+void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *depthwise);
 
 #endif

@@ -418,10 +418,20 @@ static void convolve(const struct cm_depthwise *d, patches_loop *loop)
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    convolve(d, d->stride_width == 1 ? cm_mve_stride_1_right : cm_mve_stride_2_right);
+    convolve(d, cm_mve_stride_1_right);
 }
 
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
 {
-    convolve(d, d->stride_width == 1 ? cm_mve_stride_1_half_up : cm_mve_stride_2_half_up);
+    convolve(d, cm_mve_stride_1_half_up);
+}
+
+void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *d)
+{
+    convolve(d, cm_mve_stride_2_right);
+}
+
+void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *d)
+{
+    convolve(d, cm_mve_stride_2_half_up);
 }

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.packing import Filters, half_up
+from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -138,7 +139,7 @@ def _for_3x3_dsp(
     if portions == 1 and band == 2:
         portions = bands = min(-(-height // band), MOST_BANDS)
     workspace = 16 * (stride[1] + 1) * ((chunk - 1) * stride[1] + 3)
-    weights, name = _3x3_dsp(filters), "depthwise_conv2d_3x3"
+    weights, name = _3x3_dsp(filters), _3x3_name(filters, stride[1])
     return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
 
 
@@ -168,8 +169,15 @@ def _for_3x3_mve(
         return None
     workspace = 64 * (2 * count + 2)
     weights = _3x3_mve(filters)
-    name = f"depthwise_conv2d_3x3{half_up(filters, Isa.MVE)}"
+    name = _3x3_name(filters, stride)
     return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
+
+
+def _3x3_name(filters: Filters, stride: int) -> str:
+    """Of the kernel with the loops for this rounding and this many columns."""
+    apart = "_stride_2" if stride == 2 else ""
+    rounding = "_half_up" if filters.rounding is Rounding.HALF_UP else ""
+    return f"depthwise_conv2d_3x3{apart}{rounding}"
 
 
 def _pitch(window: Window, columns: int, width: int) -> int:

@@ -161,7 +161,7 @@ def is_wide(isa: Isa, wide: bool) -> bool:
 
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """What follows the name of a kernel that multiplies so, and its microkernel."""
-    suffix = _variant(filters, isa, wide) or half_up(filters, isa)
+    suffix = _variant(filters, isa, wide) or _half_up(filters, isa)
     return suffix, WIDE_GEMM if is_wide(isa, wide) else GEMM
 
 
@@ -170,7 +170,7 @@ def gemv(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkern
     return _variant(filters, isa, wide), WIDE_GEMV if is_wide(isa, wide) else GEMV
 
 
-def half_up(filters: Filters, isa: Isa) -> str:
+def _half_up(filters: Filters, isa: Isa) -> str:
     """The same for kernels with a loop for outputs that round half up: with Helium."""
     has_loop = isa is Isa.MVE and filters.rounding is Rounding.HALF_UP
     return "_half_up" if has_loop else ""
