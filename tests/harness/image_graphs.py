@@ -40,6 +40,7 @@ LAYERS = (
     "pad",
     "crop",
     "double",
+    "shuffle",
     "bilinear",
 )
 
@@ -72,7 +73,7 @@ class Drawing:
         kind = self._draw(st.sampled_from(LAYERS))
         if kind == "crop" and min(x.shape[1:3]) < 3:
             kind = "pad"
-        if kind in ("pad", "crop", "double"):
+        if kind in ("pad", "crop", "double", "shuffle"):
             return self._moved(kind, x)
         if kind == "bilinear":
             return self._resized(x)
@@ -131,7 +132,9 @@ class Drawing:
         return self.add(QuantizedBilinear(blends[0], blends[1], shape), x, shape=shape)
 
     def _moved(self, kind: str, x: Tensor) -> Tensor:
-        """A copy of x with a margin, without its first rows and columns, or twice as large."""
+        """A copy of x: with a margin, without its first rows and columns, twice as large, or with
+        both halves of its channels in turn.
+        """
         _, height, width, channels = x.shape
         reads = Strided.dense(x.shape)
         if kind == "pad":
@@ -141,6 +144,10 @@ class Drawing:
             shape = (1, height - 2, width - 1, channels)
             reads = reads.slice(1, 1, shape[1]).slice(2, 1, shape[2])
             writes = Strided.dense(shape)
+        elif kind == "shuffle":
+            shape, groups = x.shape, 2 - channels % 2
+            reads = reads.split(3, channels // groups).permute((0, 1, 2, 4, 3))
+            writes = Strided.dense(shape).split(3, groups)
         else:
             shape = (1, 2 * height, 2 * width, channels)
             reads = reads.insert(3, 2).insert(2, 2)

@@ -18,6 +18,7 @@ from cmcompiler.importer.boundary import (
     take_uint8,
 )
 from cmcompiler.importer.control import structured
+from cmcompiler.importer.images import keep_channels_last
 from cmcompiler.importer.reading import read_block
 from cmcompiler.importer.sequences import rows_of_steps
 from cmcompiler.importer.state import detached, mutable_buffers
@@ -55,6 +56,8 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     inputs = _inputs(chosen, scope)
     nodes = read_block(block, scope)
     outputs = _outputs(chosen, scope, nodes)
+    states = [tensor for state in scope.states for tensor in (state.tensor, state.final)]
+    nodes = keep_channels_last(nodes, [port.tensor for port in outputs], states)
     direct = _without_chained_views(rows_of_steps(nodes))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(quantize_states(graph))
