@@ -45,6 +45,13 @@ class Coverage:
     float_ops: Mapping[str, int]
 
 
+def integer_snr(
+    module: torch.nn.Module, program: bytes, samples: Sequence[tuple[Tensor, ...]]
+) -> float:
+    """Of the outputs of a program's int8 reference against those of the module."""
+    return _snr(module, build_graph(read_program(program)), samples)
+
+
 def cover(model: str, target: str = "cortex-m55") -> Coverage:
     """Exports `file.py:callable` and evaluates its reference on the calibration inputs."""
     with quiet():

@@ -141,6 +141,11 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
                     _mark_node_as_quantized(result, {}, own, True)
 
 
+def mark_as_quantized(node: Node) -> None:
+    """Makes a node, inserted between observers after annotation, one that is quantised."""
+    _mark_node_as_quantized(node, {}, None, True)
+
+
 def _state(final: float | SameAs | None, node: Node) -> Any:
     """What a further result of a node is quantised as."""
     if isinstance(final, SameAs):

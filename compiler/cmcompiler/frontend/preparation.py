@@ -20,9 +20,12 @@ from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark
+from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
+from cmcompiler.frontend.joined_operands import joined_operands
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import names_of_outputs
+from cmcompiler.frontend.own_ranges import Watch
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
@@ -101,11 +104,17 @@ def prepare(
         with unsupported("the Cortex-M quantizer"):
             prepared = prepare_pt2e(graph, quantizer)
             note("annotated", annotated(prepared))
+        watch = Watch(prepared)
+        means = () if is_portable else tuple(image_means(prepared, watch))
+        operands = tuple(joined_operands(prepared, watch))
+        prepared.recompile()
         observed = _observe(prepared, inputs, list(calibration), states)
+        watch.end()
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()
         if refinement:
-            refinements = Refiner(prepared, observed, len(states)).refine(observations)
+            refiner = Refiner(prepared, observed, len(states))
+            refinements = refiner.refine(observations, means, operands)
     left = tuple(_float_operators(prepared, quantizer.rejections()))
     return Prepared(
         prepared, inputs, names, output_names, states, call_sites, left, zero_biases, refinements

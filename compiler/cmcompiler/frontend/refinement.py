@@ -10,13 +10,20 @@ from torch.fx import GraphModule
 
 from cmcompiler.frontend.bias_correction import biases, correct
 from cmcompiler.frontend.equalisation import equalise, pairs
+from cmcompiler.frontend.image_means import separate_means
+from cmcompiler.frontend.joined_operands import separate_operands
 from cmcompiler.frontend.observations import Observation
+from cmcompiler.frontend.own_ranges import Part
 from cmcompiler.frontend.quantized import Refinement
+from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.simulation import Simulation
 
 MINIMAL_GAIN = 1.0
 """In dB; less is not worth other bits than the quantizer's own."""
+
+MINIMAL_GAIN_OF_OWN_RUNTIME = 2.5
+"""In dB; less is not worth a program that ExecuTorch's runtime cannot run, where it could."""
 
 _TAILS = (0.0, 1e-5, 1e-4)
 """Shares of an activation's elements that ranges leave out at either end."""
@@ -33,7 +40,7 @@ class Refiner:
 
     Args:
         samples: calibration inputs, each with the states before it. Every other one decides, and
-            is not used for corrections.
+            is not used for corrections; on the others, nothing may get worse.
         states: how many of the last outputs are states.
     """
 
@@ -44,37 +51,71 @@ class Refiner:
         self._simulation = Simulation(prepared)
         samples = samples[: sample_count(prepared)]
         self._fitted, self._deciding = samples[1::2], samples[::2]
-        self._exact = self._outputs(rounding=False)
+        self._exact = [self._outputs(half, rounding=False) for half in self._halves]
         self._found: list[Refinement] = []
-        self._snr = self._measure()
+        self._snr, self._others_snr = self._measure(), self._measure_others()
 
-    def refine(self, observations: Sequence[Observation]) -> tuple[Refinement, ...]:
+    def refine(
+        self,
+        observations: Sequence[Observation],
+        means: Sequence[Part] = (),
+        operands: Sequence[Part] = (),
+    ) -> tuple[Refinement, ...]:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
+            self._separate_operands(operands)
+            is_separate = self._separate_means(means)
             self._choose_ranges(observations)
-            self._equalise_layers()
+            is_balanced = self._equalise_layers()
             self._correct_biases()
+            # The range that balancing changed may be that of a mean.
+            if self._found and not is_separate and not is_balanced:
+                self._separate_means(means)
         return tuple(self._found)
+
+    def _separate_operands(self, operands: Sequence[Part]) -> None:
+        change = separate_operands(operands)
+        if change is not None and not self._accept(
+            "own ranges of joined operands", self._measure()
+        ):
+            change.undo()
+
+    def _separate_means(self, means: Sequence[Part]) -> bool:
+        if not means:
+            return False
+        least = MINIMAL_GAIN if _needs_own_runtime(self._prepared) else MINIMAL_GAIN_OF_OWN_RUNTIME
+        change = separate_means(means)
+        is_better = self._accept("own ranges of image means", self._measure(), least)
+        if not is_better:
+            change.undo()
+        return is_better
 
     def _choose_ranges(self, observations: Sequence[Observation]) -> None:
         found = {}
         for share in _TAILS:
-            for each in observations:
-                each.choose(each.without_tails(share))
+            self._leave_out(observations, share)
             found[share] = self._measure()
         best = max(found, key=lambda share: found[share])
+        self._leave_out(observations, best)
         name = f"ranges of {1 - 2 * best:.3%} of elements" if best else "whole ranges"
-        is_better = self._accept(name, found[best])
-        for each in observations:
-            each.choose(each.without_tails(best) if is_better else each.searched)
+        if not self._accept(name, found[best]):
+            for each in observations:
+                each.choose(each.searched)
 
-    def _equalise_layers(self) -> None:
+    @staticmethod
+    def _leave_out(observations: Sequence[Observation], share: float) -> None:
+        for each in observations:
+            each.choose(each.without_tails(share))
+
+    def _equalise_layers(self) -> bool:
         found = list(pairs(self._prepared))
         if not found:
-            return
+            return False
         change = equalise(self._simulation, found, [*self._fitted, *self._deciding])
-        if not self._accept("cross-layer equalisation", self._measure()):
+        is_better = self._accept("cross-layer equalisation", self._measure())
+        if not is_better:
             change.undo()
+        return is_better
 
     def _correct_biases(self) -> None:
         found = list(biases(self._prepared))
@@ -85,19 +126,38 @@ class Refiner:
             for bias in found:
                 bias.restore()
 
-    def _accept(self, name: str, snr_db: float) -> bool:
-        if not snr_db >= self._snr + MINIMAL_GAIN:
+    def _accept(self, name: str, snr_db: float, least: float = MINIMAL_GAIN) -> bool:
+        if not snr_db >= self._snr + least:
+            return False
+        others = self._measure_others()
+        if others < self._others_snr:
             return False
         self._found.append(Refinement(name, self._snr, snr_db))
-        self._snr = snr_db
+        self._snr, self._others_snr = snr_db, others
         return True
 
-    def _measure(self) -> float:
-        return snr(self._exact, self._outputs(rounding=True))
+    @property
+    def _halves(self) -> tuple[Sequence[Sequence[Tensor]], ...]:
+        return self._deciding, self._fitted
 
-    def _outputs(self, *, rounding: bool) -> list[Tensor]:
-        rows = self._simulation.run_on(self._deciding, rounding=rounding)
+    def _measure(self) -> float:
+        return snr(self._exact[0], self._outputs(self._deciding, rounding=True))
+
+    def _measure_others(self) -> float:
+        return snr(self._exact[1], self._outputs(self._fitted, rounding=True))
+
+    def _outputs(self, samples: Sequence[Sequence[Tensor]], *, rounding: bool) -> list[Tensor]:
+        rows = self._simulation.run_on(samples, rounding=rounding) if samples else []
         return [output for row in rows for output in row[: len(row) - self._states]]
+
+
+def _needs_own_runtime(prepared: GraphModule) -> bool:
+    """Whether some operator becomes one that ExecuTorch's runtime does not have."""
+    return any(
+        not QUANTIZED[node.target].is_portable
+        for node in prepared.graph.nodes
+        if node.target in QUANTIZED
+    )
 
 
 def sample_count(prepared: GraphModule) -> int:

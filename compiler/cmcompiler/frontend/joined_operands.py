@@ -1,0 +1,74 @@
+"""Gives operands of concatenations a range of their own. Importing it imports torch.
+
+The quantizer has all operands share the range of the result. One that something else reads, too,
+may use few of its steps: `cat([8 * s[:2], s[2:]])` of a sigmoid's results s. Such an operand is
+rounded to the shared range for the concatenation alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend import backend
+from cmcompiler.frontend.own_ranges import Change, Part, Watch, is_free, observer_of
+from cmcompiler.frontend.rewrites.editing import fake, owner
+
+_JOINING = {torch.ops.aten.cat.default, torch.ops.aten.stack.default}
+
+LEAST_RATIO = 4.0
+"""Of the shared range to the operand's, at which it loses two of its eight bits."""
+
+
+def joined_operands(prepared: GraphModule, watch: Watch) -> Iterator[Part]:
+    """Those that others than the concatenation read, each connected with it in one way."""
+    for node in list(prepared.graph.nodes):
+        if node.target not in _JOINING:
+            continue
+        for source in dict.fromkeys(node.all_input_nodes):
+            part = watch.part(source, node, is_after=False) if source.op == "call_module" else None
+            if part is not None and _is_read(part):
+                yield part
+
+
+def _is_read(part: Part) -> bool:
+    """Whether an operator whose result has another range reads some of it."""
+    group = observer_of(part.source)
+    readers = [user for node in part.held for user in node.users if user is not part.user]
+    return any(is_free(reader) or not _shares(reader, group) for reader in readers)
+
+
+def _shares(node: Node, group: Any) -> bool:
+    return any(each.op == "call_module" and observer_of(each) is group for each in node.users)
+
+
+def separate_operands(operands: Sequence[Part]) -> Change | None:
+    """Gives operands the ranges that their observers found, where those are much narrower."""
+    made, done = Change(), set[Node]()
+    for part in sorted(operands, key=lambda part: len(part.held)):
+        shared, own = observer_of(part.source), owner(part.user).get_submodule(part.own)
+        if done & set(part.held) or not _width(shared) >= LEAST_RATIO * _width(own):
+            continue
+        _round_for(part, made)
+        made.give_own_range(part)
+        done |= set(part.held)
+    return made if done else None
+
+
+def _width(observer: Any) -> float:
+    least, largest = (float(each) for each in (observer.min_val, observer.max_val))
+    return max(largest, 0.0) - min(least, 0.0)
+
+
+def _round_for(part: Part, made: Change) -> None:
+    """Puts a table from the operand's range to the shared one before the concatenation."""
+    graph, (tensor,) = part.user.graph, part.source.all_input_nodes
+    with graph.inserting_before(part.user):
+        table = graph.call_function(torch.ops.cmbuild.function.default, (part.source, "x"))
+        held = graph.call_module(str(part.source.target), (table,))
+    table.meta["val"] = fake(tensor)
+    backend.mark_as_quantized(table)
+    made.insert(part.user, part.source, table, held)

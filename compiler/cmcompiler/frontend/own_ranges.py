@@ -1,0 +1,169 @@
+"""Parts of groups of tensors that share a range, with a range of their own.
+
+Importing it imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
+
+from cmcompiler.frontend.quantized_op import QUANTIZED
+from cmcompiler.frontend.rewrites.channels import LAYERS
+from cmcompiler.frontend.rewrites.editing import owner
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the tensors that share a range in a prepared graph, cut off from the others.
+
+    Attributes:
+        source, user: what holds a tensor to the range, and the operator that reads it there: the
+            only connection to the others.
+        held: what holds the part's tensors to the range.
+        own: the name of the observer of the part alone, which no node uses at first.
+    """
+
+    source: Node
+    user: Node
+    held: tuple[Node, ...]
+    own: str
+
+
+@dataclass(slots=True)
+class Change:
+    """Changes of a prepared graph, which can be taken back."""
+
+    _steps: list[Callable[[], None]] = field(default_factory=list)
+
+    def undo(self) -> None:
+        for step in reversed(self._steps):
+            step()
+
+    def give_own_range(self, part: Part) -> None:
+        """Holds a part's tensors to the range that its own observer found."""
+        old, own = observer_of(part.held[0]), owner(part.user).get_submodule(part.own)
+        for node in part.held:
+            for derived in _derived(node):
+                self._set(
+                    derived, "obs_or_fqs", [own if x is old else x for x in derived.obs_or_fqs]
+                )
+            self._set(node, "target", part.own)
+
+    def call(self, node: Node, target: Any, *arguments: Any) -> None:
+        """Makes a node another operator of the same result."""
+        self._set(node, "target", target)
+        self._set(node, "args", arguments)
+
+    def insert(self, user: Node, operand: Node, *made: Node) -> None:
+        """Has a node read the last of new nodes in place of an operand."""
+
+        def remove() -> None:
+            user.replace_input_with(made[-1], operand)
+            for node in reversed(made):
+                node.graph.erase_node(node)
+
+        self._steps.append(remove)
+        user.replace_input_with(operand, made[-1])
+
+    def _set(self, thing: Any, name: str, value: Any) -> None:
+        before = getattr(thing, name)
+        self._steps.append(lambda: setattr(thing, name, before))
+        setattr(thing, name, value)
+
+
+class Watch:
+    """Observes parts of groups on their own while a prepared graph runs on calibration inputs."""
+
+    def __init__(self, prepared: GraphModule) -> None:
+        self._prepared = prepared
+        self._watchers: list[Node] = []
+
+    def part(self, source: Node, user: Node, *, is_after: bool) -> Part | None:
+        """The part on one side of a connection; None if another connects it to the rest.
+
+        Args:
+            source, user: see Part.
+            is_after: the user's side.
+        """
+        group = observer_of(source)
+        held = [
+            node
+            for node in self._prepared.graph.nodes
+            if node.op == "call_module" and observer_of(node) is group
+        ]
+        first = [node for node in held if node.args[0] is user] if is_after else [source]
+        found = _connected(first, held, (source, user))
+        others = [source] if is_after else [node for node in held if node.args[0] is user]
+        if not found or found & set(others):
+            return None
+        name = f"{user.name}_own_range"
+        while hasattr(self._prepared, name):
+            name += "_"
+        self._prepared.add_submodule(name, deepcopy(group))
+        members = tuple(node for node in held if node in found)
+        for node in members:
+            with self._prepared.graph.inserting_after(node):
+                watcher = self._prepared.graph.call_module(name, (node.args[0],))
+            self._watchers.append(watcher)
+        return Part(source, user, members, name)
+
+    def end(self) -> None:
+        for node in self._watchers:
+            self._prepared.graph.erase_node(node)
+        self._watchers.clear()
+        self._prepared.recompile()
+
+
+def observer_of(node: Node) -> Any:
+    return owner(node).get_submodule(str(node.target))
+
+
+def is_free(node: Node) -> bool:
+    """Whether an operator is known to compute from any range to any other."""
+    if node.target in QUANTIZED:
+        return QUANTIZED[node.target].output is None
+    return node.target in LAYERS
+
+
+def _connected(first: list[Node], held: list[Node], cut: tuple[Node, Node]) -> set[Node]:
+    """What holds tensors that must keep one range with the first, but for a connection."""
+    neighbours: dict[Node, set[Node]] = {node: set() for node in held}
+    by_result: dict[Any, Node] = {}
+    for node in held:
+        for other in (*_sources(node, cut), by_result.setdefault(node.args[0], node)):
+            if other in neighbours:
+                neighbours[node].add(other)
+                neighbours[other].add(node)
+    found, left = set(first), list(first)
+    while left:
+        more = neighbours[left.pop()] - found
+        found |= more
+        left += more
+    return found
+
+
+def _sources(held: Node, cut: tuple[Node, Node]) -> Iterator[Node]:
+    """What holds the operands of the operator whose result a node holds, if they share ranges."""
+    left = [(each, held) for each in held.all_input_nodes]
+    while left:
+        node, user = left.pop()
+        if node.op == "call_module":
+            if (node, user) != cut:
+                yield node
+        elif not is_free(node):
+            left += [(each, node) for each in node.all_input_nodes]
+
+
+def _derived(source: Node) -> Iterator[DerivedObserverOrFakeQuantize]:
+    """Of the biases of layers that read a tensor."""
+    for user in source.users:
+        for other in user.all_input_nodes:
+            observer = observer_of(other) if other.op == "call_module" else None
+            if isinstance(observer, DerivedObserverOrFakeQuantize):
+                yield observer
