@@ -97,10 +97,13 @@ static void copy_block(const struct cm_conv2d *op, struct block *block, const st
     int32_t by_rows = span->end - span->first > block->rows;
     block->left = span->x0 * op->stride_width - op->pad_left;
     for (int32_t kx = 0; kx < op->kernel_width; kx += block->columns) {
-        copy_windows(op, block, 0, by_rows ? span->first : span->count);
+        int32_t first = by_rows ? span->first : span->count;
+        if (first > 0)
+            copy_windows(op, block, 0, first);
         if (by_rows) {
             copy_rows(op, block, span->first, span->end);
-            copy_windows(op, block, span->end, span->count);
+            if (span->end < span->count)
+                copy_windows(op, block, span->end, span->count);
         }
         block->patches += block->columns * block->column_bytes;
         block->left += op->dilation_width;
@@ -114,12 +117,11 @@ static void gather_row(const struct cm_conv2d *op, const int8_t *image, int32_t 
     int32_t dilation = op->dilation_height, ring = op->input.ring, most = op->kernel_height;
     int32_t first = cm_clamp(op->inside - x0, 0, count);
     struct span span = {x0, count, first, cm_clamp(op->inside_end - x0, first, count)};
-    struct block block = {
-        .in_step = dilation * op->input.row_stride,
-        .step = op->kernel_width * channels,
-        .columns = op->groups == 1 && op->dilation_width == 1 ? op->kernel_width : 1,
-        .column_bytes = channels,
-    };
+    struct block block;
+    block.in_step = dilation * op->input.row_stride;
+    block.step = op->kernel_width * channels;
+    block.columns = op->groups == 1 && op->dilation_width == 1 ? op->kernel_width : 1;
+    block.column_bytes = channels;
     int32_t top = y * op->stride_height - op->pad_top, ky = divide_up(-top, dilation);
     int32_t end = divide_up(op->input.height - top, dilation);
     ky = ky < most ? ky : most;
