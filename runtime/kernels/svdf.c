@@ -11,43 +11,31 @@ struct cm_svdf {
     struct cm_narrowing narrowing;
 };
 
-/* Drops the oldest features and appends new ones; `from` and `to` may be the same memory. */
-static void append(const int16_t *from, int16_t *to, const int16_t *features, int32_t count, int32_t time,
-                   int32_t time_first)
-{
-    int32_t stride = time_first ? 1 : time, step = time_first ? count : 1;
-    memmove(to, from + step, (size_t)(count * time - step) * sizeof *to);
-    for (int32_t i = 0; i < count; ++i)
-        to[i * stride + (time - 1) * step] = features[i];
-}
-
-/* Plus the products of the features [rank, time], or [time, rank] of rows that many numbers apart. */
-static int32_t filter(const int16_t *features, const int16_t *weights, int32_t sum, int32_t rows,
-                      int32_t count, int32_t row)
-{
-    for (int32_t y = 0; y < rows; ++y, features += row, weights += row)
-        for (int32_t x = 0; x < count; ++x)
-            sum = cm_wrapping_add(sum, features[x] * weights[x]);
-    return sum;
-}
-
 void cm_svdf(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_svdf *op = call->arguments;
-    int16_t *features = cm_write(context, op->features), *state = cm_write(context, op->final);
-    const int16_t *weights = cm_read(context, op->time_weights);
+    const int16_t *state = cm_read(context, op->state), *weights = cm_read(context, op->time_weights);
+    int16_t *features = cm_write(context, op->features), *final = cm_write(context, op->final);
     const int32_t *bias = cm_read(context, op->bias);
     int8_t *output = cm_write(context, op->output);
-    int32_t rank = op->rank, count = op->outputs * rank;
+    const int32_t rank = op->rank, time = op->time, count = op->outputs * rank, kept = time - 1;
     struct cm_gate_weights product = {cm_read(context, op->product.weights), op->product.depth, count,
                                       op->product.rounding};
     memset(features, 0, (size_t)count * sizeof *features);
     cm_isa_gemv_s16(&product, cm_read(context, op->input), features, cm_write(context, op->workspace));
-    append(cm_read(context, op->state), state, features, count, op->time, op->time_first);
-    int32_t first = op->time_first ? rank : rank * op->time;
-    for (int32_t i = 0; i < op->outputs; ++i, state += first, weights += first) {
-        int32_t sum = op->time_first ? filter(state, weights, bias[i], op->time, rank, count)
-                                     : filter(state, weights, bias[i], 1, first, 0);
+    /* The features [rank, time] of an output, or [time, rank] of rows of all features: they drop the oldest
+       ones, and the state may be filtered in place as `final` never is ahead of it. */
+    int32_t runs = op->time_first ? kept : rank, run = op->time_first ? rank : kept;
+    int32_t next_run = op->time_first ? count : time, later = op->time_first ? count : 1;
+    int32_t next = op->time_first ? 1 : time;
+    for (int32_t i = 0; i < op->outputs; ++i) {
+        int32_t first = i * rank * next, newest = first + kept * later, sum = bias[i];
+        for (int32_t j = 0; j < runs; ++j, first += next_run)
+            sum = cm_isa_filter_s16(state + first + later, final + first, weights + first, run, sum);
+        for (int32_t j = 0; j < rank; ++j, newest += next) {
+            final[newest] = *features;
+            sum = cm_wrapping_add(sum, *features++ * weights[newest]);
+        }
         output[i] = cm_narrow(&op->narrowing, op->rectify && sum < 0 ? 0 : sum);
     }
 }

@@ -9,12 +9,13 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing
-from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import read_narrowing, read_product
 from cmcompiler.ops.support.requantize import Int32Array, wrap32
+
+FILTER = Microkernel("filter_s16", dsp=True, mve=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class Svdf(Op):
                 ("time_first", int(self.time_first)),
                 *self.narrowing.arguments("narrowing"),
             ],
-            microkernel=GEMV16,
+            microkernel=FILTER,
         )
         return [call]
 

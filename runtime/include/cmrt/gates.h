@@ -15,6 +15,11 @@ struct cm_gate_weights {
 void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
                      void *workspace);
 
+/* Copies `count` numbers, from a place of their own or a higher address; returns `sum` plus their products
+   with the weights, modulo 2^32. */
+int32_t cm_isa_filter_s16(const int16_t *from, int16_t *to, const int16_t *weights, int32_t count,
+                          int32_t sum);
+
 /* An entry of the table of sigmoid and tanh. */
 struct cm_gate_entry {
     uint16_t base, step;
