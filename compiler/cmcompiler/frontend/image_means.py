@@ -12,7 +12,7 @@ from math import prod
 import torch
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.own_ranges import Change, Part, Watch
+from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch, RangeChange
 from cmcompiler.frontend.rewrites.editing import fake, named_arguments
 from cmcompiler.frontend.rewrites.reductions import IMAGE_DIMS
 
@@ -24,7 +24,7 @@ _POOLS = {
 }
 
 
-def image_means(prepared: GraphModule, watch: Watch) -> Iterator[Part]:
+def image_means(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
     """The results of each pool of one window that share the range of its image alone."""
     for node in list(prepared.graph.nodes):
         image = node.all_input_nodes[0] if node.target in _POOLS else None
@@ -34,9 +34,9 @@ def image_means(prepared: GraphModule, watch: Watch) -> Iterator[Part]:
                 yield part
 
 
-def separate_means(means: Sequence[Part]) -> Change:
+def separate_means(means: Sequence[GroupPart]) -> RangeChange:
     """Gives the means the ranges that their observers found."""
-    made = Change()
+    made = RangeChange()
     for part in means:
         made.give_own_range(part)
         pool, keepdim = part.user, fake(part.user).ndim == 4

@@ -14,7 +14,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend import backend
-from cmcompiler.frontend.own_ranges import Change, Part, Watch, is_free, observer_of
+from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch, RangeChange, is_free, observer_of
 from cmcompiler.frontend.rewrites.editing import fake, owner
 
 _JOINING = {torch.ops.aten.cat.default, torch.ops.aten.stack.default}
@@ -23,7 +23,7 @@ LEAST_RATIO = 4.0
 """Of the shared range to the operand's, at which it loses two of its eight bits."""
 
 
-def joined_operands(prepared: GraphModule, watch: Watch) -> Iterator[Part]:
+def joined_operands(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
     """Those that others than the concatenation read, each connected with it in one way."""
     for node in list(prepared.graph.nodes):
         if node.target not in _JOINING:
@@ -34,7 +34,7 @@ def joined_operands(prepared: GraphModule, watch: Watch) -> Iterator[Part]:
                 yield part
 
 
-def _is_read(part: Part) -> bool:
+def _is_read(part: GroupPart) -> bool:
     """Whether an operator whose result has another range reads some of it."""
     group = observer_of(part.source)
     readers = [user for node in part.held for user in node.users if user is not part.user]
@@ -45,9 +45,9 @@ def _shares(node: Node, group: Any) -> bool:
     return any(each.op == "call_module" and observer_of(each) is group for each in node.users)
 
 
-def separate_operands(operands: Sequence[Part]) -> Change | None:
+def separate_operands(operands: Sequence[GroupPart]) -> RangeChange | None:
     """Gives operands the ranges that their observers found, where those are much narrower."""
-    made, done = Change(), set[Node]()
+    made, done = RangeChange(), set[Node]()
     for part in sorted(operands, key=lambda part: len(part.held)):
         shared, own = observer_of(part.source), owner(part.user).get_submodule(part.own)
         if done & set(part.held) or not _width(shared) >= LEAST_RATIO * _width(own):
@@ -63,7 +63,7 @@ def _width(observer: Any) -> float:
     return max(largest, 0.0) - min(least, 0.0)
 
 
-def _round_for(part: Part, made: Change) -> None:
+def _round_for(part: GroupPart, made: RangeChange) -> None:
     """Puts a table from the operand's range to the shared one before the concatenation."""
     graph, (tensor,) = part.user.graph, part.source.all_input_nodes
     with graph.inserting_before(part.user):

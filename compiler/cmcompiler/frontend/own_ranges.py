@@ -19,7 +19,7 @@ from cmcompiler.frontend.rewrites.editing import owner
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupPart:
     """Some of the tensors that share a range in a prepared graph, cut off from the others.
 
     Attributes:
@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Change:
+class RangeChange:
     """Changes of a prepared graph, which can be taken back."""
 
     _steps: list[Callable[[], None]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Change:
         for step in reversed(self._steps):
             step()
 
-    def give_own_range(self, part: Part) -> None:
+    def give_own_range(self, part: GroupPart) -> None:
         """Holds a part's tensors to the range that its own observer found."""
         old, own = observer_of(part.held[0]), owner(part.user).get_submodule(part.own)
         for node in part.held:
@@ -77,18 +77,18 @@ class Change:
         setattr(thing, name, value)
 
 
-class Watch:
+class GroupWatch:
     """Observes parts of groups on their own while a prepared graph runs on calibration inputs."""
 
     def __init__(self, prepared: GraphModule) -> None:
         self._prepared = prepared
         self._watchers: list[Node] = []
 
-    def part(self, source: Node, user: Node, *, is_after: bool) -> Part | None:
+    def part(self, source: Node, user: Node, *, is_after: bool) -> GroupPart | None:
         """The part on one side of a connection; None if another connects it to the rest.
 
         Args:
-            source, user: see Part.
+            source, user: see GroupPart.
             is_after: the user's side.
         """
         group = observer_of(source)
@@ -111,7 +111,7 @@ class Watch:
             with self._prepared.graph.inserting_after(node):
                 watcher = self._prepared.graph.call_module(name, (node.args[0],))
             self._watchers.append(watcher)
-        return Part(source, user, members, name)
+        return GroupPart(source, user, members, name)
 
     def end(self) -> None:
         for node in self._watchers:

@@ -25,7 +25,7 @@ from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import names_of_outputs
-from cmcompiler.frontend.own_ranges import Watch
+from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
@@ -104,7 +104,7 @@ def prepare(
         with unsupported("the Cortex-M quantizer"):
             prepared = prepare_pt2e(graph, quantizer)
             note("annotated", annotated(prepared))
-        watch = Watch(prepared)
+        watch = GroupWatch(prepared)
         means = () if is_portable else tuple(image_means(prepared, watch))
         operands = tuple(joined_operands(prepared, watch))
         prepared.recompile()

@@ -13,7 +13,7 @@ from cmcompiler.frontend.equalisation import equalise, pairs
 from cmcompiler.frontend.image_means import separate_means
 from cmcompiler.frontend.joined_operands import separate_operands
 from cmcompiler.frontend.observations import Observation
-from cmcompiler.frontend.own_ranges import Part
+from cmcompiler.frontend.own_ranges import GroupPart
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.sensitivity import snr
@@ -58,8 +58,8 @@ class Refiner:
     def refine(
         self,
         observations: Sequence[Observation],
-        means: Sequence[Part] = (),
-        operands: Sequence[Part] = (),
+        means: Sequence[GroupPart] = (),
+        operands: Sequence[GroupPart] = (),
     ) -> tuple[Refinement, ...]:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
@@ -73,14 +73,14 @@ class Refiner:
                 self._separate_means(means)
         return tuple(self._found)
 
-    def _separate_operands(self, operands: Sequence[Part]) -> None:
+    def _separate_operands(self, operands: Sequence[GroupPart]) -> None:
         change = separate_operands(operands)
         if change is not None and not self._accept(
             "own ranges of joined operands", self._measure()
         ):
             change.undo()
 
-    def _separate_means(self, means: Sequence[Part]) -> bool:
+    def _separate_means(self, means: Sequence[GroupPart]) -> bool:
         if not means:
             return False
         least = MINIMAL_GAIN if _needs_own_runtime(self._prepared) else MINIMAL_GAIN_OF_OWN_RUNTIME

@@ -16,7 +16,7 @@ from cmcompiler.frontend import operators as own
 from cmcompiler.frontend.image_means import image_means, separate_means
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.observations import hold_ranges
-from cmcompiler.frontend.own_ranges import Part, Watch
+from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch
 from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.simulation import Simulation
@@ -57,12 +57,12 @@ def images(count: int) -> list[tuple[Tensor, ...]]:
 
 def observed(
     module: nn.Module, samples: Iterable[tuple[Tensor, ...]]
-) -> tuple[GraphModule, tuple[Part, ...]]:
+) -> tuple[GraphModule, tuple[GroupPart, ...]]:
     own.define()
     samples = list(samples)
     graph = torch.export.export(module, samples[0]).module(check_guards=False)
     prepared = prepare_pt2e(graph, backend.Quantizer())
-    watch = Watch(prepared)
+    watch = GroupWatch(prepared)
     means = tuple(image_means(prepared, watch))
     prepared.recompile()
     with torch.no_grad():

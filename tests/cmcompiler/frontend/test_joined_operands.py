@@ -14,7 +14,7 @@ from cmcompiler.frontend import operators as own
 from cmcompiler.frontend.joined_operands import joined_operands, separate_operands
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.observations import hold_ranges
-from cmcompiler.frontend.own_ranges import Watch
+from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.simulation import Simulation
@@ -47,7 +47,7 @@ def test_own_ranges_keep_the_float_function_and_can_be_taken_back() -> None:
     given = inputs(4)
     graph = torch.export.export(Decoding(64).eval(), given[0]).module(check_guards=False)
     prepared = prepare_pt2e(rewrite(graph), backend.Quantizer())
-    watch = Watch(prepared)
+    watch = GroupWatch(prepared)
     operands = tuple(joined_operands(prepared, watch))
     prepared.recompile()
     nodes = list(map(str, prepared.graph.nodes))
