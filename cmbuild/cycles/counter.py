@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from cmcompiler.plan.record import PlanRecord, StepRecord
 
 _MARK, _ONCE = "cm_board_ticks", "cm_executor_run"
+_TURN_READINGS = 48
+"""Of the clock, before the first step of a plan with streams, to measure what timing a turn takes:
+runtime/runner/static_executor.c."""
+
 PROFILE = "blocks.txt"
 _OBJDUMP = "arm-none-eabi-objdump"
 
@@ -69,6 +73,7 @@ class Counter:
                 processes=processes,
                 kept=kept,
                 flash=flash_of(self._board),
+                more=_TURN_READINGS if any(step.stages for step in plan.steps) else 0,
             )
         except (BrokenProfile, ProcessFailed, TimedOut) as error:
             raise NoCounter(error) from error

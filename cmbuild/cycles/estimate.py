@@ -27,12 +27,14 @@ class Estimator:
     edge that leaves it, because only that one tells whether a branch is taken.
 
     Attributes:
+        more: readings of the clock before the first step, besides those that measure its cost.
         unknown: instructions that ran and that no table knows, by text.
     """
 
     core: Callable[[], Core]
     code: Disassembly
     profile: Profile
+    more: int = 0
     unknown: set[str] = field(default_factory=set)
     _bodies: dict[int, tuple[Instruction, ...]] = field(default_factory=dict)
     _costs: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -61,7 +63,7 @@ class Estimator:
     @property
     def measured(self) -> Sequence[Edges]:
         """The segments of `intervals`."""
-        return self.profile.segments[_READINGS + 1 :]
+        return self.profile.segments[_READINGS + self.more + 1 :]
 
     def body(self, block: int) -> tuple[Instruction, ...]:
         """Its instructions, up to the first unknown one."""

@@ -46,12 +46,14 @@ def intervals(
     processes: Processes,
     kept: Entry,
     flash: Flash | None = None,
+    more: int = 0,
 ) -> Intervals:
     """Those of a run; from `kept` if it holds those of the same image and profile.
 
     Args:
         profile: how often each block ran.
         flash: whose fetches are counted too.
+        more: readings of the clock before the first step, besides those that measure its cost.
 
     Raises:
         BrokenProfile: the profile is cut short, or was not written.
@@ -64,6 +66,7 @@ def intervals(
         core=core.__name__,
         isa=isa,
         flash=repr(flash),
+        more=more,
     )
     if not kept.holds(made_from):
         from cmbuild.cycles.disassembly import disassemble
@@ -73,7 +76,7 @@ def intervals(
         counts = read_profile(profile)
         with kept.replace(made_from) as folder:
             code = disassemble(objdump, image, isa, processes, folder / DISASSEMBLY)
-            estimator = Estimator(core, code, counts)
+            estimator = Estimator(core, code, counts, more)
             cycles, measured = estimator.intervals(), estimator.measured
             found = Intervals(
                 cycles=tuple(cycles),

@@ -48,34 +48,36 @@ static __attribute__((noinline)) void run_rows(const struct flow *flow, const st
                                                struct cm_progress *progress)
 {
     const struct cm_move *const moves = (const void *)((const uint32_t *)flow->stream + stage->list);
+    const struct cm_move *const moves_end = moves + stage->moves;
     uint32_t words[CM_MOVED_WORDS];
     const uint32_t *const first = rows->arguments;
+    const uint32_t counted = stage->counted;
     memcpy(words, first, stage->words * sizeof *words);
-    int32_t y = rows->y0;
-    while (y < rows->y1) {
-        int32_t count = stage->counted != 0 ? rows->y1 - y : 1;
-        for (const struct cm_move *move = moves; move < moves + stage->moves; ++move) {
-            const int32_t factor = move->place >> 6 & 31, divisor = move->place >> 11;
-            const uint32_t word = move->place & 63;
-            int32_t row = y * factor + move->shift;
+    struct cm_call call = {words, rows->y0, rows->y1};
+    while (call.y0 < rows->y1) {
+        int32_t count = counted != 0 ? rows->y1 - call.y0 : 1;
+        for (const struct cm_move *move = moves; move < moves_end; ++move) {
+            const uint32_t place = move->place, word = place & 63;
+            const int32_t divisor = (int32_t)(place >> 11), ring = move->ring;
+            int32_t row = call.y0 * (int32_t)(place >> 6 & 31) + move->shift;
             if (divisor != 1)
                 row /= divisor;
-            if (row >= move->ring)
-                row %= move->ring;
-            if (count > move->ring - row)
-                count = move->ring - row;
+            if (row >= ring)
+                row %= ring;
+            if (count > ring - row)
+                count = ring - row;
             words[word] = first[word] + (uint32_t)(row * move->stride);
         }
-        if (stage->counted != 0)
-            words[stage->counted] = first[stage->counted] * (uint32_t)count;
-        const struct cm_call call = {words, y, y + count};
+        if (counted != 0)
+            words[counted] = first[counted] * (uint32_t)count;
+        call.y1 = call.y0 + count;
         flow->turn(flow->user, step, &call, progress);
-        y += count;
+        call.y0 = call.y1;
     }
 }
 
 /* The next rows of a stage. */
-static void take_turn(const struct flow *flow, uint32_t at)
+static inline void take_turn(const struct flow *flow, uint32_t at)
 {
     const struct cm_stage *stage = &flow->stream->stages[at];
     const struct cm_step *step = &flow->steps[at];
@@ -114,22 +116,25 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
 {
     struct cm_progress *progress = cm_write(context, stream->progress);
     const struct flow flow = {stream, steps, progress, turn, user};
+    struct cm_place place = wait->place;
     bool taken = wait->stage != 0;
-    const uint32_t more = taken ? wait->more : 0;
     if (taken) {
         ++progress[wait->stage - 1].rows;
         wait->stage = 0;
     } else {
         for (uint32_t i = 0; i < stream->count; ++i)
             progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
-        wait->place = (struct cm_place){.lap = stream->order};
+        place = (struct cm_place){.lap = stream->order};
+        wait->more = 0;
     }
-    for (; !taken || advance(stream, &wait->place); taken = true) {
-        const uint32_t at = find_lap(stream, &wait->place)->stages[wait->place.turn];
+    for (; !taken || advance(stream, &place); taken = true) {
+        const uint32_t at = find_lap(stream, &place)->stages[place.turn];
         if (steps[at].run == NULL) {
+            const uint32_t more = wait->more;
             wait->stage = at + 1;
+            wait->place = place;
             wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
-            wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, wait->place) : 0;
+            wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, place) : 0;
             return;
         }
         take_turn(&flow, at);
