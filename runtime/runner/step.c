@@ -35,11 +35,19 @@ static bool advance(const struct cm_row_stream *stream, struct cm_place *place)
 /* How many turns of the same stage follow. */
 static uint32_t count_more(const struct cm_row_stream *stream, struct cm_place place)
 {
-    const uint32_t stage = find_lap(stream, &place)->stages[place.turn];
-    uint32_t count = 0;
-    while (advance(stream, &place) && find_lap(stream, &place)->stages[place.turn] == stage)
-        ++count;
-    return count;
+    const struct cm_lap *lap = find_lap(stream, &place);
+    const uint32_t stage = lap->stages[place.turn];
+    for (uint32_t count = 0;; ++count) {
+        if (lap->turns == 1) { /* all rounds at once */
+            count += lap->rounds - 1 - place.round;
+            place.round = lap->rounds - 1U;
+        }
+        if (!advance(stream, &place))
+            return count;
+        lap = find_lap(stream, &place);
+        if (lap->stages[place.turn] != stage)
+            return count;
+    }
 }
 
 /* Rows of a stage whose arguments move along: one a call, or those that follow each other in all rings. */

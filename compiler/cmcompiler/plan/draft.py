@@ -18,7 +18,8 @@ from cmcompiler.plan.lifetimes import Liveness, analyse
 from cmcompiler.plan.schedule import Schedule, ScheduleEntry, StreamStart, make_schedule
 from cmcompiler.plan.scratch import GrownScratch, grow_scratch, least_scratch
 from cmcompiler.plan.storage import Storage
-from cmcompiler.plan.streams.cost import effort, growth, surcharge
+from cmcompiler.plan.streams.costs.effort import effort
+from cmcompiler.plan.streams.costs.surcharge import growth, surcharge
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES
 from cmcompiler.plan.streams.group import StreamStage
 from cmcompiler.plan.streams.stream import Stream

@@ -17,6 +17,7 @@ WIDE_GEMM = Microkernel("gemm_s8_w16", dsp=True)
 WIDE_GEMV = Microkernel("gemv_s8_w16", dsp=True)
 GEMMS = (GEMM, WIDE_GEMM)
 GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
+GEMVS = (GEMV, WIDE_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
 

@@ -20,7 +20,7 @@ from cmcompiler.plan.arena import Steps, aligned, in_use
 from cmcompiler.plan.lifetimes import Liveness, analyse
 from cmcompiler.plan.scratch import call_scratch
 from cmcompiler.plan.storage import Storage
-from cmcompiler.plan.streams.cost import Surcharge, surcharge
+from cmcompiler.plan.streams.costs.surcharge import Surcharge, surcharge
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
 from cmcompiler.plan.streams.group import make_group
 from cmcompiler.plan.streams.stream import Stream, Takeover

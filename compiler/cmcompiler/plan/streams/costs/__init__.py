@@ -1,0 +1,1 @@
+"""Instructions, roughly: of nodes, and of computing them in bands of rows."""

@@ -1,0 +1,101 @@
+"""How a convolution gathers patches, and what it takes more to do so in several batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from cmcompiler.ir.graph import Node
+from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount, Word
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.packing import GEMMS
+from cmcompiler.plan.streams.costs.effort import growable_scratch
+from cmcompiler.plan.streams.costs.rates import RATES, SHALLOW
+
+
+@lru_cache(maxsize=1 << 16)
+def _batches(pixels: int, patches: int, stride: int, pixel: int) -> int:
+    """Of patches for some outputs: convolve_patches in runtime/kernels/conv2d.c."""
+    count = 0
+    while pixels > 0:
+        spare = (pixels * pixel - (ALIGN - 1)) // (stride + pixel) if pixel else 0
+        pixels -= max(patches, spare - spare % 2)
+        count += 1
+    return count
+
+
+def call_cost(words: Mapping[str, Word], isa: Isa, gathers: bool = False) -> float:
+    """Instructions of a convolution's matrix product, around those for its rows.
+
+    Args:
+        gathers: those of gathering a batch of patches are among them.
+    """
+    columns, depth = words["output.channels"], words["patch_stride"]
+    assert isinstance(columns, int) and isinstance(depth, int)
+    rates = RATES[isa].shallow if depth <= SHALLOW else RATES[isa].deep
+    return rates.call + columns * rates.column + (rates.batch if gathers else 0)
+
+
+@dataclass(frozen=True)
+class Patches:
+    """How a convolution gathers patches.
+
+    Attributes:
+        instructions: for a batch.
+        each, unit, most: patches and bytes of a unit of scratch, and how many units are of use.
+        stride: bytes of a patch.
+        pixel: bytes of an output in whose place patches may lie; 0 if they may not.
+        whole: outputs.
+    """
+
+    instructions: float
+    each: int
+    unit: int
+    most: int
+    stride: int
+    pixel: int
+    whole: int
+
+    @classmethod
+    def of(cls, node: Node, call: KernelCall, isa: Isa) -> Patches | None:
+        scratch = growable_scratch(call)
+        if scratch is None or call.microkernel not in GEMMS:
+            return None
+        words = dict(call.arguments)
+        channels, stride, width, height = (
+            words[name]
+            for name in ("output.channels", "patch_stride", "output.width", "output.height")
+        )
+        assert isinstance(channels, int) and isinstance(stride, int)
+        assert isinstance(width, int) and isinstance(height, int)
+        each = next(word.each for word in words.values() if isinstance(word, ScratchCount))
+        return cls(
+            call_cost(words, isa, gathers=True),
+            each,
+            scratch.unit,
+            scratch.most,
+            stride,
+            channels if words["output_pixel"] == channels else 0,
+            node.outputs[0].shape[0] * height * width,
+        )
+
+    def _count(self, pixels: int, units: int) -> int:
+        return _batches(pixels, self.each * units, self.stride, self.pixel)
+
+    def more(self, bands: Mapping[int, int], units: int) -> float:
+        """Instructions more than as a whole with all scratch that is of use.
+
+        Args:
+            bands: how often how many outputs are computed at once.
+        """
+        needed = sum(count * self._count(pixels, units) for pixels, count in bands.items())
+        return max(0, needed - self._fewest) * self.instructions
+
+    def more_whole(self, units: int) -> float:
+        """The same for all outputs at once."""
+        return self.more({self.whole: 1}, units)
+
+    @cached_property
+    def _fewest(self) -> int:
+        return self._count(self.whole, self.most)

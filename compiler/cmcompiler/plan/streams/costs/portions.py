@@ -1,0 +1,82 @@
+"""How a depthwise convolution divides its rows, and what it takes more for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from cmcompiler.ir.graph import Node
+from cmcompiler.ir.op import KernelCall, ScratchCount
+from cmcompiler.isa import Isa
+from cmcompiler.plan.streams.costs.effort import growable_scratch
+from cmcompiler.plan.streams.costs.rates import RATES
+
+
+@dataclass(frozen=True)
+class Portions:
+    """Columns of some bands of rows, as many as its scratch holds.
+
+    Attributes:
+        instructions: for a portion.
+        each, unit, most: columns and bytes of a unit of scratch, and how many units are of use.
+        width, height: of the outputs.
+        band, together: rows that the kernel suits, and how many such bands it takes at once.
+    """
+
+    instructions: float
+    each: int
+    unit: int
+    most: int
+    width: int
+    height: int
+    band: int
+    together: int
+
+    @classmethod
+    def of(cls, node: Node, call: KernelCall, isa: Isa, most: int) -> Portions | None:
+        """
+        Args:
+            most: rows that are asked for at once.
+        """
+        scratch, words = growable_scratch(call), dict(call.arguments)
+        columns = words.get("chunk")
+        if scratch is None or not isinstance(columns, ScratchCount):
+            return None
+        _, height, width, channels = node.outputs[0].shape
+        band, together, rates = words["band"], words["bands"], RATES[isa]
+        assert isinstance(band, int) and isinstance(together, int)
+        instructions = rates.portion + channels * rates.share
+        return cls(
+            instructions,
+            columns.each,
+            scratch.unit,
+            scratch.most,
+            width,
+            height,
+            min(band, most),
+            together if isa is Isa.DSP else 1,
+        )
+
+    def _count(self, rows: int, units: int) -> int:
+        """Portions of some rows that are computed at once."""
+        columns = self.each * units
+        bands = min(self.together, columns // self.width) or 1
+        return -(-rows // (self.band * bands)) * -(-self.width // columns)
+
+    def more(self, bands: Mapping[int, int], units: int) -> float:
+        """Instructions more than as a whole with all scratch that is of use.
+
+        Args:
+            bands: how often how many rows are computed at once.
+        """
+        needed = sum(count * self._count(rows, units) for rows, count in bands.items())
+        return (needed - self._fewest) * self.instructions
+
+    def more_whole(self, units: int) -> float:
+        """The same for all rows at once."""
+        return self.more({self.height: 1}, units)
+
+    @cached_property
+    def _fewest(self) -> int:
+        return self._count(self.height, self.most)

@@ -1,0 +1,148 @@
+"""What kernels and the interpreter of streams take, roughly; fitted to runs of the zoo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cmcompiler.isa import Isa
+
+TURN = 65
+"""Of the interpreter of stages."""
+
+WAIT = 115
+"""Of the same for a row from outside or one that goes there."""
+
+BAND = 95
+"""Of a kernel around its inner loops."""
+
+MOVED = 260
+"""Of the same and the interpreter, where arguments move along."""
+
+PIXEL = 220
+"""Of a depthwise convolution, around a row of a single pixel."""
+
+SHALLOW = 32
+"""Depths of a matrix product whose weights stay in registers with MVE, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """Of a call that makes a matrix product.
+
+    Attributes:
+        call, column: of the product, and for each of its columns.
+        batch: more for patches, to gather them.
+    """
+
+    call: float
+    column: float
+    batch: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Of kernels with an instruction set.
+
+    Attributes:
+        product, output: instructions for a product of a matrix, and for a result.
+        vector: for a product of a single row.
+        gathered, segment: for a byte of a patch, and for a row of its window.
+        tap, line: for a product of another convolution, and for a row of a channel.
+        strided: as many taps a product of one with stride 2 takes.
+        pooled: for an element of a window of a pool.
+        byte: written by another op.
+        deep, shallow: of a matrix product, the latter where depths are few enough.
+        spare: instructions for each product of a row that is computed in vain.
+        three: rows more that three rows take than a part of four, where these are taken at once.
+        portion, share: of a depthwise convolution: for a portion of a row, and for each channel
+            of it.
+        filling: part of a depthwise convolution of a narrow image whose rounds several bands fill.
+        alone: part of one that a row alone takes more than as one of those that its kernel suits,
+            with strides of 1 and 2.
+    """
+
+    product: float
+    output: float
+    vector: float
+    gathered: float
+    segment: float
+    tap: float
+    line: float
+    strided: float
+    pooled: float
+    byte: float
+    deep: Product
+    shallow: Product
+    spare: float
+    three: float
+    portion: float
+    share: float
+    filling: float
+    alone: tuple[float, float]
+
+
+_SCALAR = Product(call=280, column=0, batch=1500)
+_DSP = Product(call=310, column=0, batch=225)
+
+RATES = {
+    Isa.SCALAR: Rates(
+        product=3.5,
+        output=100,
+        vector=3.5,
+        gathered=2.9,
+        segment=150,
+        tap=12,
+        line=0,
+        strided=1,
+        pooled=8,
+        byte=10,
+        deep=_SCALAR,
+        shallow=_SCALAR,
+        spare=0,
+        three=0,
+        portion=0,
+        share=0,
+        filling=0,
+        alone=(1, 0.25),
+    ),
+    Isa.DSP: Rates(
+        product=0.91,
+        output=8.5,
+        vector=1.4,
+        gathered=0.5,
+        segment=30,
+        tap=2.2,
+        line=20,
+        strided=1.45,
+        pooled=2,
+        byte=3,
+        deep=_DSP,
+        shallow=_DSP,
+        spare=1,
+        three=0.28,
+        portion=400,
+        share=62,
+        filling=0,
+        alone=(0.47, 0.3),
+    ),
+    Isa.MVE: Rates(
+        product=0.116,
+        output=2.6,
+        vector=0.14,
+        gathered=0.25,
+        segment=7,
+        tap=0.4,
+        line=22,
+        strided=2,
+        pooled=0.45,
+        byte=1.2,
+        deep=Product(call=340, column=9.5, batch=50),
+        shallow=Product(call=500, column=15, batch=300),
+        spare=0.11,
+        three=0,
+        portion=300,
+        share=25,
+        filling=0.25,
+        alone=(1.05, 0.25),
+    ),
+}
