@@ -178,17 +178,13 @@ static void convolve(const struct cm_depthwise *d, const struct loops *loops)
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {cm_dsp_convolve_rows, cm_dsp_convolve_rows, .pairs = 2};
+    static const struct loops loops = {cm_dsp_convolve_rows, cm_dsp_convolve_row, .pairs = 2};
     convolve(d, &loops);
 }
 
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {
-        cm_dsp_convolve_rows_half_up,
-        cm_dsp_convolve_rows_half_up,
-        .pairs = 2,
-    };
+    static const struct loops loops = {cm_dsp_convolve_rows_half_up, cm_dsp_convolve_row, .pairs = 2};
     convolve(d, &loops);
 }
 

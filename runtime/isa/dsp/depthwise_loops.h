@@ -115,6 +115,17 @@ struct run {
     "strb r10, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
+/* The same for one row and any rounding. */
+#define OUTPUT_TWO \
+    LOAD_FACTOR \
+    SCALE("r8") SCALE("r10") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r10") SHIFT("r8") SHIFT("r10") \
+    "ldr r7, [sp, #24]\n" \
+    "ldr lr, [sp, #8]\n" \
+    SATURATE("r8") SATURATE("r10") \
+    "strb r8, [r7]\n" \
+    "strb r10, [r7, lr]\n" \
+    "add r7, r7, lr, lsl #1\n"
+
 /* With stride 1. */
 #define TWO_BY_TWO(RESCALE) \
     LOAD_FIRST_COLUMNS \
@@ -156,15 +167,21 @@ struct run {
     ADD_ROW("r10", "r1", "r4") \
     LOAD_MULTIPLIER LOAD_COLUMN("128", "144") \
     ADD_ROW("r10", "r2", "r5") \
-    LOAD_FACTOR \
-    SCALE("r8") SCALE("r10") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r10") SHIFT("r8") SHIFT("r10") \
-    "ldr r7, [sp, #24]\n" \
-    "ldr lr, [sp, #8]\n" \
-    SATURATE("r8") SATURATE("r10") \
-    "strb r8, [r7]\n" \
-    "strb r10, [r7, lr]\n" \
-    "add r7, r7, lr, lsl #1\n" \
+    OUTPUT_TWO \
     "add r6, #128\n"
+
+/* With stride 1, a single row. */
+#define TWO_ALONE \
+    "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
+    START_ROW("r8", "r0", "r3") \
+    LOAD_COLUMN("32", "48") \
+    START_ROW("r10", "r0", "r3") ADD_ROW("r8", "r1", "r4") \
+    LOAD_COLUMN("64", "80") \
+    ADD_ROW("r10", "r1", "r4") ADD_ROW("r8", "r2", "r5") \
+    LOAD_MULTIPLIER LOAD_COLUMN("96", "112") \
+    ADD_ROW("r10", "r2", "r5") \
+    OUTPUT_TWO \
+    "add r6, #64\n"
 
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
    columns, bias, multiplier, factor, next_row, and the segment that comes next. */
@@ -216,6 +233,7 @@ struct run {
 RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO(RESCALE_RIGHT));
 RUN_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_BY_TWO(RESCALE_HALF_UP));
 RUN_FUNCTION(cm_dsp_convolve_rows_apart, TWO_BY_TWO_APART);
+RUN_FUNCTION(cm_dsp_convolve_row, TWO_ALONE);
 RUN_FUNCTION(cm_dsp_convolve_row_apart, TWO_APART);
 /* clang-format on */
 
