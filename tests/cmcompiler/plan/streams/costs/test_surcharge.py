@@ -1,0 +1,68 @@
+"""What bands of rows cost more than whole images."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from harness.convolutions import Numbers
+
+from cmcompiler.ir.graph import Node
+from cmcompiler.ir.op import RowCall
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.streams.costs.effort import effort
+from cmcompiler.plan.streams.costs.surcharge import growth, surcharge
+
+SIZE, CHANNELS = 24, 16
+NUMBERS = Numbers(0)
+SHAPE = (1, SIZE, SIZE, CHANNELS)
+AROUND, INSIDE = Window((3, 3), padding=(1, 1)), Window((1, 1))
+INT8 = np.dtype(np.int8)
+
+
+def node(kind: str) -> Node:
+    ends = Requantize.checked([1 << 30], [-9], CHANNELS, zero_point=0, minimum=-128, maximum=127)
+    biases = NUMBERS.biases(CHANNELS)
+    op: Conv2d | DepthwiseConv2d
+    if kind == "depthwise":
+        op = DepthwiseConv2d(NUMBERS.int8(3, 3, CHANNELS), biases, AROUND, 0, ends, SHAPE)
+    elif kind == "patches":
+        op = Conv2d(NUMBERS.int8(CHANNELS, 3, 3, CHANNELS), biases, AROUND, 0, ends, SHAPE)
+    else:
+        op = Conv2d(NUMBERS.int8(CHANNELS, 1, 1, CHANNELS), biases, INSIDE, 0, ends, SHAPE)
+    return Node(op, (Tensor("x", INT8, SHAPE),), (Tensor("y", INT8, SHAPE),), kind)
+
+
+def row_call(node: Node, isa: Isa, band: int) -> RowCall:
+    (call,) = node.op.row_calls(node.inputs, node.outputs, isa)
+    return replace(call, band=band)
+
+
+@pytest.mark.parametrize("isa", Isa)
+@pytest.mark.parametrize("kind", ["depthwise", "patches", "pixels"])
+def test_more_rows_at_once_cost_less_and_all_of_them_almost_nothing(kind: str, isa: Isa) -> None:
+    layer = node(kind)
+    costs = [surcharge(layer, row_call(layer, isa, band), isa).at(1 << 20) for band in (1, 4, SIZE)]
+    assert costs == sorted(costs, reverse=True)
+    whole = effort(layer, [row_call(layer, isa, 1).call], isa)
+    assert 0 < costs[-1] < whole / 100
+
+
+@pytest.mark.parametrize("isa", Isa)
+@pytest.mark.parametrize("kind", ["depthwise", "patches"])
+def test_more_scratch_never_costs_more(kind: str, isa: Isa) -> None:
+    layer = node(kind)
+    call = row_call(layer, isa, 2)
+    grown = growth(layer, call.call, isa)
+    if grown is None:
+        return
+    found = surcharge(layer, call, isa)
+    costs = [found.with_units(units) for units in range(1, grown.most + 1)]
+    assert costs == sorted(costs, reverse=True)
+    assert grown.more_whole(grown.most) == 0
