@@ -100,7 +100,7 @@ static bool exchange(const struct cm_wait *wait)
 struct run {
     struct cm_context memory;
     uint64_t cost;   /* of a reading */
-    uint64_t turn;   /* of timing a turn */
+    uint32_t turn;   /* of timing a turn */
     uint64_t inside; /* of this step, spent in its stages and on timing them */
 };
 
@@ -132,15 +132,15 @@ static void make_nothing(const struct cm_context *context, const struct cm_call 
 }
 
 /* The time that a turn of an empty stage takes: as cm_clock_cost. */
-static uint64_t find_time(struct run *run, cm_turn *turn)
+static uint32_t find_time(struct run *run, cm_turn *turn)
 {
     const struct cm_step stage = {.run = make_nothing};
     struct cm_progress progress = {0};
-    uint64_t least = UINT64_MAX;
+    uint32_t least = UINT32_MAX;
     for (int tries = 0; tries < 8; ++tries) {
-        uint64_t start = cm_board_ticks();
+        uint32_t start = (uint32_t)cm_board_ticks();
         turn(run, &stage, &stage.call, &progress);
-        uint64_t ticks = cm_board_ticks() - start;
+        uint32_t ticks = (uint32_t)cm_board_ticks() - start;
         if (ticks < least)
             least = ticks;
     }
@@ -178,7 +178,8 @@ bool cm_executor_run(cm_step_hook *hook, void *user)
 {
     struct run run = {context(), cm_clock_cost(), 0, 0};
     if (has_streams()) {
-        const uint64_t timed = find_time(&run, time_turn), plain = find_time(&run, take_turn);
+        const uint32_t plain = find_time(&run, take_turn);
+        const uint32_t timed = find_time(&run, time_turn);
         run.turn = timed > plain ? timed - plain : 0;
     }
     const struct cm_progress *stage = NULL;

@@ -33,7 +33,7 @@ static bool advance(const struct cm_row_stream *stream, struct cm_place *place)
 }
 
 /* How many turns of the same stage follow. */
-static uint32_t count_more(const struct cm_row_stream *stream, struct cm_place place)
+static __attribute__((cold)) uint32_t count_more(const struct cm_row_stream *stream, struct cm_place place)
 {
     const struct cm_lap *lap = find_lap(stream, &place);
     const uint32_t stage = lap->stages[place.turn];

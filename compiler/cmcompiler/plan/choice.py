@@ -12,13 +12,13 @@ from cmcompiler.plan.streams.directions import directed
 from cmcompiler.plan.streams.search import BANDS, Computation, Search
 from cmcompiler.plan.streams.stream import Stream
 
-BELOW, ABOVE = 8, 12
+BELOW, ABOVE = 16, 32
 """Sets of streams whose memory is laid out: for less than the search finds, and for more."""
 
 MOST_ROWS = 512
 """Of all images for which more than a few bands are tried: to plan larger ones would take long."""
 
-WIDER = 1 / 48
+WIDER = 1 / 96
 """By how much more memory each of the latter is searched for."""
 
 MARGIN = 24

@@ -136,7 +136,7 @@ RATES = {
         strided=2,
         pooled=0.45,
         byte=1.2,
-        deep=Product(call=340, column=9.5, batch=50),
+        deep=Product(call=340, column=9.5, batch=150),
         shallow=Product(call=500, column=15, batch=300),
         spare=0.11,
         three=0,
