@@ -27,9 +27,9 @@ _AT_ONCE = {Isa.SCALAR: 1, Isa.DSP: 4, Isa.MVE: 16}
 """Operands in int8 that inner loops take at once; the last ones take as long as if all were there.
 """
 
-_VARIANT = re.compile("(_stride_2)?(_general|_half_up)?$")
-"""Of kernels that differ in their stride or the rescaling of their outputs, which is little of
-their work."""
+_VARIANT = re.compile("(_stride_2)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=_s8$)")
+"""Of kernels that differ in their stride, in the rescaling of their outputs, or in taking the rows
+of one window, which is little of their work."""
 
 _ALIGNMENT = 16
 _ROWS = 4
@@ -168,6 +168,8 @@ def _work(step: PlanStep, calls: int, at_once: int) -> Work:
     whole = Work(step.macs, step.elements, calls)
     numbers = {each.name: each.value for each in step.arguments if isinstance(each.value, int)}
     channels = numbers.get("output.channels", 0)
+    if members := numbers.get("total.rows", 0) * numbers.get("total.columns", 0):
+        return whole._replace(products=_filled(step.elements, at_once) * members, pixels=1)
     if (match := _WINDOW.search(step.title)) and channels:
         return _work_of_windows(step, whole, numbers, Size(*map(int, match.groups())), at_once)
     if step.macs:

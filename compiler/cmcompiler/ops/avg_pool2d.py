@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Address, RowCall, Tensors, Words
+from cmcompiler.ir.op import Address, KernelCall, RowCall, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.pooling import Pool2d, read_window
 from cmcompiler.ops.support.requantize import Int8Array
@@ -36,6 +36,12 @@ class AvgPool2d(Pool2d):
         magnitudes = (np.abs(results) + counts // 2) // counts
         means: Int8Array = (np.sign(results) * magnitudes).astype(np.int8)
         return means
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        """A single window has a kernel that is smaller."""
+        if not self.is_single or self.output_shape[0] != 1:
+            return super().kernel_calls(inputs, outputs, isa)
+        return [row_call.call for row_call in self.row_calls(inputs, outputs, isa)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """A single window is added up row by row."""

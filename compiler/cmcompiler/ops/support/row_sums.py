@@ -7,7 +7,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.window import rows_arguments
 
-ADD_ROWS = Microkernel("add_rows_s8", mve=True)
+ADD_ROWS = Microkernel("add_rows_s8", dsp=True, mve=True)
 
 
 def accumulate(
