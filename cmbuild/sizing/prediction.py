@@ -31,6 +31,9 @@ _VARIANT = re.compile("(_stride_2)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=
 """Of kernels that differ in their stride, in the rescaling of their outputs, or in taking the rows
 of one window, which is little of their work."""
 
+_PRODUCT = re.compile("^linear(?!_vector)")
+"""Of kernels that multiply rows as convolutions of one pixel do theirs."""
+
 _ALIGNMENT = 16
 _ROWS = 4
 """ALIGN and ROWS of runtime/kernels/conv2d.c."""
@@ -156,10 +159,12 @@ def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:
             calls[index] += len(step.turns) + 1
             calls.update(index + 1 + stage for stage in step.turns)
     at_once = _AT_ONCE[plan.isa]
-    return [
-        (_VARIANT.sub("", s.kernel, count=1), _work(s, calls.get(i, 1), at_once))
-        for i, s in enumerate(plan.steps)
-    ]
+    return [(_kind(s.kernel), _work(s, calls.get(i, 1), at_once)) for i, s in enumerate(plan.steps)]
+
+
+def _kind(kernel: str) -> str:
+    """Of kernels whose costs are the same."""
+    return _PRODUCT.sub("conv2d", _VARIANT.sub("", kernel, count=1))
 
 
 def _work(step: PlanStep, calls: int, at_once: int) -> Work:
@@ -172,9 +177,11 @@ def _work(step: PlanStep, calls: int, at_once: int) -> Work:
         return whole._replace(products=_filled(step.elements, at_once) * members, pixels=1)
     if (match := _WINDOW.search(step.title)) and channels:
         return _work_of_windows(step, whole, numbers, Size(*map(int, match.groups())), at_once)
-    if step.macs:
-        return whole._replace(products=step.elements * _filled(step.macs // step.elements, at_once))
-    return whole
+    if not step.macs:
+        return whole
+    filled = _filled(step.macs // step.elements, at_once)
+    operands = numbers.get("rows", 0) * filled if _PRODUCT.match(step.kernel) else 0
+    return whole._replace(products=step.elements * filled, operands=operands)
 
 
 def _work_of_windows(

@@ -260,6 +260,15 @@ class Op(ABC):
         return self
 
     @property
+    def as_several_rows(self) -> Op:
+        """The same by the matrix product of several rows, if one row has another; else itself."""
+        return self
+
+    def product_of_rows(self, isa: Isa) -> str | None:
+        """Which matrix product of several rows its kernel calls take."""
+        return None
+
+    @property
     def turned(self) -> Op | None:
         """The same on images of one row or column, with columns for rows; None if it is not known.
 

@@ -61,6 +61,9 @@ class Conv2d(Convolution):
     def widened(self) -> Conv2d:
         return replace(self, wide=True)
 
+    def product_of_rows(self, isa: Isa) -> str:
+        return packing.gemm(self._filters, isa)[0]
+
     @property
     def turned(self) -> Conv2d:
         return replace(
@@ -83,7 +86,7 @@ class Conv2d(Convolution):
         return sums.transpose(1, 0, 2).reshape(self.output_shape)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        filters = self.filters(self.weights.reshape(len(self.weights), -1))
+        filters = self._filters
         weights = self._packed(filters, isa)
         stride = packing.patch_stride(self.depth, isa)
         patches: Word = NO_PATCHES
@@ -116,6 +119,10 @@ class Conv2d(Convolution):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: self.window.rows})]
+
+    @property
+    def _filters(self) -> Filters:
+        return self.filters(self.weights.reshape(len(self.weights), -1))
 
     def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
         """The weights of each group."""

@@ -33,6 +33,7 @@ class Linear(Op):
             is folded in.
         rows: product of all dimensions of the input but the last.
         wide: weights are of int16 on cores with the DSP extension.
+        by_rows: a single row is multiplied as several are.
     """
 
     label = "linear"
@@ -42,6 +43,16 @@ class Linear(Op):
     requantize: Requantize
     rows: int
     wide: bool = False
+    by_rows: bool = False
+
+    @property
+    def as_several_rows(self) -> Linear:
+        return replace(self, by_rows=True) if self.rows == 1 else self
+
+    def product_of_rows(self, isa: Isa) -> str | None:
+        if self.rows == 1 and not self.by_rows:
+            return None
+        return packing.gemm(self._filters, isa)[0]
 
     @property
     def widened(self) -> Linear:
@@ -58,11 +69,11 @@ class Linear(Op):
         return (self.requantize(sums).reshape(*inputs[0].shape[:-1], -1),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        filters = Filters.of(self.weights, self.bias, self.requantize)
+        filters = self._filters
         columns, depth = self.weights.shape
         kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
         pack, workspace = packing.gemm_weights, packing.gemm_workspace(depth, isa)
-        if self.rows == 1:
+        if self.rows == 1 and not self.by_rows:
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
         arguments: Words = [
@@ -76,6 +87,10 @@ class Linear(Op):
             *filters.product_arguments(isa),
         ]
         return [KernelCall(kernel + suffix, arguments, microkernel=microkernel)]
+
+    @property
+    def _filters(self) -> Filters:
+        return Filters.of(self.weights, self.bias, self.requantize)
 
 
 @program_op(

@@ -15,6 +15,7 @@ from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import BRANCH, CONTROL_BRANCH, CONTROL_DRAIN, CONTROL_FEED, SLACK, STREAM
+from cmcompiler.plan.borrowing import borrow
 from cmcompiler.plan.constants import ConstantPool
 from cmcompiler.plan.drafting import make_draft
 from cmcompiler.plan.options import SMALLEST, PlanOptions
@@ -34,7 +35,7 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
         Unsupported: the arena needs 256 MiB, or the constants 2 GiB, or more; no stream takes
             the rows of an input that is to be fed; or no plan is within the budget.
     """
-    draft = make_draft(graph, isa, options)
+    draft = make_draft(borrow(graph, isa), isa, options)
     graph = draft.graph
     schedule, memory, grown = draft.schedule, draft.memory, draft.grown
     chosen = draft.streams

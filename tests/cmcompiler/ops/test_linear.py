@@ -20,7 +20,8 @@ def linears(draw: st.DrawFn) -> Example:
     data = draw(numbers)
     requantize = draw(requantizes(columns, depth))
     weights, biases = data.int8(columns, depth), data.biases(columns)
-    op = Linear(weights, biases, requantize, rows, draw(st.booleans()))
+    wide, by_rows = draw(st.booleans()), draw(st.booleans())
+    op = Linear(weights, biases, requantize, rows, wide, by_rows)
     return single(op, data.int8(rows, depth))
 
 
