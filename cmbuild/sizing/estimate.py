@@ -64,7 +64,7 @@ class ProgramSize:
 
     @classmethod
     def of(cls, plan: Plan) -> ProgramSize:
-        words = sum(len(step.arguments) for step in plan.steps)
+        words = sum(len(step.words) for step in plan.steps)
         ports = len(plan.inputs) + len(plan.outputs)
         tables = 4 * words + _STEP * len(plan.steps) + _PORT * ports + _STATE * len(plan.states)
         kernels = {step.kernel for step in plan.steps if step.is_call}

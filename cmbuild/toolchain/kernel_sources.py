@@ -21,7 +21,8 @@ _KERNEL = re.compile(
 )
 _SHARED = ("rows.h", "gates.h", "recurrence.h", "row_sums.h")
 _CALL = re.compile(r"\s*const struct cm_call \*\w*")
-_FIELD = re.compile(r"(int32_t|uint32_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
+_FIELD = re.compile(r"(u?int32_t|int16_t|int8_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
+_NARROW = {"int16_t": 16, "int8_t": 8}
 
 
 class BrokenKernel(UsageError):
@@ -34,8 +35,8 @@ class WrongCall(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel and the names of its argument struct's fields, `outer.inner` for those of a struct
-    in a struct.
+    """A kernel and its argument struct's fields: `outer.inner` for those of a struct in a struct,
+    `name:16` for one of 16 bits.
     """
 
     name: str
@@ -78,7 +79,7 @@ def check_calls(plan: Plan, kernels: Mapping[str, Kernel]) -> None:
                 hint=f"void cm_{step.kernel}(const struct cm_context *, const struct cm_call *): "
                 "docs/adding-an-op.md",
             )
-        given = tuple(argument.name for argument in step.arguments)
+        given = tuple(_field(argument.name, argument.bits) for argument in step.arguments)
         if given != kernel.fields:
             raise WrongCall(
                 source=step.source,
@@ -125,14 +126,25 @@ def _structs(text: str) -> dict[str, str]:
     return dict(_STRUCT.findall(without_comments(text)))
 
 
+def _field(name: str, bits: int) -> str:
+    return name if bits == 32 else f"{name}:{bits}"
+
+
 def _fields(name: str, structs: Mapping[str, str]) -> Iterator[str]:
+    filled = 0
     for declaration in filter(None, map(str.strip, structs[name].split(";"))):
         match = _FIELD.fullmatch(re.sub(r"\s+", " ", declaration))
         if match is None or match[2] not in (None, *structs):
             raise ValueError(f"takes struct {name}, but {declaration!r} declares no 32-bit fields")
+        bits = _NARROW.get(match[1], 32)
         for field in map(str.strip, match[3].split(",")):
+            if filled % bits:
+                raise ValueError(f"takes struct {name}, whose fields before {field} fill no words")
+            filled = (filled + bits) % 32
             inner = _fields(match[2], structs) if match[2] else ()
-            yield from [f"{field}.{part}" for part in inner] or [field]
+            yield from [f"{field}.{part}" for part in inner] or [_field(field, bits)]
+    if filled:
+        raise ValueError(f"takes struct {name}, whose last fields fill no word")
 
 
 def _broken(name: str, file: Path, line: int, problem: str) -> BrokenKernel:

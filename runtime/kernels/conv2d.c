@@ -13,13 +13,14 @@ struct cm_conv2d {
     cm_ref weights;
     cm_ref patches; /* or CM_REF_NONE */
     cm_ref workspace;
-    int32_t kernel_height, kernel_width, stride_height, stride_width;
-    int32_t pad_top, pad_left, dilation_height, dilation_width;
+    int16_t kernel_height, kernel_width, stride_height, stride_width;
+    int16_t pad_top, pad_left, dilation_height, dilation_width;
     int32_t inside, inside_end;        /* output columns whose windows cross no side of the image */
     int32_t groups, group_weights;     /* bytes of packed weights per group */
     int32_t patch_count, patch_stride; /* patches in the buffer, and bytes from one to the next */
-    int32_t input_zero_point;
-    int32_t zero_point, minimum, maximum, rounding;
+    int16_t zero_point;
+    int8_t minimum, maximum;
+    int16_t input_zero_point, rounding;
 };
 
 enum {

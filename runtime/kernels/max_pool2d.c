@@ -8,8 +8,8 @@
 struct cm_max_pool2d_s8 {
     struct cm_rows input, output;
     cm_ref row_table;
-    int32_t kernel_height, kernel_width, stride_height, stride_width;
-    int32_t pad_top, pad_left, dilation_height, dilation_width;
+    int16_t kernel_height, kernel_width, stride_height, stride_width;
+    int16_t pad_top, pad_left, dilation_height, dilation_width;
     int32_t minimum, maximum;
 };
 

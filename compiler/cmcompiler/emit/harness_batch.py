@@ -244,7 +244,7 @@ def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
         struct.pack(
             "<IIii",
             kernels[step.kernel],
-            file.add(struct.pack(f"<{len(step.arguments)}I", *(a.word for a in step.arguments))),
+            file.add(b"".join(struct.pack("<I", a.word) for a in step.words)),
             *step.rows,
         )
         for step in plan.steps

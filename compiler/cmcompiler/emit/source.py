@@ -132,7 +132,7 @@ def _title(plan: Plan, name: str) -> str:
 def _words(index: int, step: PlanStep) -> str:
     lines = [f"/* {index}: {comment(step.title)}, {comment(step.source)} */"]
     lines.append(f"static const int32_t words_{index}[] = {{")
-    lines.extend(f"    {_word(a)}, /* {comment(_meaning(a))} */" for a in step.arguments)
+    lines.extend(f"    {_word(a)}, /* {comment(_meaning(a))} */" for a in step.words)
     lines.append("};\n")
     return "\n".join(lines)
 

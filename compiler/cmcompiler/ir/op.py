@@ -125,6 +125,24 @@ class RowCount:
     each: int
 
 
+class Narrow(int):
+    """A number with fewer than 32 bits: it shares a word with the narrow ones beside it."""
+
+    bits: ClassVar[int]
+
+
+class Short(Narrow):
+    """An int16."""
+
+    bits = 16
+
+
+class Byte(Narrow):
+    """An int8."""
+
+    bits = 8
+
+
 Word = (
     int
     | float
@@ -137,7 +155,9 @@ Word = (
     | GrowableScratch
     | ScratchCount
 )
-"""One 32-bit field of a kernel's arguments: int32/uint32, float32, or a cm_ref."""
+"""One field of a kernel's arguments: int32/uint32, float32, or a cm_ref; or int16 or int8, which
+fill words of 32 bits together.
+"""
 
 Words: TypeAlias = list[tuple[str, Word]]
 """Fields of a kernel's argument struct, by name."""

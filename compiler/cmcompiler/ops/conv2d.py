@@ -110,8 +110,7 @@ class Conv2d(Convolution):
             ("group_weights", len(weights[0])),
             ("patch_count", ScratchCount(least) if isinstance(patches, GrowableScratch) else 0),
             ("patch_stride", stride),
-            ("input_zero_point", self.input_zero_point),
-            *filters.product_arguments(isa),
+            *self.value_arguments(filters.product_arguments(isa)),
         ]
         suffix, microkernel = packing.gemm(filters, isa, self.wide)
         return [KernelCall(f"conv2d{suffix}", arguments, (0, self.output_shape[1]), microkernel)]

@@ -16,6 +16,7 @@ from cmcompiler.ir.op import (
     RowCall,
     Scratch,
     ScratchCount,
+    Short,
     Tensors,
     Word,
     Words,
@@ -97,11 +98,10 @@ class DepthwiseConv2d(Convolution):
             ("workspace", workspace),
             ("row_table", Scratch(4 * rows)),
             *self.window.arguments(),
-            ("band", scheme.band),
-            ("bands", scheme.bands),
+            ("band", Short(scheme.band)),
+            ("bands", Short(scheme.bands)),
             ("chunk", chunk),
-            ("input_zero_point", self.input_zero_point),
-            *self._filters.output_arguments(),
+            *self.value_arguments(self._filters.output_arguments()),
         ]
         rows_range = (0, self.output_shape[1])
         return KernelCall(scheme.kernel, arguments, rows_range, scheme.microkernel)

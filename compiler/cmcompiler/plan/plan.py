@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -54,21 +54,52 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One field of a kernel's argument struct."""
+    """One field of a kernel's argument struct.
+
+    Attributes:
+        bits: that it has there; narrow ones fill words of 32 bits together.
+    """
 
     name: str
     value: int | float | Ref
+    bits: int = 32
 
     @property
     def word(self) -> int:
-        """As an unsigned 32-bit word; a float as the bits of the nearest float32."""
+        """As unsigned bits; a float as those of the nearest float32."""
         if isinstance(self.value, Ref):
             return self.value.word
         if isinstance(self.value, float):
             with np.errstate(over="ignore"):
                 bits: int = struct.unpack("<I", np.float32(self.value).tobytes())[0]
             return bits
-        return self.value & 0xFFFFFFFF
+        return self.value & ((1 << self.bits) - 1)
+
+
+def fill_words(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+    """With those that share a word as one of all their names, the first in its low bits.
+
+    Raises:
+        ValueError: a word is not filled.
+    """
+    words: list[Argument] = []
+    names: list[str] = []
+    value = filled = 0
+    for argument in arguments:
+        if argument.bits == 32 and not filled:
+            words.append(argument)
+            continue
+        names.append(argument.name)
+        value |= argument.word << filled
+        filled += argument.bits
+        if filled == 32:
+            words.append(Argument(", ".join(names), value))
+            names, value, filled = [], 0, 0
+        elif filled > 32:
+            break
+    if filled:
+        raise ValueError(f"{', '.join(names)} do not fill 32 bits")
+    return tuple(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +130,8 @@ class PlanStep:
         title, source: of that node, for people.
         kernel: C function without the prefix `cm_`; BRANCH for a branch, STREAM for a stream, FEED
             or DRAIN for a stage whose rows come from outside or go there.
-        arguments: the words of its argument struct, in order; of struct cm_branch for a branch, of
-            struct cm_row_stream for a stream, of struct cm_feed for FEED and DRAIN.
+        arguments: the fields of its argument struct, in order; of struct cm_branch for a branch,
+            of struct cm_row_stream for a stream, of struct cm_feed for FEED and DRAIN.
         stages: how many of the following steps are the stages of a stream.
         rows: output rows [y0, y1); (0, 0) for kernels that take whole tensors.
         microkernel: the inner loop that it uses, or None.
@@ -130,6 +161,11 @@ class PlanStep:
     stages: int = 0
     turns: tuple[int, ...] = ()
     fences: tuple[Fence, ...] = ()
+
+    @property
+    def words(self) -> tuple[Argument, ...]:
+        """Its arguments in words of 32 bits."""
+        return fill_words(self.arguments)
 
     @property
     def is_branch(self) -> bool:

@@ -10,6 +10,7 @@ from cmcompiler.ir.op import (
     Address,
     GrowableScratch,
     KernelCall,
+    Narrow,
     Packed,
     RingRows,
     RowAddress,
@@ -21,7 +22,7 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.constants import ConstantPool
 from cmcompiler.plan.lifetimes import Liveness
-from cmcompiler.plan.plan import Argument, Base, Ref
+from cmcompiler.plan.plan import Argument, Base, Ref, fill_words
 
 
 class Resolver:
@@ -58,7 +59,14 @@ class Resolver:
 
     def arguments(self, call: KernelCall) -> tuple[Argument, ...]:
         try:
-            return tuple(Argument(name, self._value(word)) for name, word in call.arguments)
+            arguments = tuple(
+                Argument(name, self._value(word), word.bits if isinstance(word, Narrow) else 32)
+                for name, word in call.arguments
+            )
+            moves = any(isinstance(word, RowAddress) for _, word in call.arguments)
+            if moves and len(fill_words(arguments)) < len(arguments):
+                raise ValueError("rows move along beside fields of fewer than 32 bits")
+            return arguments
         except ValueError as error:
             raise ValueError(f"kernel {call.kernel}: {error}") from error
 
@@ -92,6 +100,10 @@ class Resolver:
             word = word.each
         if isinstance(word, float | np.floating):
             return float(word)
+        if isinstance(word, Narrow):
+            half = 1 << (word.bits - 1)
+            if not -half <= word < half:
+                raise ValueError(f"{int(word)} does not fit {word.bits} bits")
         if not -(1 << 31) <= word < 1 << 32:
             raise ValueError(f"{word} does not fit 32 bits")
         return int(word)

@@ -120,7 +120,7 @@ def test_c_holds_what_the_plan_says(tmp_path: Path) -> None:
     assert program.step_count == len(made.steps)
     for index, step in enumerate(made.steps):
         row = program.steps[index]
-        words = [argument.word for argument in step.arguments]
+        words = [argument.word for argument in step.words]
         assert row.arguments[: len(words)] == words
         assert (row.y0, row.y1) == step.rows
     for ports, count, expected in (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Array, Op
+from cmcompiler.ir.op import Array, Byte, Op, Short, Words
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
@@ -58,6 +58,21 @@ class Convolution(Op):
     def filters(self, weights: Int8Array) -> Filters:
         """Weights of shape [C_out, depth], with the input's zero point in the bias."""
         return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
+
+    def value_arguments(self, output: Sequence[tuple[str, int]]) -> Words:
+        """The fields of a kernel's argument struct that say what its numbers stand for.
+
+        Args:
+            output: those that fill a `struct cm_output`.
+        """
+        values = dict(output)
+        return [
+            ("zero_point", Short(values["zero_point"])),
+            ("minimum", Byte(values["minimum"])),
+            ("maximum", Byte(values["maximum"])),
+            ("input_zero_point", Short(self.input_zero_point)),
+            ("rounding", Short(values["rounding"])),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.registry import Reader, program_op
-from cmcompiler.ir.op import Address, Array, Reach, RingRows, Words
+from cmcompiler.ir.op import Address, Array, Reach, RingRows, Short, Words
 from cmcompiler.ir.tensor import Tensor
 
 Pair = tuple[int, int]
@@ -124,14 +124,14 @@ class Window:
     def arguments(self) -> Words:
         """The fields of a kernel's argument struct that describe the window."""
         return [
-            ("kernel_height", self.kernel[0]),
-            ("kernel_width", self.kernel[1]),
-            ("stride_height", self.stride[0]),
-            ("stride_width", self.stride[1]),
-            ("pad_top", self.padding[0]),
-            ("pad_left", self.padding[1]),
-            ("dilation_height", self.dilation[0]),
-            ("dilation_width", self.dilation[1]),
+            ("kernel_height", Short(self.kernel[0])),
+            ("kernel_width", Short(self.kernel[1])),
+            ("stride_height", Short(self.stride[0])),
+            ("stride_width", Short(self.stride[1])),
+            ("pad_top", Short(self.padding[0])),
+            ("pad_left", Short(self.padding[1])),
+            ("dilation_height", Short(self.dilation[0])),
+            ("dilation_width", Short(self.dilation[1])),
         ]
 
 
