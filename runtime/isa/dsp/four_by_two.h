@@ -215,7 +215,6 @@ typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int
 
 /* The loops for one type of weights.
 
-   four: none for outputs that the assembly does not support, of which it makes the sums.
    terms: words before the rows; turn: times four depths in a loop; code: bytes of code for these. */
 struct loops {
     pair_function *pair;
@@ -284,10 +283,9 @@ static inline void multiply(const struct cm_gemm *gemm, const struct shape *shap
         out[r * out_stride] = last[2 * r];
 }
 
-/* For outputs that the assembly does not support: up to three rows. */
-static inline void multiply_general(const struct cm_gemm *gemm, const struct shape *shape,
-                                    strip_function *sum_three, struct strip *strip, int8_t *out,
-                                    int32_t count)
+/* The outputs of up to three rows, whose sums the assembly makes. */
+static inline void rescale_three(const struct cm_gemm *gemm, const struct shape *shape,
+                                 strip_function *sum_three, struct strip *strip, int8_t *out, int32_t count)
 {
     const int8_t *weights = gemm->weights;
     for (int32_t c = 0; c < gemm->columns; c += 2, weights += shape->block_bytes) {
@@ -304,10 +302,10 @@ static inline void multiply_general(const struct cm_gemm *gemm, const struct sha
     }
 }
 
-/* Up to three rows: the last one is computed as often as others lack. */
-static inline void multiply_three(const struct cm_gemm *gemm, const struct shape *shape,
-                                  const struct loops *loops, struct strip *strip, const int8_t *lhs,
-                                  int8_t *out, int32_t count)
+/* Of up to three rows: the last one is computed as often as others lack. */
+static inline void begin_three(const struct cm_gemm *gemm, const struct shape *shape,
+                               const struct loops *loops, struct strip *strip, const int8_t *lhs,
+                               int32_t count)
 {
     const int8_t *row1 = lhs + (count > 1 ? gemm->lhs_stride : 0);
     const int8_t *row2 = row1 + (count > 2 ? gemm->lhs_stride : 0);
@@ -317,13 +315,6 @@ static inline void multiply_three(const struct cm_gemm *gemm, const struct shape
         terms[r] = -COLUMN_TERM * sums[r];
     strip->entry = (-shape->chunks & (loops->three_turn - 1)) * loops->three_code;
     strip->row_end = (uintptr_t)(rows + shape->chunks * 2 * FEWER_ROWS);
-    if (loops->four == NULL) {
-        --strip->row_end;
-        multiply_general(gemm, shape, loops->three, strip, out, count);
-        return;
-    }
-    strip->third = count > 2 ? gemm->out_stride : 0;
-    multiply(gemm, shape, loops->three, strip, out, count > 1 ? gemm->out_stride : 0, count);
 }
 
 /* Where the loop of four rows begins and ends. */
@@ -345,17 +336,35 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
     int32_t left = gemm->rows;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
     struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
-    if (loops->four != NULL) {
-        begin_four(gemm, &shape, loops, &strip);
-        for (; left > FEWER_ROWS * (-left & (ROWS - 1)); left -= ROWS) {
-            loops->pair(gemm->workspace, lhs, gemm->lhs_stride, shape.chunks);
-            multiply(gemm, &shape, loops->four, &strip, out, gemm->out_stride, ROWS);
-            lhs += ROWS * gemm->lhs_stride;
-            out += ROWS * gemm->out_stride;
-        }
+    begin_four(gemm, &shape, loops, &strip);
+    for (; left > FEWER_ROWS * (-left & (ROWS - 1)); left -= ROWS) {
+        loops->pair(gemm->workspace, lhs, gemm->lhs_stride, shape.chunks);
+        multiply(gemm, &shape, loops->four, &strip, out, gemm->out_stride, ROWS);
+        lhs += ROWS * gemm->lhs_stride;
+        out += ROWS * gemm->out_stride;
     }
     for (; left > 0; left -= FEWER_ROWS) {
-        multiply_three(gemm, &shape, loops, &strip, lhs, out, left < FEWER_ROWS ? left : FEWER_ROWS);
+        int32_t count = left < FEWER_ROWS ? left : FEWER_ROWS;
+        begin_three(gemm, &shape, loops, &strip, lhs, count);
+        strip.third = count > 2 ? gemm->out_stride : 0;
+        multiply(gemm, &shape, loops->three, &strip, out, count > 1 ? gemm->out_stride : 0, count);
+        lhs += FEWER_ROWS * gemm->lhs_stride;
+        out += FEWER_ROWS * gemm->out_stride;
+    }
+}
+
+/* For outputs that the assembly does not support: all rows in threes. */
+static inline void multiply_general(const struct cm_gemm *gemm, const struct loops *loops)
+{
+    const int8_t *lhs = gemm->lhs;
+    int8_t *out = gemm->out;
+    struct shape shape = shape_of(gemm, loops->weight_bytes);
+    struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
+    for (int32_t left = gemm->rows; left > 0; left -= FEWER_ROWS) {
+        int32_t count = left < FEWER_ROWS ? left : FEWER_ROWS;
+        begin_three(gemm, &shape, loops, &strip, lhs, count);
+        --strip.row_end;
+        rescale_three(gemm, &shape, loops->three, &strip, out, count);
         lhs += FEWER_ROWS * gemm->lhs_stride;
         out += FEWER_ROWS * gemm->out_stride;
     }

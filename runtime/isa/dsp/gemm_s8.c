@@ -173,7 +173,7 @@ void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
         .three_turn = THREE_TURN,
         .three_code = THREE_CODE,
     };
-    multiply_rows(gemm, &loops);
+    multiply_general(gemm, &loops);
 }
 
 void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)

@@ -134,5 +134,5 @@ void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm)
         .three_turn = THREE_TURN,
         .three_code = THREE_CODE,
     };
-    multiply_rows(gemm, &loops);
+    multiply_general(gemm, &loops);
 }

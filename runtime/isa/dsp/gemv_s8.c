@@ -8,16 +8,12 @@ STRIP_FUNCTION(cm_dsp_sum_vector, "", TURN_OF_FOUR(MULTIPLY_NARROW), STORE_SUMS(
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
-    static const struct loops loops = {
-        .multiply = cm_dsp_multiply_vector,
-        .weight_bytes = 1,
-        .code = NARROW_CODE,
-    };
-    multiply_row(gemm, &loops);
+    static const struct loop loop = {cm_dsp_multiply_vector, .weight_bytes = 1, .code = NARROW_CODE};
+    multiply_row(gemm, &loop);
 }
 
 void cm_isa_gemv_s8_general(const struct cm_gemm *gemm)
 {
-    static const struct loops loops = {.sum = cm_dsp_sum_vector, .weight_bytes = 1, .code = NARROW_CODE};
-    multiply_row(gemm, &loops);
+    static const struct loop loop = {cm_dsp_sum_vector, .weight_bytes = 1, .code = NARROW_CODE};
+    multiply_general(gemm, &loop);
 }

@@ -38,62 +38,54 @@ struct rescale {
 
 typedef void strip_function(const struct strip *strip);
 
-/* The loops for one type of weights.
+/* The loop for one type of weights, and one that leaves its sums to C.
 
-   sum: that of outputs that the assembly does not support, which have no other.
    code: bytes of code for four depths. */
-struct loops {
-    strip_function *multiply, *sum;
+struct loop {
+    strip_function *run;
     int32_t weight_bytes, code;
 };
 
 /* For outputs that the assembly does not support. */
-static inline void multiply_general(const struct cm_gemm *gemm, strip_function *sum, struct strip *strip,
-                                    int32_t bytes)
+static inline void multiply_general(const struct cm_gemm *gemm, const struct loop *sum)
 {
+    int32_t bytes = block_bytes(gemm->depth, sum->weight_bytes, sizeof(struct rescale));
+    struct strip strip =
+        strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, sum->code);
     const int8_t *weights = gemm->weights;
     for (int32_t c = 0; c < gemm->columns; c += COLUMNS, weights += bytes) {
         int32_t sums[COLUMNS];
-        strip->weights = weights;
-        strip->weights_end = weights + bytes;
-        strip->out = sums;
-        sum(strip);
-        const struct rescale *rescale = (const struct rescale *)strip->weights_end - COLUMNS;
+        strip.weights = weights;
+        strip.weights_end = weights + bytes;
+        strip.out = sums;
+        sum->run(&strip);
+        const struct rescale *rescale = (const struct rescale *)strip.weights_end - COLUMNS;
         for (int32_t i = 0; i < COLUMNS && c + i < gemm->columns; ++i)
             gemm->out[c + i] = cm_output_s8(&gemm->output, sums[i], rescale[i].multiplier, rescale[i].factor);
     }
 }
 
-static inline void multiply(const struct cm_gemm *gemm, strip_function *run, struct strip *strip,
-                            int32_t bytes)
+static inline void multiply_row(const struct cm_gemm *gemm, const struct loop *loop)
 {
+    int32_t bytes = block_bytes(gemm->depth, loop->weight_bytes, sizeof(struct rescale));
+    struct strip strip =
+        strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, loop->code);
     int32_t whole = gemm->columns / COLUMNS, rest = gemm->columns % COLUMNS;
     const int8_t *last = (const int8_t *)gemm->weights + whole * bytes;
     if (whole > 0) {
-        strip->weights = gemm->weights;
-        strip->weights_end = last;
-        strip->out = gemm->out;
-        run(strip);
+        strip.weights = gemm->weights;
+        strip.weights_end = last;
+        strip.out = gemm->out;
+        loop->run(&strip);
     }
     if (rest > 0) {
         int8_t four[COLUMNS];
-        strip->weights = last;
-        strip->weights_end = last + bytes;
-        strip->out = four;
-        run(strip);
+        strip.weights = last;
+        strip.weights_end = last + bytes;
+        strip.out = four;
+        loop->run(&strip);
         memcpy(gemm->out + whole * COLUMNS, four, (size_t)rest);
     }
-}
-
-static inline void multiply_row(const struct cm_gemm *gemm, const struct loops *loops)
-{
-    int32_t bytes = block_bytes(gemm->depth, loops->weight_bytes, sizeof(struct rescale));
-    struct strip strip =
-        strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, loops->code);
-    if (loops->sum != NULL)
-        multiply_general(gemm, loops->sum, &strip, bytes);
-    else
-        multiply(gemm, loops->multiply, &strip, bytes);
 }
 
 #endif
