@@ -110,9 +110,9 @@ def _gain(cell: Cell) -> str:
     wide, cycles = cell.wide, cell.cycles
     if wide is None:
         return ""
-    told = (
-        f"{slug(cell.model)} on {cell.board.name}: int16 weights take {size(wide.flash)} more flash"
-    )
+    # Kernels for int16 are smaller, which outweighs the weights of the smallest models.
+    flash = f"{size(abs(wide.flash))} {'less' if wide.flash < 0 else 'more'} flash"
+    told = f"{slug(cell.model)} on {cell.board.name}: int16 weights take {flash}"
     if wide.cycles is None or cycles is None:
         return f"{told}; cycles not predicted"
     share = wide.cycles / (cycles.total + wide.cycles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -19,6 +20,7 @@ class Figures(BaseModel):
     macs: float | None = None
     arena: int | None = None
     streamed: int | None = None
+    code: Mapping[str, int] | None = None
     needs_more: bool = False
     executorch: str | None = None
     outside: frozenset[str] = frozenset()

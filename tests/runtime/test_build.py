@@ -6,6 +6,8 @@ import json
 import re
 
 import pytest
+from harness.exports import exported
+from harness.figures import FIGURES, known
 from harness.toy_image import write_toy_model
 
 from cmbuild import paths
@@ -13,15 +15,21 @@ from cmbuild.boards.memory import Memory
 from cmbuild.errors import ProcessFailed
 from cmbuild.image import elf
 from cmbuild.process import Processes
+from cmbuild.sizing.estimate import ProgramSize
 from cmbuild.sizing.linking import link
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.cmake import DoesNotFit, check_sizes
 from cmbuild.toolchain.toolchains import find_toolchain
+from cmcompiler.frontend.job import PROGRAM
+from cmcompiler.importer.build import build_graph
+from cmcompiler.plan.planner import make_plan
+from cmcompiler.pte.reader import read_program
 from cmcompiler.target import BEST_ISA, Target
 
 RUNTIME = paths.runtime()
 TABLE = json.loads((RUNTIME / "cmake" / "cpus.json").read_text())
 DEPTHWISE = "depthwise_conv2d_3x3"
+CORES = {"mps2-an505": "cortex-m33", "corstone300": "cortex-m55"}
 
 
 def cmake(folder, *options, source=RUNTIME):
@@ -123,6 +131,28 @@ def test_an_image_has_the_loops_that_its_plan_names(board, target, names, bench,
         for linked in (names[:1], names[1:], names)
     )
     assert both > max(one, other) + 300
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("board", "cpu"), [("mps2-an505", "cortex-m33"), ("corstone300", "cortex-m55")]
+)
+@pytest.mark.parametrize("model", known("code"))
+def test_the_plan_and_its_kernels_are_small(board, cpu, model, bench, tmp_path):
+    (folder,) = exported(model)
+    target = Target.parse(cpu)
+    graph = build_graph(read_program((folder / PROGRAM).read_bytes()), io="int8")
+    size = ProgramSize.of(make_plan(graph, target.isa))
+    processes, log = Processes(), tmp_path / "log"
+    code = link(
+        bench(board, target.isa.label).library,
+        [f"cm_{kernel}" for kernel in size.kernels],
+        find_toolchain("gcc", processes, log),
+        target,
+        processes=processes,
+        log=log,
+    ).code
+    assert size.tables + code <= FIGURES[model].code[target.isa.label]
 
 
 def test_an_image_depends_on_its_sources_only(bench, tmp_path):

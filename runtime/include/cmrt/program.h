@@ -35,7 +35,7 @@ static inline void *cm_write(const struct cm_context *context, cm_ref ref)
 /* The call of a kernel. Spatial kernels compute the output rows [y0, y1); others compute whole tensors and
    ignore both. */
 struct cm_call {
-    const void *arguments; /* the kernel's own struct of 32-bit fields */
+    const void *arguments; /* the kernel's own struct; its fields fill words of 32 bits */
     int32_t y0, y1;
 };
 typedef void cm_kernel(const struct cm_context *context, const struct cm_call *call);
