@@ -41,7 +41,8 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
     if options.wide:
         graph = _widened(graph)
     whole = _whole(graph, isa)
-    most = options.surcharge * whole.effort + whole.surcharge
+    room = options.surcharge * whole.effort
+    most = room + whole.surcharge
     best: Draft | None = None
     failure: Unsupported | None = None
     for fed in _ways(graph, options):
@@ -60,6 +61,9 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         raise failure
     if options.budget is not None and best.size + SLACK > options.budget:
         raise _over(best, options.budget, _advice(best, graph, options))
+    if options.budget is None and options.streams and not best.streams:
+        # Whole tensors may cost no more either for want of scratch.
+        return best.within(room, ARENA_LIMIT) or best
     return best
 
 

@@ -101,25 +101,23 @@ def test_what_does_not_fit_names_the_peak_and_what_was_tried(cmbuild: Commands) 
     place = cmbuild.folder / "boards" / "small"
     shutil.copytree(Path(__file__).parents[3] / "boards" / "corstone300", place)
     arenas = [
-        fits(cmbuild, NETWORK, "--board", "small", "--io", io)[str(NETWORK), "small"]["need"][
-            "arena"
-        ]
+        fits(cmbuild, IMAGE, "--board", "small", "--io", io)[str(IMAGE), "small"]["need"]["arena"]
         for io in ("program", "int8")
     ]
     assert arenas[0] > arenas[1]
     descriptor = place / "board.toml"
     text = descriptor.read_text().replace('size = "4M"', f"size = {arenas[1]}")
     descriptor.write_text(text)
-    result = cmbuild("build", NETWORK, "--board", "small")
+    result = cmbuild("build", IMAGE, "--board", "small")
     error, hint = result.stderr.splitlines()
     assert result.exit_code == 1
     assert f"the arena needs {arenas[0]:,} bytes in sram of small" in error
     assert "; the peak is step " in error
     assert hint.startswith("  try: --io int8") and hint.endswith(", with which it fits")
-    assert cmbuild("build", NETWORK, "--board", "small", "--io", "int8").exit_code == 0
-    cell = fits(cmbuild, NETWORK, "--board", "small", exit_code=1)[str(NETWORK), "small"]
+    assert cmbuild("build", IMAGE, "--board", "small", "--io", "int8").exit_code == 0
+    cell = fits(cmbuild, IMAGE, "--board", "small", exit_code=1)[str(IMAGE), "small"]
     assert {"options": "--io int8", "over": 0} in cell["tried"]
-    hinted = cmbuild("fit", NETWORK, "--board", "small").stderr.splitlines()[1]
+    hinted = cmbuild("fit", IMAGE, "--board", "small").stderr.splitlines()[1]
     assert hinted == hint
 
 

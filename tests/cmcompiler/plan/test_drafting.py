@@ -79,3 +79,10 @@ def test_rows_from_outside_count_among_the_instructions(isa: Isa) -> None:
     assert chosen.surcharge <= most and not chosen.is_fed
     fed = make_draft(graph, isa, PlanOptions(feed="rows", surcharge=inf))
     assert fed.is_fed and fed.surcharge > most
+
+
+def test_whole_tensors_too_have_scratch_for_few_instructions_more(network: Graph) -> None:
+    least = make_draft(network, Isa.MVE, PlanOptions(streams=False))
+    chosen = make_draft(network, Isa.MVE, WHOLE)
+    most = MOST_SURCHARGE * least.effort
+    assert not chosen.streams and least.surcharge > most >= chosen.surcharge

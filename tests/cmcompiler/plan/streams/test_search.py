@@ -18,7 +18,7 @@ from cmcompiler.pte.reader import read_program
 @pytest.mark.parametrize("isa", Isa)
 def test_it_ends_for_an_arena_of_a_few_bytes(isa: Isa) -> None:
     graph = build_graph(read_program(NETWORK.read_bytes()))
-    assert make_plan(expose_quantized(graph), isa).arena_bytes < 1024
+    assert make_plan(expose_quantized(graph), isa).least_bytes < 1024
 
 
 @pytest.mark.parametrize("isa", Isa)
