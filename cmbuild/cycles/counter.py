@@ -73,7 +73,7 @@ class Counter:
                 processes=processes,
                 kept=kept,
                 flash=flash_of(self._board),
-                more=_TURN_READINGS if any(step.stages for step in plan.steps) else 0,
+                more=readings_before(plan.steps),
             )
         except (BrokenProfile, ProcessFailed, TimedOut) as error:
             raise NoCounter(error) from error
@@ -95,6 +95,11 @@ class Counter:
             unknown=found.unknown,
             slowest=None if clock is None else _slowest(clock, total, found, plan.steps),
         )
+
+
+def readings_before(steps: Sequence[StepRecord]) -> int:
+    """Of the clock, before the first step, besides those that measure its cost."""
+    return _TURN_READINGS if any(step.stages for step in steps) else 0
 
 
 def _slowest(

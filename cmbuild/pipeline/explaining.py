@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cmbuild.cycles.core import Core
-from cmbuild.cycles.counter import PROFILE, places_of
+from cmbuild.cycles.counter import PROFILE, places_of, readings_before
 from cmbuild.cycles.disassembly import parse
 from cmbuild.cycles.estimate import Estimator
 from cmbuild.cycles.explanation import HotBlock, hot_blocks
@@ -94,9 +94,11 @@ def explain(run: SimulateStage, op: int | None, most: int) -> ExplainResult:
 
 def _blocks(run: SimulateStage, core: type[Core], index: int, most: int) -> tuple[PlacedBlock, ...]:
     code = parse((run.cycles_entry.folder / DISASSEMBLY).read_text(errors="replace"))
-    estimator = Estimator(core, code, read_profile(run.entry.folder / PROFILE))
+    steps = run.runner.plan.record.steps
+    profile = read_profile(run.entry.folder / PROFILE)
+    estimator = Estimator(core, code, profile, readings_before(steps))
     measured = estimator.measured
-    places = places_of(len(measured), run.runner.plan.record.steps)[index]
+    places = places_of(len(measured), steps)[index]
     segments = [measured[at] for at in places if at < len(measured)]
     whole = sum(map(estimator.cycles, segments))
     symbols = Symbols.read(run.runner.image)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_a_reference_keeps_states_unless_reset():
 def test_a_plan_is_of_the_target_and_its_options(compiled):
     found = plan(compiled)
     assert (found.isa, found.macs > 0) == (Isa.MVE, True)
-    assert plan(compiled, PlanOptions(streams=False)).arena_bytes >= found.arena_bytes
+    assert plan(compiled, PlanOptions(surcharge=inf)).arena_bytes <= found.arena_bytes
     with pytest.raises(Unsupported):
         plan(compiled, PlanOptions(budget=16))
 

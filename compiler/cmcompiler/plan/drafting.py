@@ -55,15 +55,15 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         except Unsupported as error:
             failure = error
             continue
+        if options.budget is None and options.streams and not draft.streams:
+            # Whole tensors may cost no more either for want of scratch.
+            draft = draft.within(room, ARENA_LIMIT) or draft
         best = draft if best is None else _better(best, draft, most, options.budget)
     if best is None:
         assert failure is not None
         raise failure
     if options.budget is not None and best.size + SLACK > options.budget:
         raise _over(best, options.budget, _advice(best, graph, options))
-    if options.budget is None and options.streams and not best.streams:
-        # Whole tensors may cost no more either for want of scratch.
-        return best.within(room, ARENA_LIMIT) or best
     return best
 
 
