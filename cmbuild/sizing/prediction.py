@@ -62,6 +62,7 @@ class Work(NamedTuple):
         clipped: how many of these, or of a pool's, may cross a side of the image.
         portions: in which a convolution gathers its patches and multiplies them.
         operands: of the windows of all pixels, which loops widen or pair before they multiply.
+        columns: of all products, each with loops, weights and a rescaling that begin anew.
     """
 
     products: float = 0.0
@@ -72,6 +73,7 @@ class Work(NamedTuple):
     clipped: float = 0.0
     portions: float = 0.0
     operands: float = 0.0
+    columns: float = 0.0
 
     def plus(self, other: Work) -> Work:
         return Work(*map(sum, zip(self, other, strict=True)))
@@ -180,8 +182,11 @@ def _work(step: PlanStep, calls: int, at_once: int) -> Work:
     if not step.macs:
         return whole
     filled = _filled(step.macs // step.elements, at_once)
-    operands = numbers.get("rows", 0) * filled if _PRODUCT.match(step.kernel) else 0
-    return whole._replace(products=step.elements * filled, operands=operands)
+    whole = whole._replace(products=step.elements * filled)
+    if not _PRODUCT.match(step.kernel):
+        return whole
+    rows = numbers["rows"]
+    return whole._replace(operands=rows * filled, columns=calls * step.elements / rows)
 
 
 def _work_of_windows(
@@ -198,13 +203,14 @@ def _work_of_windows(
     whole = whole._replace(products=step.elements * filled, operands=pixels * filled)
     count = numbers.get("patch_count", 0)
     if not count:
-        return whole
-    portions = _portions(pixels, channels, count, numbers["patch_stride"])
+        return whole._replace(columns=whole.calls * channels)
+    portions = max(whole.calls, _portions(pixels, channels, count, numbers["patch_stride"]))
     return whole._replace(
         pixels=pixels,
         patch_rows=pixels * window.height,
         clipped=clipped,
-        portions=max(whole.calls, portions) * numbers["groups"],
+        portions=portions * numbers["groups"],
+        columns=portions * channels,
     )
 
 
