@@ -22,6 +22,9 @@ from cmcompiler.frontend.simulation import Simulation
 MINIMAL_GAIN = 1.0
 """In dB; less is not worth other bits than the quantizer's own."""
 
+MINIMAL_FURTHER_GAIN = 0.5
+"""In dB, once the bits are others than the quantizer's own anyway."""
+
 MINIMAL_GAIN_OF_OWN_RUNTIME = 2.5
 """In dB; less is not worth a program that ExecuTorch's runtime cannot run, where it could."""
 
@@ -126,7 +129,9 @@ class Refiner:
             for bias in found:
                 bias.restore()
 
-    def _accept(self, name: str, snr_db: float, least: float = MINIMAL_GAIN) -> bool:
+    def _accept(self, name: str, snr_db: float, least: float | None = None) -> bool:
+        if least is None:
+            least = MINIMAL_FURTHER_GAIN if self._found else MINIMAL_GAIN
         if not snr_db >= self._snr + least:
             return False
         others = self._measure_others()

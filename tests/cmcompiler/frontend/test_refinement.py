@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from harness.pte import operators
@@ -11,7 +13,7 @@ from cmcompiler.frontend import backend
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
-from cmcompiler.frontend.refinement import MINIMAL_GAIN
+from cmcompiler.frontend.refinement import MINIMAL_FURTHER_GAIN, MINIMAL_GAIN
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.target import Target
 
@@ -64,10 +66,18 @@ def test_biases_are_corrected_where_that_helps_on_other_inputs_too(plain, refine
     assert plain.refinements == ()
     steps = {step.name: step for step in refined.refinements}
     step = steps["bias correction"]
-    assert step.snr_db >= step.before_db + MINIMAL_GAIN
+    assert step.snr_db >= step.before_db + MINIMAL_FURTHER_GAIN
     others = images(24)
     assert fidelity(module, refined, others) > fidelity(module, plain, others) + 1
     assert refined.float_operators == ()
+
+
+def test_steps_gain_what_other_bits_are_worth_and_later_ones_what_a_further_change_is(refined):
+    first, *later = refined.refinements
+    assert first.snr_db >= first.before_db + MINIMAL_GAIN
+    for before, step in itertools.pairwise((first, *later)):
+        assert step.before_db == before.snr_db
+        assert step.snr_db >= step.before_db + MINIMAL_FURTHER_GAIN
 
 
 def test_without_refinement_programs_are_the_quantizers_own(calibration, plain):
