@@ -9,14 +9,12 @@ from math import inf
 from cmcompiler.ir.op import ALIGN, RowCall
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.streams.directions import directed
-from cmcompiler.plan.streams.search import BANDS, Computation, Search
+from cmcompiler.plan.streams.grouping import Computation
+from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.streams.stream import Stream
 
 BELOW, ABOVE = 16, 32
 """Sets of streams whose memory is laid out: for less than the search finds, and for more."""
-
-MOST_ROWS = 512
-"""Of all images for which more than a few bands are tried: to plan larger ones would take long."""
 
 WIDER = 1 / 96
 """By how much more memory each of the latter is searched for."""
@@ -47,19 +45,15 @@ def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) 
     if not any(row_calls) and not draft.is_fed:
         return draft
     computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
+    search = Search(computation)
+    low, trial = search.least_peak, _Trial(draft, search)
+    allowed = max(most, FEEDING * search.fewest) if draft.is_fed else most
     best = None if draft.is_fed else draft
-    for bands in BANDS:
-        search = Search(computation, bands)
-        low, trial = search.least_peak, _Trial(draft, search)
-        allowed = max(most, FEEDING * search.fewest) if draft.is_fed else most
-        limit = search.least(allowed)
-        for bytes_ in _around(limit, low):
-            if best is not None and max(bytes_, low) >= best.size:
-                continue
-            for found in trial.within(bytes_):
-                best = found.within(allowed, best.size if best else ARENA_LIMIT) or best
-        if limit <= low or search.rows > MOST_ROWS:
-            break
+    for limit in _around(search.least(allowed), low):
+        if best is not None and max(limit, low) >= best.size:
+            continue
+        for found in trial.within(limit, allowed):
+            best = found.within(allowed, best.size if best else ARENA_LIMIT) or best
     assert best is not None
     return best.bounded(low)
 
@@ -78,9 +72,7 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
     if best is not None and not best.surcharge:
         return best
     computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
-    search = Search(computation, BANDS[0])
-    if search.rows <= MOST_ROWS:
-        search = Search(computation, BANDS[-1])
+    search = Search(computation)
     low, trial = search.least_peak, _Trial(draft, search)
     for step in range(WITHIN if low <= most else 0):
         for found in trial.within(most - (most - low) * step // WITHIN):
@@ -120,20 +112,21 @@ class _Trial:
         self._draft, self._search = draft, search
         self._sizes: dict[tuple[Stream, ...], int] = {}
 
-    def within(self, limit: int) -> Iterator[Draft]:
-        """The streams with the fewest instructions for so many bytes, unless tried before, and
-        some with more if the layout needs more bytes.
+    def within(self, limit: int, most: float = inf) -> Iterator[Draft]:
+        """The streams with the fewest instructions for so many bytes, and others, unless tried
+        before; some with more instructions if the layout needs more bytes.
+
+        Args:
+            most: instructions that the others may take.
         """
-        chosen = self._search.cheapest(limit)
-        if chosen is None:
-            return
-        if chosen not in self._sizes:
-            yield self._laid_out(chosen, limit)
-        if self._sizes[chosen] > limit and self._search.rows <= MOST_ROWS:
-            most = limit + limit // MARGIN
-            for evened in self._evened(chosen, most):
-                if evened not in self._sizes:
-                    yield self._laid_out(evened, most)
+        for chosen in self._search.ways(limit, most):
+            if chosen not in self._sizes:
+                yield self._laid_out(chosen, limit)
+            if self._sizes[chosen] > limit and self._search.is_small:
+                room = limit + limit // MARGIN
+                for evened in self._evened(chosen, room):
+                    if evened not in self._sizes:
+                        yield self._laid_out(evened, room)
 
     def _laid_out(self, chosen: tuple[Stream, ...], limit: int) -> Draft:
         turned = (self._search.turned(stream, limit) for stream in chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -41,6 +41,7 @@ class Draft:
     Attributes:
         calls: those that compute each node as a whole.
         least: bytes of arena at least, for scratch to grow into.
+        room: bytes of arena that scratch is laid out to fill; 0 to lay out the least scratch.
         floor: bytes that no choice of streams comes below; None if there is none.
     """
 
@@ -50,6 +51,7 @@ class Draft:
     calls: Sequence[Sequence[KernelCall]]
     streams: tuple[Stream, ...] = ()
     least: int = 0
+    room: int = 0
     floor: int | None = None
 
     @property
@@ -71,13 +73,15 @@ class Draft:
 
     @cached_property
     def blocks(self) -> list[ArenaBlock]:
-        progress = _progress_blocks(self.schedule.entries)
-        return [*self.memory.blocks, *progress, *self._scratch_blocks]
+        return self._blocks(self.scratch)
 
-    @property
-    def _scratch_blocks(self) -> Iterator[ArenaBlock]:
+    def _blocks(self, scratch: Iterable[Sequence[Scratch]]) -> list[ArenaBlock]:
+        progress = _progress_blocks(self.schedule.entries)
+        return [*self.memory.blocks, *progress, *self._scratch_blocks(scratch)]
+
+    def _scratch_blocks(self, scratch: Iterable[Sequence[Scratch]]) -> Iterator[ArenaBlock]:
         """Of the scratch of each step, in order."""
-        for step, pieces in enumerate(self.scratch):
+        for step, pieces in enumerate(scratch):
             times = self.schedule.times[self.schedule.entries[step].node]
             for piece in pieces:
                 first, last = (times.start, times[-1]) if piece.kept else (step, step)
@@ -92,8 +96,15 @@ class Draft:
         bound = arena.lower_bound(self.blocks)
         if bound + SLACK >= ARENA_LIMIT:
             raise Unsupported(f"activations need {bound:,} bytes at once, more than 256 MiB")
-        layout = arena.place(self.blocks)
+        layout = arena.place(self._blocks(self._filling) if self.room else self.blocks)
         return replace(layout, size=max(layout.size, self.least))
+
+    @property
+    def _filling(self) -> Iterator[list[Scratch]]:
+        """The scratch of each step, as large as there is room for whatever the layout."""
+        used = arena.Steps(arena.in_use(self.blocks))
+        for step, entry in enumerate(self.schedule.entries):
+            yield least_scratch(entry, max(self.room - used.at(step), 0))
 
     @property
     def size(self) -> int:
@@ -120,10 +131,14 @@ class Draft:
         return draft
 
     def enlarged(self, size: int) -> Draft:
-        """The same with more room for scratch."""
-        draft = self._knowing(replace(self, least=size))
-        draft.__dict__["layout"] = replace(self.layout, size=max(self.size, size))
-        return draft
+        """The same with more room for scratch: behind all else, or in a layout that fills it."""
+        behind = self._knowing(replace(self, least=size))
+        behind.__dict__["layout"] = replace(self.layout, size=max(self.size, size))
+        if not behind.surcharge:
+            return behind
+        filling = self._knowing(replace(self, room=size))
+        is_better = filling.size <= behind.size and filling.surcharge < behind.surcharge
+        return filling if is_better else behind
 
     @cached_property
     def stages(self) -> dict[int, tuple[Stream, StreamStage]]:
@@ -152,9 +167,7 @@ class Draft:
             node = self.graph.nodes[entry.node]
             if index in stages:
                 stream, stage = stages[index]
-                read = max((stream.rings.get(tensor, 0) for tensor in stage.call.reads), default=0)
-                rings = (read, stream.rings.get(stage.output, 0))
-                cost = surcharge(node, stage.call, self.isa, rings)
+                cost = surcharge(node, stage.call, self.isa, stream.rings_of(stage))
                 total += cost.with_units(units)
             elif isinstance(entry.action, KernelCall) and units:
                 grown = growth(node, entry.action, self.isa)

@@ -24,15 +24,21 @@ class GrownScratch:
     units: tuple[int, ...]
 
 
-def least_scratch(entry: ScheduleEntry) -> list[Scratch]:
-    """Each piece of scratch of a step, as small as it can be."""
-    return call_scratch(entry.action) if isinstance(entry.action, KernelCall) else []
+def least_scratch(entry: ScheduleEntry, room: int = 0) -> list[Scratch]:
+    """Each piece of scratch of a step, as small as it can be.
+
+    Args:
+        room: bytes more that those pieces may take which can grow.
+    """
+    return call_scratch(entry.action, room) if isinstance(entry.action, KernelCall) else []
 
 
-def call_scratch(call: KernelCall) -> list[Scratch]:
+def call_scratch(call: KernelCall, room: int = 0) -> list[Scratch]:
     """The same of a call."""
     return [
-        Scratch(word.unit) if isinstance(word, GrowableScratch) else word
+        Scratch(min(word.most, 1 + room // word.unit) * word.unit)
+        if isinstance(word, GrowableScratch)
+        else word
         for _, word in call.arguments
         if isinstance(word, GrowableScratch | Scratch)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -123,14 +123,14 @@ class Group:
 def make_group(
     nodes: Sequence[Node],
     indices: range,
-    calls: Sequence[Sequence[RowCall]],
+    calls: Mapping[int, Sequence[RowCall]],
     rings: set[Tensor],
     upward: bool = False,
 ) -> Group | None:
     """The group of some nodes; None if the rows of one cannot be made as another one asks.
 
     Args:
-        calls: per node of the graph.
+        calls: of each of these nodes.
         rings: the tensors that only these nodes read.
         upward: begin with the last rows.
     """

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from math import isinf
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.graph import Graph
-from cmcompiler.ir.op import ALIGN, OUTSIDE, KernelCall, RowCall
-from cmcompiler.ir.rows import row_bytes
-from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
-from cmcompiler.ops.drain import Drain
-from cmcompiler.ops.feed import Feed
-from cmcompiler.plan.arena import Steps, aligned, in_use
-from cmcompiler.plan.lifetimes import Liveness, analyse
-from cmcompiler.plan.scratch import call_scratch
-from cmcompiler.plan.storage import Storage
+from cmcompiler.ir.op import ALIGN, OUTSIDE, RowCall
+from cmcompiler.plan.arena import aligned
+from cmcompiler.plan.streams.bands import Bands, unit
 from cmcompiler.plan.streams.costs.surcharge import Surcharge, surcharge
-from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
-from cmcompiler.plan.streams.group import make_group
-from cmcompiler.plan.streams.stream import Stream, Takeover
-from cmcompiler.plan.streams.turns import measure
-
-NEVER = 1 << 40
-"""Bytes of what memory must never hold."""
+from cmcompiler.plan.streams.grouping import NEVER, Computation, Grouping
+from cmcompiler.plan.streams.stream import Stream
 
 EXCESS = 1e6
 """Instructions for a byte beyond a limit."""
@@ -38,97 +25,47 @@ STEPS = 1024
 LEAST = 0
 """Each stage of a group makes one row at once, even if its kernel suits more."""
 
-COLUMN = 16
-"""Rows of a single pixel that take as long as one of them."""
+BandSet = tuple[int, ...]
 
-BANDS = ((LEAST, 1, 2, 4), (LEAST, 1, 2, 3, 4, 6, 8, 12))
-"""Rows that the stages of a group make at once at least; more of them if a few cost too much."""
+BANDS: BandSet = (LEAST, 1, 2, 4)
+"""Rows that the stages of a group make at once at least, to compare groups."""
 
+MORE_BANDS: BandSet = (LEAST, 1, 2, 3, 4, 5, 6, 8, 12)
+"""The same for images of few rows."""
 
-@dataclass(frozen=True)
-class Computation:
-    """A graph, and the ways to compute its nodes.
-
-    Attributes:
-        calls: those that compute each node as a whole.
-        row_calls: those that compute it row by row, if that is possible.
-    """
-
-    graph: Graph
-    storage: Mapping[Tensor, Storage]
-    calls: Sequence[Sequence[KernelCall]]
-    row_calls: Sequence[Sequence[RowCall]]
-    isa: Isa
+MOST_ROWS = 512
+"""Of all images for which more than a few bands are tried: to plan larger ones would take long."""
 
 
 class Search:
     """The cuts of the order of nodes into groups and single nodes.
 
-    A tensor is whole unless one group has all that write and read it, so the memory that a group
-    needs does not depend on the other cuts: the best ones are found by dynamic programming.
+    What a group needs does not depend on the other cuts, so the best ones are found by dynamic
+    programming, with about the same number of rows for all stages of a group; then each stage
+    gets a number of its own, unless images are large.
     """
 
-    def __init__(self, computation: Computation, bands: Sequence[int]) -> None:
-        """
-        Args:
-            bands: how many rows the stages of a group may make at once, at least.
-        """
-        self._graph = computation.graph
-        self._storage = computation.storage
-        self._calls = computation.calls
-        self._row_calls = {
-            band: [[_at_least(call, band) for call in own] for own in computation.row_calls]
-            for band in bands
-        }
-        self._isa = computation.isa
-        self._fed = {
-            index: node.outputs[0]
-            for index, node in enumerate(self._graph.nodes)
-            if isinstance(node.op, Feed)
-        }
-        self._drained = {
-            index: node.inputs[0]
-            for index, node in enumerate(self._graph.nodes)
-            if isinstance(node.op, Drain)
-        }
-        self._spans = [range(index, index + 1) for index in range(len(self._graph.nodes))]
-        self._bounds: dict[tuple[int, int], int] = {}
-        self._known: dict[tuple[int, int, int], tuple[Stream, int] | None] = {}
+    def __init__(self, computation: Computation) -> None:
+        self._graph, self._isa = computation.graph, computation.isa
+        self._grouping = Grouping(computation)
+        self._row_calls = computation.row_calls
+        self.is_small = self._rows <= MOST_ROWS
+        self._bands = MORE_BANDS if self.is_small else BANDS
+        self._each = Bands(computation, self._grouping)
+        self._known: dict[tuple[int, int, int], Stream | None] = {}
+        self._best: dict[tuple[int, BandSet], tuple[float, tuple[Stream, ...]]] = {}
+        self._cuts: dict[tuple[range, ...], tuple[Stream, ...]] = {}
 
-    @cached_property
-    def _memory(self) -> Liveness:
-        return analyse(self._graph, dict(self._storage), self._spans)
-
-    @cached_property
-    def _whole(self) -> list[int]:
-        """Bytes in use during each node that computes whole tensors."""
-        used = Steps(in_use(self._memory.blocks))
-        return [
-            NEVER
-            if index in self._fed or index in self._drained
-            else used.at(index) + max((_scratch(call) for call in calls), default=0)
-            for index, calls in enumerate(self._calls)
-        ]
-
-    @cached_property
-    def _passing(self) -> list[int]:
-        """Bytes that hold something from before each node to it or later."""
-        passing = [0] * (len(self._graph.nodes) + 1)
-        for tensor, life in self._memory.lifetimes.items():
-            for index in range(life.first + 1, min(life.last, len(self._graph.nodes) - 1) + 1):
-                passing[index] += aligned(tensor.nbytes)
-        return passing
-
-    @cached_property
-    def rows(self) -> int:
+    @property
+    def _rows(self) -> int:
         """Those that all row calls make."""
-        every = (call.call.rows for own in self._row_calls[LEAST] for call in own)
+        every = (call.call.rows for own in self._row_calls for call in own)
         return sum(end - start for start, end in every)
 
     @cached_property
     def fewest(self) -> float:
         """Instructions of feeds, which only streams can take."""
-        return self._cheapest(self._highest)[0]
+        return self._cheapest(self._highest)
 
     @property
     def _highest(self) -> int:
@@ -138,8 +75,9 @@ class Search:
             Unsupported: an operator needs all of an input that is fed.
         """
         if self.least_peak >= NEVER:
-            raise self._unfed()
-        return max([self.least_peak, *(size for size in self._whole if size < NEVER)])
+            names = ", ".join(self._grouping.ports)
+            raise Unsupported(f"--feed rows is not possible: an operator needs {names} whole")
+        return max([self.least_peak, *(size for size in self._grouping.whole if size < NEVER)])
 
     def least(self, most: float) -> int:
         """The least bytes of arena with which the groups are cheap enough, roughly.
@@ -151,34 +89,48 @@ class Search:
         step = max(low // STEPS, ALIGN)
         limit = low
         while limit < high:
-            if self._cheapest(limit)[0] <= most:
+            if self._cheapest(limit) <= most:
                 high = limit
                 break
             low, limit, step = limit, limit + step, 2 * step
         while high - low > max(high // STEPS, ALIGN):
             limit = (low + high) // 2
-            if self._cheapest(limit)[0] <= most:
+            if self._cheapest(limit) <= most:
                 high = limit
             else:
                 low = limit
         return aligned(high)
 
-    def cheapest(self, limit: int) -> tuple[Stream, ...] | None:
-        """The groups with the fewest instructions that need no more than `limit` bytes.
+    def ways(self, limit: int, most: float) -> Iterator[tuple[Stream, ...]]:
+        """Groups that need no more than `limit` bytes: those with the fewest instructions, and
+        those that have them for other limits, in bands that suit this one.
 
-        Nodes that need more by themselves are left alone if there is no other way; None where that
-        would leave rows from outside to none.
+        Nodes that need more by themselves are left alone if there is no other way; there are none
+        where that would leave rows from outside to none.
+
+        Args:
+            most: instructions that the latter may take.
         """
-        cost, streams = self._cheapest(limit, EXCESS if limit < self.least_peak else None)
-        return None if isinf(cost) else tuple(streams)
+        cost, streams = self._best_cut(limit, self._bands)
+        if isinf(cost):
+            return
+        yield streams
+        if not self.is_small:
+            return
+        yield self._refined(streams, limit)
+        yield self._best_cut(limit, BANDS)[1]
+        for cut in list(self._cuts.values()):
+            refined = self._refined(cut, limit)
+            if self._cost(refined, limit) <= most:
+                yield refined
 
     def banded(self, stream: Stream, limit: int) -> list[Stream]:
         """The same group in all bands that need no more than `limit` bytes."""
         nodes = stream.group.nodes
         if stream.takeover is None:
             return [stream]
-        made = (self._stream(nodes.start, nodes.stop, band) for band in self._row_calls)
-        return [found[0] for found in made if found and found[1] <= limit]
+        made = (self._stream(nodes.start, nodes.stop, band) for band in self._bands)
+        return [stream, *(found for found in made if found and found.bytes <= limit)]
 
     def turned(self, stream: Stream, limit: int) -> Stream | None:
         """The same group upwards, if it is one whose output takes the place of an input.
@@ -188,90 +140,88 @@ class Search:
         """
         if stream.takeover is None:
             return None
-        nodes, calls = stream.group.nodes, self._row_calls[stream.band]
-        if not (self._fed.keys() | self._drained.keys()).isdisjoint(nodes):
-            return None
-        found = self._make(nodes.start, nodes.stop, calls, stream.band, upward=True)
-        fits = found is not None and found[1] <= limit and found[0].takeover is not None
-        return found[0] if found and fits else None
-
-    def _unfed(self) -> Unsupported:
-        ports = (*self._fed, *self._drained)
-        names = ", ".join(self._graph.nodes[index].source for index in ports)
-        return Unsupported(f"--feed rows is not possible: an operator needs {names} whole")
+        nodes = stream.group.nodes
+        found = self._grouping.make(nodes.start, nodes.stop, stream.bands, upward=True)
+        fits = found is not None and found.bytes <= limit and found.takeover is not None
+        return found if fits else None
 
     @cached_property
     def least_peak(self) -> int:
         """The smallest maximum of bytes in use."""
-        count = len(self._graph.nodes)
+        count, whole = len(self._graph.nodes), self._grouping.whole
         peak = [0] * (count + 1)
         for end in range(1, count + 1):
-            peak[end] = max(peak[end - 1], self._whole[end - 1])
-            starts = self._starts(end, peak[end])
-            for bound, start in sorted((self._bound(s, end), s) for s in starts):
+            peak[end] = max(peak[end - 1], whole[end - 1])
+            starts = self._grouping.starts(end, peak[end])
+            for bound, start in sorted((self._grouping.bound(s, end), s) for s in starts):
                 if bound >= peak[end]:
                     break
                 if peak[start] < peak[end] and (found := self._stream(start, end, LEAST)):
-                    peak[end] = min(peak[end], max(peak[start], found[1]))
+                    peak[end] = min(peak[end], max(peak[start], found.bytes))
         return peak[count]
 
-    def _cheapest(self, limit: int, excess: float | None = None) -> tuple[float, list[Stream]]:
-        """The groups with the fewest instructions that need no more than `limit` bytes.
+    def _cheapest(self, limit: int) -> float:
+        """The fewest instructions of groups that need no more than `limit` bytes."""
+        cost, streams = self._best_cut(limit, self._bands)
+        if not self.is_small or isinf(cost):
+            return cost
+        single = cost - self._cost(streams, limit)
+        return single + self._cost(self._refined(streams, limit), limit)
 
-        Args:
-            excess: instructions that each byte more counts as, if single nodes may take some.
+    def _refined(self, streams: Sequence[Stream], limit: int) -> tuple[Stream, ...]:
+        return tuple(self._each.refined(stream, limit) for stream in streams)
+
+    def _cost(self, streams: Sequence[Stream], limit: int) -> float:
+        return sum(self._each.cost(stream, limit) for stream in streams)
+
+    def _best_cut(self, limit: int, bands: BandSet) -> tuple[float, tuple[Stream, ...]]:
+        """The groups with the fewest instructions, which are infinite where none fit, if all
+        stages of a group make about as many rows.
         """
-        count = len(self._graph.nodes)
+        key = limit, bands
+        if key not in self._best:
+            cost, streams = self._best[key] = self._find_cut(limit, bands)
+            if not isinf(cost):
+                self._cuts.setdefault(tuple(each.group.nodes for each in streams), streams)
+        return self._best[key]
+
+    def _find_cut(self, limit: int, bands: BandSet) -> tuple[float, tuple[Stream, ...]]:
+        count, whole = len(self._graph.nodes), self._grouping.whole
+        excess = EXCESS if limit < self.least_peak else None
         costs: list[float] = [0.0] + [float("inf")] * count
         cuts: list[tuple[int, Stream | None]] = [(0, None)] * (count + 1)
         for end in range(1, count + 1):
-            if self._whole[end - 1] <= limit:
+            if whole[end - 1] <= limit:
                 costs[end], cuts[end] = costs[end - 1], (end - 1, None)
-            elif excess is not None and self._whole[end - 1] < NEVER:
-                over = (self._whole[end - 1] - limit) * excess
+            elif excess is not None and whole[end - 1] < NEVER:
+                over = (whole[end - 1] - limit) * excess
                 costs[end], cuts[end] = costs[end - 1] + over, (end - 1, None)
-            for bound, start, band in self._candidates(end, limit, costs):
+            for bound, start, band in self._candidates(end, limit, costs, bands):
                 if bound >= costs[end]:
                     break
                 found = self._stream(start, end, band)
-                if found is None or found[1] > limit:
+                if found is None or found.bytes > limit:
                     continue
-                cost = costs[start] + self._surcharge(start, end, band, limit - found[1])
+                cost = costs[start] + self._surcharge(start, end, band, limit - found.bytes)
                 if cost < costs[end]:
-                    costs[end], cuts[end] = cost, (start, found[0])
+                    costs[end], cuts[end] = cost, (start, found)
         streams, at = [], count
         while at:
             at, stream = cuts[at]
             streams += [] if stream is None else [stream]
-        return costs[count], streams[::-1]
-
-    def _starts(self, end: int, limit: int) -> Iterator[int]:
-        """Where a group may begin that ends before node `end`, unless its rings need more.
-
-        Args:
-            limit: bytes.
-        """
-        start, rings = end, 0
-        while start and self._row_calls[LEAST][start - 1]:
-            start -= 1
-            tensor = self._graph.nodes[start].outputs[0]
-            if tensor in self._lonely and self._memory.lifetimes[tensor].last < end:
-                rings += self._least_rings.get(tensor, 0)
-            if rings > limit:
-                return
-            yield start
+        return costs[count], tuple(streams[::-1])
 
     def _candidates(
-        self, end: int, limit: int, costs: Sequence[float]
+        self, end: int, limit: int, costs: Sequence[float], bands: BandSet
     ) -> list[tuple[float, int, int]]:
         """Starts and bands of a group that ends before node `end`, by the least cost so far."""
         found = []
-        for start in self._starts(end, limit):
-            room = limit - self._bound(start, end)
+        for start in self._grouping.starts(end, limit):
+            room = limit - self._grouping.bound(start, end)
             if room >= 0:
                 found += [
                     (costs[start] + self._surcharge(start, end, band, room), start, band)
-                    for band in self._row_calls
+                    for band in bands
                 ]
         return sorted(found)
 
@@ -287,149 +237,30 @@ class Search:
     def _surcharges(self) -> dict[int, tuple[list[float], list[tuple[int, Surcharge]]]]:
         """Per band: up to each node, those that depend on no memory; and the others."""
         found = {}
-        for band, calls in self._row_calls.items():
+        for band in self._bands:
             each = [
-                [surcharge(node, call, self._isa) for call in own]
-                for node, own in zip(self._graph.nodes, calls, strict=True)
+                [
+                    surcharge(node, replace(call, band=_rows_at_once(call, band)), self._isa)
+                    for call in own
+                ]
+                for node, own in zip(self._graph.nodes, self._row_calls, strict=True)
             ]
             fixed = [sum(cost.fixed for cost in own if not cost.growth) for own in each]
             growing = [(i, cost) for i, own in enumerate(each) for cost in own if cost.growth]
             found[band] = (list(accumulate(fixed, initial=0.0)), growing)
         return found
 
-    def _inner(self, start: int, end: int) -> tuple[set[Tensor], list[Tensor]]:
-        """What the nodes write that only they read, and what else they write."""
-        lifetimes = self._memory.lifetimes
-        written = [
-            node.outputs[0]
-            for index, node in enumerate(self._graph.nodes[start:end], start)
-            if index not in self._drained
-        ]
-        inner = {
-            tensor for tensor in written if tensor in self._lonely and lifetimes[tensor].last < end
-        }
-        return inner, [tensor for tensor in written if tensor not in inner]
-
-    @cached_property
-    def _lonely(self) -> set[Tensor]:
-        """Tensors that share their memory with no other one."""
-        owners: dict[Tensor, int] = {}
-        for place in self._storage.values():
-            owners[place.owner] = owners.get(place.owner, 0) + 1
-        return {t for t in self._memory.lifetimes if owners.get(t) == 1}
-
-    def _bound(self, start: int, end: int) -> int:
-        """Fewer bytes than a group needs."""
-        if (start, end) not in self._bounds:
-            self._bounds[start, end] = self._find_bound(start, end)
-        return self._bounds[start, end]
-
-    def _find_bound(self, start: int, end: int) -> int:
-        inner, whole = self._inner(start, end)
-        size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole)
-        size += sum(self._least_rings.get(tensor, 0) for tensor in inner)
-        pair = self._pair(start, end, whole)
-        return size - (min(aligned(t.nbytes) for t in pair) if pair else 0)
-
-    @cached_property
-    def _least_rings(self) -> dict[Tensor, int]:
-        """Bytes that the ring of a tensor takes at least; at an edge windows lack rows."""
-        found: dict[Tensor, int] = {}
-        for own in self._row_calls[LEAST]:
-            for call in own:
-                for tensor, reach in call.reads.items():
-                    rows = (reach.high - reach.low) // reach.divisor
-                    rows = min(max(rows, 1), tensor.shape[1])
-                    found[tensor] = max(found.get(tensor, 0), rows * row_bytes(tensor))
-        return found
-
-    def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
-        """The largest input that nothing reads later, and the largest output to take its place."""
-        lifetimes, nodes = self._memory.lifetimes, self._graph.nodes[start:end]
-        kept = {state.tensor for state in self._graph.states}
-        spent = [
-            tensor
-            for node, calls in zip(nodes, self._row_calls[LEAST][start:end], strict=True)
-            for tensor in node.inputs
-            if tensor in self._lonely
-            and tensor not in kept
-            and lifetimes[tensor].first < start <= lifetimes[tensor].last < end
-        ]
-        spent = [t for t in spent if self._only_rows(t, start, end)]
-        results = [t for t in whole if t in lifetimes and t not in self._accumulated]
-        if not spent or not results:
-            return None
-        return max(spent, key=_size), max(results, key=_size)
-
-    @cached_property
-    def _accumulated(self) -> set[Tensor]:
-        """Results that are there at the end of a group, not row by row."""
-        nodes = zip(self._graph.nodes, self._row_calls[LEAST], strict=True)
-        return {node.outputs[0] for node, own in nodes if any(call.accumulates for call in own)}
-
-    def _only_rows(self, tensor: Tensor, start: int, end: int) -> bool:
-        """Whether it is read row by row wherever it is read."""
-        return all(
-            any(tensor in call.reads for call in calls)
-            for node, calls in zip(
-                self._graph.nodes[start:end], self._row_calls[LEAST][start:end], strict=True
-            )
-            if tensor in node.inputs
-        )
-
-    def _stream(self, start: int, end: int, band: int) -> tuple[Stream, int] | None:
-        """The group of the nodes, and the bytes in use while it runs."""
+    def _stream(self, start: int, end: int, band: int) -> Stream | None:
+        """The group of the nodes, whose stages make at least so many rows at once."""
         if (start, end, band) not in self._known:
-            self._known[start, end, band] = self._make(start, end, self._row_calls[band], band)
+            calls = self._grouping.calls(start, end)
+            bands = tuple(_rows_at_once(call, band) for call in calls)
+            self._known[start, end, band] = self._grouping.make(start, end, bands)
         return self._known[start, end, band]
 
-    def _make(
-        self,
-        start: int,
-        end: int,
-        calls: Sequence[Sequence[RowCall]],
-        band: int,
-        upward: bool = False,
-    ) -> tuple[Stream, int] | None:
-        inner, whole = self._inner(start, end)
-        outside = self._fed | self._drained
-        ports = [outside[index] for index in range(start, end) if index in outside]
-        if any(tensor not in inner for tensor in ports) or (ports and upward):
-            return None
-        group = make_group(self._graph.nodes, range(start, end), calls, inner, upward)
-        if group is None or not is_encodable(group):
-            return None
-        pair = self._pair(start, end, whole)
-        rows = measure(group, *pair) if pair else measure(group)
-        takeover, saved = None, 0
-        if pair and rows.shift is not None:
-            takeover = Takeover.of(*pair, rows.shift, upward)
-            saved = takeover.saved
-            if saved <= 0:
-                takeover, saved = None, 0
-        stream = Stream(group, rows.rings, takeover, rows.turns, band)
-        size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
-        size += sum(map(aligned, stream.ring_bytes.values()))
-        size += aligned(PROGRESS_BYTES * len(group.stages))
-        pieces = [call_scratch(stage.call.call) for stage in group.stages]
-        size += sum(aligned(piece.size) for own in pieces for piece in own if piece.kept)
-        size += max(sum(aligned(piece.size) for piece in own if not piece.kept) for own in pieces)
-        return stream, size
 
-
-def _at_least(call: RowCall, band: int) -> RowCall:
+def _rows_at_once(call: RowCall, band: int) -> int:
     """With more rows at once; those from outside come one by one."""
     if call.call.kernel in OUTSIDE:
-        return call
-    if all(tensor.shape[2] == 1 for tensor in call.reads):
-        band *= COLUMN
-    return replace(call, band=1 if band == LEAST else max(call.band, band))
-
-
-def _size(tensor: Tensor) -> int:
-    return tensor.nbytes
-
-
-def _scratch(call: KernelCall) -> int:
-    """Bytes, at least."""
-    return sum(aligned(piece.size) for piece in call_scratch(call))
+        return call.band
+    return 1 if band == LEAST else max(call.band, band * unit(call))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.arena import aligned
-from cmcompiler.plan.streams.group import Group
+from cmcompiler.plan.streams.group import Group, StreamStage
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,29 @@ class Stream:
     Attributes:
         rings: rows that the ring of each tensor holds.
         turns: how often its stages are called.
-        band: rows that they make at once, at least.
+        bytes: in use while it runs, with what others keep there and the least scratch.
     """
 
     group: Group
     rings: Mapping[Tensor, int]
     takeover: Takeover | None
     turns: int
-    band: int
+    bytes: int
+
+    @property
+    def bands(self) -> tuple[int, ...]:
+        """Rows that each stage makes at once."""
+        return tuple(stage.call.band for stage in self.group.stages)
 
     @property
     def distance(self) -> int:
         """Bytes from an input to the output that takes its place."""
         return abs(self.takeover.shift) if self.takeover else 0
+
+    def rings_of(self, stage: StreamStage) -> tuple[int, int]:
+        """Rows of the rings that a stage reads from and writes to; 0 for whole images."""
+        read = max((self.rings.get(tensor, 0) for tensor in stage.call.reads), default=0)
+        return read, self.rings.get(stage.output, 0)
 
     @property
     def ring_bytes(self) -> dict[Tensor, int]:

@@ -1,0 +1,244 @@
+"""Which consecutive nodes can be a group, and the bytes that each group needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.op import KernelCall, RowCall
+from cmcompiler.ir.rows import row_bytes
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.drain import Drain
+from cmcompiler.ops.feed import Feed
+from cmcompiler.plan.arena import Steps, aligned, in_use
+from cmcompiler.plan.lifetimes import Liveness, analyse
+from cmcompiler.plan.scratch import call_scratch
+from cmcompiler.plan.storage import Storage
+from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
+from cmcompiler.plan.streams.group import make_group
+from cmcompiler.plan.streams.stream import Stream, Takeover
+from cmcompiler.plan.streams.turns import measure
+
+NEVER = 1 << 40
+"""Bytes of what memory must never hold."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A graph, and the ways to compute its nodes.
+
+    Attributes:
+        calls: those that compute each node as a whole.
+        row_calls: those that compute it row by row, if that is possible.
+    """
+
+    graph: Graph
+    storage: Mapping[Tensor, Storage]
+    calls: Sequence[Sequence[KernelCall]]
+    row_calls: Sequence[Sequence[RowCall]]
+    isa: Isa
+
+
+class Grouping:
+    """The groups of a computation.
+
+    A tensor is whole unless one group has all that write and read it, so the memory that a group
+    needs does not depend on the other groups.
+    """
+
+    def __init__(self, computation: Computation) -> None:
+        self._graph = computation.graph
+        self._storage = computation.storage
+        self._calls = computation.calls
+        self._row_calls = computation.row_calls
+        nodes = list(enumerate(self._graph.nodes))
+        self._fed = {i: node.outputs[0] for i, node in nodes if isinstance(node.op, Feed)}
+        self._drained = {i: node.inputs[0] for i, node in nodes if isinstance(node.op, Drain)}
+        self._bounds: dict[tuple[int, int], int] = {}
+        self._known: dict[tuple[int, int, tuple[int, ...], bool], Stream | None] = {}
+
+    @property
+    def ports(self) -> list[str]:
+        """The inputs and outputs whose rows come from outside or go there."""
+        return [self._graph.nodes[index].source for index in (*self._fed, *self._drained)]
+
+    @cached_property
+    def whole(self) -> list[int]:
+        """Bytes in use during each node that computes whole tensors."""
+        used = Steps(in_use(self._memory.blocks))
+        return [
+            NEVER
+            if index in self._fed or index in self._drained
+            else used.at(index) + max((_scratch(call) for call in calls), default=0)
+            for index, calls in enumerate(self._calls)
+        ]
+
+    def calls(self, start: int, end: int) -> list[RowCall]:
+        """Those of the stages of a group, in order."""
+        return [call for own in self._row_calls[start:end] for call in own]
+
+    def starts(self, end: int, limit: int) -> Iterator[int]:
+        """Where a group may begin that ends before node `end`, unless its rings need more.
+
+        Args:
+            limit: bytes.
+        """
+        start, rings = end, 0
+        while start and self._row_calls[start - 1]:
+            start -= 1
+            tensor = self._graph.nodes[start].outputs[0]
+            if tensor in self._lonely and self._memory.lifetimes[tensor].last < end:
+                rings += self._least_rings.get(tensor, 0)
+            if rings > limit:
+                return
+            yield start
+
+    def bound(self, start: int, end: int) -> int:
+        """Fewer bytes than a group needs."""
+        if (start, end) not in self._bounds:
+            self._bounds[start, end] = self._find_bound(start, end)
+        return self._bounds[start, end]
+
+    def make(
+        self, start: int, end: int, bands: tuple[int, ...], upward: bool = False
+    ) -> Stream | None:
+        """The group of some nodes; None if they cannot be one.
+
+        Args:
+            bands: how many rows each stage makes at once.
+            upward: begin with the last rows.
+        """
+        key = start, end, bands, upward
+        if key not in self._known:
+            self._known[key] = self._make(*key)
+        return self._known[key]
+
+    @cached_property
+    def _memory(self) -> Liveness:
+        spans = [range(index, index + 1) for index in range(len(self._graph.nodes))]
+        return analyse(self._graph, dict(self._storage), spans)
+
+    @cached_property
+    def _passing(self) -> list[int]:
+        """Bytes that hold something from before each node to it or later."""
+        passing = [0] * (len(self._graph.nodes) + 1)
+        for tensor, life in self._memory.lifetimes.items():
+            for index in range(life.first + 1, min(life.last, len(self._graph.nodes) - 1) + 1):
+                passing[index] += aligned(tensor.nbytes)
+        return passing
+
+    def _inner(self, start: int, end: int) -> tuple[set[Tensor], list[Tensor]]:
+        """What the nodes write that only they read, and what else they write."""
+        lifetimes = self._memory.lifetimes
+        written = [
+            node.outputs[0]
+            for index, node in enumerate(self._graph.nodes[start:end], start)
+            if index not in self._drained
+        ]
+        inner = {
+            tensor for tensor in written if tensor in self._lonely and lifetimes[tensor].last < end
+        }
+        return inner, [tensor for tensor in written if tensor not in inner]
+
+    @cached_property
+    def _lonely(self) -> set[Tensor]:
+        """Tensors that share their memory with no other one."""
+        owners: dict[Tensor, int] = {}
+        for place in self._storage.values():
+            owners[place.owner] = owners.get(place.owner, 0) + 1
+        return {t for t in self._memory.lifetimes if owners.get(t) == 1}
+
+    def _find_bound(self, start: int, end: int) -> int:
+        inner, whole = self._inner(start, end)
+        size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole)
+        size += sum(self._least_rings.get(tensor, 0) for tensor in inner)
+        pair = self._pair(start, end, whole)
+        return size - (min(aligned(t.nbytes) for t in pair) if pair else 0)
+
+    @cached_property
+    def _least_rings(self) -> dict[Tensor, int]:
+        """Bytes that the ring of a tensor takes at least; at an edge windows lack rows."""
+        found: dict[Tensor, int] = {}
+        for call in self.calls(0, len(self._row_calls)):
+            for tensor, reach in call.reads.items():
+                rows = (reach.high - reach.low) // reach.divisor
+                rows = min(max(rows, 1), tensor.shape[1])
+                found[tensor] = max(found.get(tensor, 0), rows * row_bytes(tensor))
+        return found
+
+    def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
+        """The largest input that nothing reads later, and the largest output to take its place."""
+        lifetimes = self._memory.lifetimes
+        kept = {state.tensor for state in self._graph.states}
+        spent = [
+            tensor
+            for node in self._graph.nodes[start:end]
+            for tensor in node.inputs
+            if tensor in self._lonely
+            and tensor not in kept
+            and lifetimes[tensor].first < start <= lifetimes[tensor].last < end
+        ]
+        spent = [t for t in spent if self._only_rows(t, start, end)]
+        results = [t for t in whole if t in lifetimes and t not in self._accumulated]
+        if not spent or not results:
+            return None
+        return max(spent, key=_size), max(results, key=_size)
+
+    @cached_property
+    def _accumulated(self) -> set[Tensor]:
+        """Results that are there at the end of a group, not row by row."""
+        nodes = zip(self._graph.nodes, self._row_calls, strict=True)
+        return {node.outputs[0] for node, own in nodes if any(call.accumulates for call in own)}
+
+    def _only_rows(self, tensor: Tensor, start: int, end: int) -> bool:
+        """Whether it is read row by row wherever it is read."""
+        return all(
+            any(tensor in call.reads for call in calls)
+            for node, calls in zip(
+                self._graph.nodes[start:end], self._row_calls[start:end], strict=True
+            )
+            if tensor in node.inputs
+        )
+
+    def _make(self, start: int, end: int, bands: tuple[int, ...], upward: bool) -> Stream | None:
+        inner, whole = self._inner(start, end)
+        outside = self._fed | self._drained
+        ports = [outside[index] for index in range(start, end) if index in outside]
+        if any(tensor not in inner for tensor in ports) or (ports and upward):
+            return None
+        banded = iter(
+            replace(call, band=band)
+            for call, band in zip(self.calls(start, end), bands, strict=True)
+        )
+        nodes = range(start, end)
+        calls = {index: [next(banded) for _ in self._row_calls[index]] for index in nodes}
+        group = make_group(self._graph.nodes, nodes, calls, inner, upward)
+        if group is None or not is_encodable(group):
+            return None
+        pair = self._pair(start, end, whole)
+        rows = measure(group, *pair) if pair else measure(group)
+        takeover, saved = None, 0
+        if pair and rows.shift is not None:
+            takeover = Takeover.of(*pair, rows.shift, upward)
+            saved = takeover.saved
+            if saved <= 0:
+                takeover, saved = None, 0
+        size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
+        size += sum(aligned(count * row_bytes(ring)) for ring, count in rows.rings.items())
+        size += aligned(PROGRESS_BYTES * len(group.stages))
+        pieces = [call_scratch(stage.call.call) for stage in group.stages]
+        size += sum(aligned(piece.size) for own in pieces for piece in own if piece.kept)
+        size += max(sum(aligned(piece.size) for piece in own if not piece.kept) for own in pieces)
+        return Stream(group, rows.rings, takeover, rows.turns, size)
+
+
+def _size(tensor: Tensor) -> int:
+    return tensor.nbytes
+
+
+def _scratch(call: KernelCall) -> int:
+    """Bytes, at least."""
+    return sum(aligned(piece.size) for piece in call_scratch(call))
