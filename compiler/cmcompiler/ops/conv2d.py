@@ -98,12 +98,13 @@ class Conv2d(Convolution):
             most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))
             patches = GrowableScratch(rows * stride * least, max(1, most // least))
             least *= rows
+        workspace = packing.gemm_workspace(filters, isa, self.output_shape[2])
         arguments: Words = [
             *rows_arguments(input=inputs[0], output=outputs[0]),
             ("output_pixel", self.output_shape[3]),
             ("weights", Packed(b"".join(weights))),
             ("patches", patches),
-            ("workspace", Scratch(packing.gemm_workspace(self.depth, isa))),
+            ("workspace", Scratch(workspace)),
             *self.window.arguments(),
             *self._inside(inputs[0]),
             ("groups", self.groups),

@@ -72,7 +72,7 @@ class Linear(Op):
         filters = self._filters
         columns, depth = self.weights.shape
         kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
-        pack, workspace = packing.gemm_weights, packing.gemm_workspace(depth, isa)
+        pack, workspace = packing.gemm_weights, packing.gemm_workspace(filters, isa, self.rows)
         if self.rows == 1 and not self.by_rows:
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)

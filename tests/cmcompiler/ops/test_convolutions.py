@@ -21,7 +21,7 @@ from harness.runtime import Runtime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch
+from cmcompiler.ir.op import KernelCall, Scratch
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support import depthwise_schemes
@@ -29,6 +29,8 @@ from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan import scratch
+from cmcompiler.plan.draft import ARENA_LIMIT
+from cmcompiler.plan.scratch import call_scratch
 
 batches = settings(max_examples=12)
 
@@ -171,13 +173,9 @@ def test_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> No
     runtime.check(*examples)
 
 
-def _most_scratch(call: KernelCall) -> list[Scratch]:
+def _most_scratch(call: KernelCall, _: int) -> list[Scratch]:
     """Each piece of scratch of a call, as large as it is of use."""
-    return [
-        Scratch(word.unit * word.most) if isinstance(word, GrowableScratch) else word
-        for _, word in call.arguments
-        if isinstance(word, GrowableScratch | Scratch)
-    ]
+    return call_scratch(call, ARENA_LIMIT)
 
 
 @batches

@@ -227,11 +227,18 @@ def spare_rows(rows: int, depth: int, isa: Isa) -> int:
     return 3 * rows if is_one_by_one else -rows % at_once
 
 
-def gemm_workspace(depth: int, isa: Isa) -> int:
-    """Bytes of workspace that cm_isa_gemm_s8 needs."""
+def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
+    """Bytes of workspace that cm_isa_gemm_s8 needs.
+
+    Args:
+        rows: of a product, or a divisor of those of each.
+    """
+    depth = filters.weights.shape[1]
+    only_fours = rows % 4 == 0 and not filters.is_general(isa)
     return {
         Isa.SCALAR: -(-depth // 8) * 32,
-        Isa.DSP: 16 + max(1, -(-depth // 4)) * 24,
+        # Four rows of paired bytes, or three of single ones in 16 bits.
+        Isa.DSP: 16 + max(1, -(-depth // 4)) * (16 if only_fours else 24),
         Isa.MVE: 0,
     }[GEMM.provider(isa)]
 
