@@ -38,106 +38,64 @@ static int32_t divide_up(int32_t a, int32_t b)
     return b == 1 ? a : (a + b - 1) / b;
 }
 
-/* Of output pixels [x0, x0 + count) of a row, those from `first` to `end` have windows that cross no side of
-   the image. */
-struct span {
-    int32_t x0, count, first, end;
-};
-
-/* Rows of the input that follow each other in memory at one distance, and where the first one's part of the
-   first patch is. A segment is a run of the kernel's columns whose input bytes are contiguous. */
-struct block {
-    const int8_t *in;
-    int8_t *patches;
-    int32_t rows, in_step, step;
-    int32_t columns, column_bytes;
-    int32_t left; /* where the first patch's segment begins */
-};
-
-/* Kernel rows outside the image: so many bytes of each patch. */
-static void fill_rows(const struct cm_conv2d *op, int8_t *patches, int32_t bytes, int32_t count)
+/* So many bytes of each patch. */
+static void fill(const struct cm_conv2d *op, int8_t *patch, int32_t bytes, int32_t count)
 {
-    if (bytes <= 0)
-        return;
-    memset(patches, op->input_zero_point, (size_t)bytes);
-    cm_isa_copy_blocks_s8(patches + op->patch_stride, op->patch_stride, patches, 0, bytes, count - 1);
+    for (; count > 0; --count, patch += op->patch_stride)
+        memset(patch, op->input_zero_point, (size_t)bytes);
 }
 
-static void fill_patches(const struct cm_conv2d *op, int8_t *patches, int32_t count)
+/* What does not depend on the patches. A segment is a run of the kernel's columns whose input bytes are
+   contiguous. */
+static void start_windows(const struct cm_conv2d *op, struct cm_windows *windows)
 {
-    if (count > 0)
-        memset(patches, op->input_zero_point, (size_t)(count * op->patch_stride));
-}
-
-/* A segment of patches [i, end), one after the other: what lies inside the image. */
-static void copy_windows(const struct cm_conv2d *op, const struct block *block, int32_t i, int32_t end)
-{
-    for (; i < end; ++i) {
-        int32_t column = block->left + i * op->stride_width;
-        int32_t before = cm_clamp(-column, 0, block->columns);
-        int32_t inside = cm_clamp(op->input.width - column, before, block->columns) - before;
-        cm_isa_copy_blocks_s8(block->patches + i * op->patch_stride + before * block->column_bytes,
-                              block->step, block->in + (column + before) * op->input.channels, block->in_step,
-                              inside * block->column_bytes, block->rows);
-    }
-}
-
-/* A segment of patches [first, end) inside the image, one row of the window after the other. */
-static void copy_rows(const struct cm_conv2d *op, const struct block *block, int32_t first, int32_t end)
-{
-    int32_t pixel = op->input.channels, step = op->stride_width;
-    const int8_t *in = block->in + (block->left + first * step) * pixel;
-    int8_t *out = block->patches + first * op->patch_stride;
-    for (int32_t row = 0; row < block->rows; ++row, in += block->in_step, out += block->step)
-        cm_isa_copy_blocks_s8(out, op->patch_stride, in, step * pixel, block->columns * block->column_bytes,
-                              end - first);
-}
-
-static void copy_block(const struct cm_conv2d *op, struct block *block, const struct span *span)
-{
-    int32_t by_rows = span->end - span->first > block->rows;
-    block->left = span->x0 * op->stride_width - op->pad_left;
-    for (int32_t kx = 0; kx < op->kernel_width; kx += block->columns) {
-        int32_t first = by_rows ? span->first : span->count;
-        if (first > 0)
-            copy_windows(op, block, 0, first);
-        if (by_rows) {
-            copy_rows(op, block, span->first, span->end);
-            if (span->end < span->count)
-                copy_windows(op, block, span->end, span->count);
-        }
-        block->patches += block->columns * block->column_bytes;
-        block->left += op->dilation_width;
+    const int32_t pixel = op->input.channels, row = op->input.row_stride;
+    windows->out_stride = op->patch_stride;
+    windows->in_stride = op->stride_width * pixel;
+    windows->in_step = op->dilation_height * row;
+    windows->ring_bytes = op->input.ring * row;
+    windows->row_bytes = op->input.width * pixel;
+    windows->bytes = op->kernel_width * pixel;
+    windows->out_step = windows->bytes;
+    if (op->groups != 1 || op->dilation_width != 1) {
+        windows->bytes = pixel / op->groups;
+        windows->out_step = op->kernel_width * windows->bytes;
     }
 }
 
 /* Patches of output pixels [x0, x0 + count) of row y. */
-static void gather_row(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t x0, int32_t count,
-                       int32_t channels, int8_t *patch)
+static void gather_row(const struct cm_conv2d *op, struct cm_windows *windows, const int8_t *image, int32_t y,
+                       int32_t x0, int32_t count, int8_t *patch)
 {
-    int32_t dilation = op->dilation_height, ring = op->input.ring, most = op->kernel_height;
-    int32_t first = cm_clamp(op->inside - x0, 0, count);
-    struct span span = {x0, count, first, cm_clamp(op->inside_end - x0, first, count)};
-    struct block block;
-    block.in_step = dilation * op->input.row_stride;
-    block.step = op->kernel_width * channels;
-    block.columns = op->groups == 1 && op->dilation_width == 1 ? op->kernel_width : 1;
-    block.column_bytes = channels;
-    int32_t top = y * op->stride_height - op->pad_top, ky = divide_up(-top, dilation);
-    int32_t end = divide_up(op->input.height - top, dilation);
-    ky = ky < most ? ky : most;
-    end = end < most ? end : most;
-    fill_patches(op, patch, span.first);
-    fill_patches(op, patch + span.end * op->patch_stride, count - span.end);
-    fill_rows(op, patch, ky * block.step, count);
-    fill_rows(op, patch + end * block.step, (most - end) * block.step, count);
-    for (; ky < end; ky += block.rows) {
-        int32_t iy = top + ky * dilation, slot = iy < ring ? iy : iy % ring;
-        int32_t to_end = divide_up(ring - slot, dilation);
-        block.rows = to_end < end - ky ? to_end : end - ky;
-        block.in = image + slot * op->input.row_stride;
-        block.patches = patch + ky * block.step;
-        copy_block(op, &block, &span);
+    const int32_t dilation = op->dilation_height, most = op->kernel_height, step = windows->out_step;
+    const int32_t top = y * op->stride_height - op->pad_top, below = op->input.height - top;
+    int32_t ky = 0, end = most;
+    windows->count = count;
+    windows->first = cm_clamp(op->inside - x0, 0, count);
+    windows->end = cm_clamp(op->inside_end - x0, windows->first, count);
+    fill(op, patch, windows->out_stride, windows->first);
+    fill(op, patch + windows->end * windows->out_stride, windows->out_stride, count - windows->end);
+    if (top < 0) {
+        ky = divide_up(-top, dilation);
+        ky = ky < most ? ky : most;
+        fill(op, patch, ky * step, count);
+    }
+    if (below <= (most - 1) * dilation) {
+        end = divide_up(below, dilation);
+        end = end > ky ? end : ky;
+        fill(op, patch + end * step, (most - end) * step, count);
+    }
+    windows->rows = end - ky;
+    if (windows->rows == 0)
+        return;
+    windows->in = image + cm_row_offset(&op->input, 0, top + ky * dilation);
+    windows->ring_end = image + windows->ring_bytes;
+    windows->left = (x0 * op->stride_width - op->pad_left) * op->input.channels;
+    windows->out = patch + ky * step;
+    for (int32_t done = 0; done < step; done += windows->bytes) {
+        cm_isa_copy_windows_s8(windows);
+        windows->out += windows->bytes;
+        windows->left += op->dilation_width * op->input.channels;
     }
 }
 
@@ -152,12 +110,13 @@ static int32_t windows_in_one_piece(const struct cm_conv2d *op, int32_t y, int32
     return cm_windows_in_one_piece(&op->input, top, reach, op->stride_height, count);
 }
 
-/* Patches of so many pixels. */
+/* Patches of so many pixels: windows whose rows are pixels. */
 static void gather_column(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t count,
-                          int32_t channels, int8_t *patch)
+                          int8_t *patch)
 {
-    int32_t step = op->dilation_height * op->input.row_stride;
-    int32_t rows = op->groups == 1 && op->dilation_height == 1 ? op->kernel_height : 1;
+    const int32_t channels = op->input.channels / op->groups,
+                  step = op->dilation_height * op->input.row_stride;
+    const int32_t rows = op->groups == 1 && op->dilation_height == 1 ? op->kernel_height : 1;
     const int8_t *in = image + cm_row_offset(&op->input, 0, y * op->stride_height - op->pad_top);
     for (int32_t ky = 0; ky < op->kernel_height; ky += rows, in += step, patch += channels)
         cm_isa_copy_blocks_s8(patch, op->patch_stride, in, op->stride_height * op->input.row_stride,
@@ -167,18 +126,17 @@ static void gather_column(const struct cm_conv2d *op, const int8_t *image, int32
 /* Patches of `count` output pixels from pixel x of row y on, continuing in the next rows.
 
    image: the group's channels of the first pixel. */
-static void gather_patches(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t x,
-                           int32_t count, int8_t *patch)
+static void gather_patches(const struct cm_conv2d *op, struct cm_windows *windows, const int8_t *image,
+                           int32_t y, int32_t x, int32_t count, int8_t *patch)
 {
-    int32_t channels = op->input.channels / op->groups;
     for (int32_t here; count > 0; count -= here) {
         here = windows_in_one_piece(op, y, count);
         if (here > 0) {
-            gather_column(op, image, y, here, channels, patch);
+            gather_column(op, image, y, here, patch);
             y += here;
         } else {
             here = op->output.width - x < count ? op->output.width - x : count;
-            gather_row(op, image, y, x, here, channels, patch);
+            gather_row(op, windows, image, y, x, here, patch);
             x = 0;
             ++y;
         }
@@ -197,13 +155,16 @@ static int32_t spare_patches(const struct cm_conv2d *op, int32_t left)
 }
 
 /* Output rows [y, y + rows), contiguous in memory. */
-static void convolve_patches(const struct cm_context *context, const struct cm_conv2d *op,
-                             product_function *multiply, struct cm_gemm *gemm, int32_t n, int32_t y,
-                             int32_t rows)
+static __attribute__((noinline)) void convolve_patches(const struct cm_context *context,
+                                                       const struct cm_conv2d *op, product_function *multiply,
+                                                       struct cm_gemm *gemm, const int8_t *image, int32_t y,
+                                                       int32_t rows)
 {
-    const int8_t *image = (const int8_t *)cm_read(context, op->input.data) + n * op->input.batch_stride;
-    int8_t *out = cm_write_row(context, &op->output, n, y);
+    const uint8_t *const weights = gemm->weights;
+    int8_t *out = gemm->out;
     int32_t x = 0;
+    struct cm_windows windows;
+    start_windows(op, &windows);
     gemm->lhs_stride = op->patch_stride;
     for (int32_t left = rows * op->output.width; left > 0; left -= gemm->rows) {
         int8_t *patches = cm_write(context, op->patches);
@@ -219,8 +180,8 @@ static void convolve_patches(const struct cm_context *context, const struct cm_c
         }
         gemm->lhs = patches;
         for (int32_t group = 0; group < op->groups; ++group) {
-            gather_patches(op, image + group * (op->input.channels / op->groups), y, x, gemm->rows, patches);
-            gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
+            gather_patches(op, &windows, image + group * windows.bytes, y, x, gemm->rows, patches);
+            gemm->weights = weights + group * op->group_weights;
             gemm->out = out + group * gemm->columns;
             multiply(gemm);
         }
@@ -231,18 +192,17 @@ static void convolve_patches(const struct cm_context *context, const struct cm_c
 }
 
 /* Output rows [y, y + rows), contiguous in memory, as are their input rows. */
-static void convolve_pixels(const struct cm_context *context, const struct cm_conv2d *op,
-                            product_function *multiply, struct cm_gemm *gemm, int32_t n, int32_t y,
-                            int32_t rows)
+static void convolve_pixels(const struct cm_conv2d *op, product_function *multiply, struct cm_gemm *gemm,
+                            const int8_t *in, int32_t rows)
 {
-    const int8_t *in = cm_read_row(context, &op->input, n, y * op->stride_height);
-    int8_t *out = cm_write_row(context, &op->output, n, y);
+    gemm->lhs = in;
     gemm->lhs_stride = op->stride_width * op->input.channels;
     gemm->rows = rows * op->output.width;
-    for (int32_t group = 0; group < op->groups; ++group) {
-        gemm->lhs = in + group * gemm->depth;
-        gemm->weights = (const uint8_t *)cm_read(context, op->weights) + group * op->group_weights;
-        gemm->out = out + group * gemm->columns;
+    multiply(gemm);
+    for (int32_t group = 1; group < op->groups; ++group) {
+        gemm->lhs += gemm->depth;
+        gemm->weights = (const uint8_t *)gemm->weights + op->group_weights;
+        gemm->out += gemm->columns;
         multiply(gemm);
     }
 }
@@ -250,34 +210,37 @@ static void convolve_pixels(const struct cm_context *context, const struct cm_co
 /* The number of contiguous rows from y on, at most `limit`. */
 static int32_t contiguous_rows(const struct cm_rows *rows, int32_t pixel, int32_t y, int32_t limit)
 {
-    int32_t to_end = rows->ring - y % rows->ring;
-    if (rows->row_stride != rows->width * pixel)
+    if (limit == 1 || rows->row_stride != rows->width * pixel)
         return 1;
+    int32_t to_end = rows->ring - y % rows->ring;
     return limit < to_end ? limit : to_end;
 }
 
 static void convolve(const struct cm_context *context, const struct cm_call *call, product_function *multiply)
 {
     const struct cm_conv2d *op = call->arguments;
-    const int32_t y1 = call->y1;
-    struct cm_gemm gemm = {
-        .depth = op->kernel_height * op->kernel_width * op->input.channels / op->groups,
-        .columns = op->output.channels / op->groups,
-        .out_stride = op->output_pixel,
-        .workspace = cm_write(context, op->workspace),
-        .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
-    };
-    int32_t same_pixels =
-        op->stride_height == 1 && op->stride_width == 1 && op->input.width == op->output.width;
+    const int32_t y1 = call->y1, groups = op->groups;
+    struct cm_gemm gemm;
+    gemm.depth = op->kernel_height * op->kernel_width * op->input.channels / groups;
+    gemm.columns = op->output.channels / groups;
+    gemm.out_stride = op->output_pixel;
+    gemm.workspace = cm_write(context, op->workspace);
+    gemm.output = (struct cm_output){op->zero_point, op->minimum, op->maximum, op->rounding};
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0, rows; y < y1; y += rows) {
             rows = contiguous_rows(&op->output, op->output_pixel, y, y1 - y);
+            gemm.weights = cm_read(context, op->weights);
+            gemm.out = cm_write_row(context, &op->output, n, y);
             if (op->patches != CM_REF_NONE) {
-                convolve_patches(context, op, multiply, &gemm, n, y, rows);
+                convolve_patches(context, op, multiply, &gemm, cm_read_row(context, &op->input, n, 0), y,
+                                 rows);
                 continue;
             }
+            const int32_t same_pixels =
+                op->stride_height == 1 && op->stride_width == 1 && op->input.width == op->output.width;
             rows = same_pixels ? contiguous_rows(&op->input, op->input.channels, y, rows) : 1;
-            convolve_pixels(context, op, multiply, &gemm, n, y, rows);
+            convolve_pixels(op, multiply, &gemm, cm_read_row(context, &op->input, n, y * op->stride_height),
+                            rows);
         }
 }
 

@@ -83,6 +83,21 @@ void cm_isa_matmul_s8(const struct cm_matmul *matmul);
 void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
                            int32_t bytes, int32_t count);
 
+/* Windows side by side over rows of a ring. A window is some bytes of each row; of the first windows, and
+   from `end` on, what lies outside of a row is left out. */
+struct cm_windows {
+    int8_t *out;
+    int32_t out_stride, out_step; /* from one window to the next, and from one row of it to the next */
+    const int8_t *in;             /* the first row */
+    const int8_t *ring_end;
+    int32_t in_stride, in_step;
+    int32_t ring_bytes, row_bytes;
+    int32_t left; /* of the first window, in bytes from the start of the row */
+    int32_t bytes, rows;
+    int32_t first, end, count; /* windows inside, and all */
+};
+void cm_isa_copy_windows_s8(const struct cm_windows *windows);
+
 /* Depthwise convolution of a band of output rows, each at its own address. */
 #define CM_NO_ROW INT32_MIN
 struct cm_depthwise {

@@ -16,71 +16,58 @@ enum {
     MOST_STRIDE_OF_FOUR = (0xffff - 1) / 3
 };
 
-/* Of a block of which `columns` columns are left: the surplus ones of the last block overwrite its last one.
-   The second row's outputs are `stride` bytes behind the first's. */
-static void set_offsets(uint16_t offsets[8], int32_t columns, int32_t stride)
-{
-    uint16x8_t lane = vidupq_n_u16(0, 1);
-    uint16x8_t column = vminq_u16(vshrq_n_u16(lane, 1), vdupq_n_u16((uint16_t)(columns - 1)));
-    uint16x8_t second_row = vandq_u16(lane, vdupq_n_u16(1));
-    vstrhq_u16(offsets, vmlaq_n_u16(column, second_row, (uint16_t)stride));
-}
-
-/* What runs, its turns and entry, and the bytes of a row that it steps over. */
-struct loop {
-    product_loop *run;
-    int32_t turns, entry, step;
-};
-
 static int32_t count_chunks(const struct cm_gemm *gemm)
 {
-    return gemm->depth > CHUNK ? (gemm->depth + CHUNK - 1) / CHUNK : 1;
+    return gemm->depth > CHUNK ? (int32_t)((uint32_t)(gemm->depth + CHUNK - 1) / CHUNK) : 1;
 }
 
-/* Over the chunks between the first and the last: in turns of four, or where they begin after these. */
-static struct loop loop_between(product_loop *run, int32_t chunks)
+/* The loop over the chunks between the first and the last is in turns of four, or begins after these. Surplus
+   columns of the last block overwrite its last one. */
+void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm)
 {
-    int32_t between = chunks - 2, turns = between <= 3 ? 0 : between / 4;
-    int32_t skipped = turns == 0 ? 4 + 3 - between : turns * 4 - (between - 3);
-    return (struct loop){run, turns, skipped * CHUNK_CODE + (turns == 0 ? LOOP_END_CODE : 0), chunks * CHUNK};
+    const int32_t chunks = count_chunks(gemm), between = chunks - 2, turns = between / 4;
+    const int32_t rows = gemm->rows, lhs_stride = gemm->lhs_stride, out_stride = gemm->out_stride;
+    const int32_t has_pairs = rows > 1, surplus = has_pairs ? rows % 2 : 0;
+    const uint32_t last = (uint32_t)gemm->columns - 1, blocks = last / COLUMNS;
+    product->weights = (const int8_t *)gemm->weights + sizeof(struct block);
+    product->turns = turns;
+    product->entry = (3 - between % 4) * CHUNK_CODE + (turns == 0 ? 4 * CHUNK_CODE + LOOP_END_CODE : 0);
+    product->rewind = 2 * lhs_stride - chunks * CHUNK;
+    product->out_step = 2 * out_stride;
+    product->pending = product->lhs_back = surplus != 0 ? lhs_stride : 0;
+    product->out_back = out_stride;
+    product->out_rewind = COLUMNS - (has_pairs ? rows : 2) * out_stride;
+    product->block_bytes = (int32_t)sizeof(struct block) + chunks * COLUMNS * CHUNK;
+    product->last = product->weights + (int32_t)blocks * product->block_bytes;
+    product->counter = (uint32_t)(has_pairs ? rows / 2 - 1 : 0) << 16 | (uint16_t)gemm->output.zero_point;
+    product->out = gemm->out - product->out_step;
+    product->lhs[0] = gemm->lhs - product->rewind;
+    product->lhs[1] = product->lhs[0] + (has_pairs ? lhs_stride : 0);
+    product->minimum = gemm->output.minimum;
+    product->maximum = gemm->output.maximum;
+    /* Both rows of a column side by side. */
+    const uint16x8_t lane = vidupq_n_u16(0, 1), column = vshrq_n_u16(lane, 1);
+    const uint16x8_t second =
+        vmulq_n_u16(vsubq_u16(lane, vaddq_u16(column, column)), (uint16_t)(has_pairs ? out_stride : 0));
+    const uint16x8_t last_columns = vminq_u16(column, vdupq_n_u16((uint16_t)(last % COLUMNS)));
+    vstrhq_u16(product->last_offsets, vaddq_u16(last_columns, second));
+    vstrhq_u16(product->offsets, vaddq_u16(blocks > 0 ? column : last_columns, second));
 }
 
-/* At most MOST_ROWS rows. */
-static void multiply_rows(const struct cm_gemm *gemm, const struct loop *loop, const int8_t *lhs, int8_t *out,
-                          int32_t rows)
+/* As many rows at once as the assembly can count, or one if they are too far apart. */
+static void multiply(const struct cm_gemm *gemm, product_loop *loop)
 {
-    struct product product;
-    int32_t has_pairs = rows > 1, odd = has_pairs && rows % 2 != 0;
-    int32_t second_row = has_pairs ? gemm->out_stride : 0;
-    product.weights = (const int8_t *)gemm->weights + sizeof(struct block);
-    product.block_bytes = (int32_t)sizeof(struct block) + count_chunks(gemm) * COLUMNS * CHUNK;
-    product.blocks = (gemm->columns - 1) / COLUMNS;
-    product.turns = loop->turns;
-    product.entry = loop->entry;
-    product.rewind = 2 * gemm->lhs_stride - loop->step;
-    product.lhs[0] = lhs - product.rewind;
-    product.lhs[1] = product.lhs[0] + (has_pairs ? gemm->lhs_stride : 0);
-    product.pending = product.lhs_back = odd ? gemm->lhs_stride : 0;
-    product.out_step = 2 * gemm->out_stride;
-    product.out = out - product.out_step;
-    product.out_back = gemm->out_stride;
-    product.counter = (uint32_t)(has_pairs ? rows / 2 - 1 : 0) << 16 | (uint16_t)gemm->output.zero_point;
-    product.minimum = gemm->output.minimum;
-    product.maximum = gemm->output.maximum;
-    set_offsets(product.offsets, gemm->columns, second_row);
-    set_offsets(product.last_offsets, gemm->columns - product.blocks * COLUMNS, second_row);
-    cm_mve_multiply(&product, loop->run);
-}
-
-static void multiply(const struct cm_gemm *gemm, const struct loop *loop)
-{
-    int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
-    const int8_t *lhs = gemm->lhs;
-    int8_t *out = gemm->out;
+    const int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
+    if (gemm->rows <= most) {
+        cm_mve_multiply(gemm, loop);
+        return;
+    }
+    struct cm_gemm part = *gemm;
     for (int32_t left = gemm->rows; left > 0; left -= most) {
-        multiply_rows(gemm, loop, lhs, out, left < most ? left : most);
-        lhs += most * gemm->lhs_stride;
-        out += most * gemm->out_stride;
+        part.rows = left < most ? left : most;
+        cm_mve_multiply(&part, loop);
+        part.lhs += most * gemm->lhs_stride;
+        part.out += most * gemm->out_stride;
     }
 }
 
@@ -142,8 +129,7 @@ static void multiply_chunks(const struct cm_gemm *gemm, shallow_loop *one, shall
         multiply_shallow(gemm, chunks == 1 ? one : two);
         return;
     }
-    struct loop loop = loop_between(more, chunks);
-    multiply(gemm, &loop);
+    multiply(gemm, more);
 }
 
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
@@ -158,6 +144,5 @@ void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
 
 void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
 {
-    int32_t chunks = count_chunks(gemm);
-    multiply(gemm, &(struct loop){cm_mve_multiply_general, .turns = chunks, .step = chunks * CHUNK});
+    multiply(gemm, cm_mve_multiply_general);
 }

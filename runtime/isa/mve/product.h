@@ -5,6 +5,7 @@
 #define PRODUCT_H
 
 #include "cmrt/assembly.h"
+#include "cmrt/isa.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,16 +15,16 @@ struct block {
     int32_t bias[4], multiplier[4], shift[4];
 };
 
-/* Operands of the assembly, which copies them to its stack frame. */
+/* Operands of the assembly, in its stack frame. */
 struct product {
-    const int8_t *weights; /* r1: of the block, behind its head */
     int32_t turns;         /* r9: of the loop over chunks */
-    int32_t rewind;        /* r0: from the end of a row of lhs to the start of the next but one */
-    int32_t out_step;      /* r2: from one pair of rows to the next */
+    const int8_t *weights; /* r1: of the block, behind its head */
     int32_t entry;         /* of the loop, in bytes from its start */
     int32_t lhs_back;      /* if a row is left after the pairs, it makes a pair with the one before it: */
-    int32_t out_back;      /* so far back; else 0 */
-    int32_t blocks;        /* after the first */
+    int32_t rewind;        /* r0: from the end of a row of lhs to the start of the next but one */
+    int32_t out_step;      /* r2: from one pair of rows to the next */
+    int32_t out_back;      /* so far back, as lhs_back; that is else 0 */
+    const int8_t *last;    /* weights of the last block */
     uint16_t offsets[8];   /* of the pair's outputs from `out`: both rows of a column side by side */
     int32_t block_bytes;
     uint32_t counter;     /* r11: pairs after the first, and in the low half the output's zero point */
@@ -32,24 +33,28 @@ struct product {
     const int8_t *lhs[2]; /* r3, r5, less rewind */
     int32_t minimum, maximum;
     uint16_t last_offsets[8]; /* of the last block */
+    int32_t out_rewind;       /* from a block's last outputs to what r7 is for the next block */
 };
 _Static_assert(offsetof(struct product, offsets) == 32 && offsetof(struct product, lhs) == 64 &&
-                   sizeof(struct product) == 96,
+                   offsetof(struct product, out_rewind) == 96,
                "used in assembly");
 
 /* Of cm_mve_multiply, for a range of depths and a rounding. */
 typedef void product_loop(void);
 
-void cm_mve_multiply(const struct product *product, product_loop *loop);
+void cm_mve_multiply(const struct cm_gemm *gemm, product_loop *loop);
+
+/* Called by it. */
+void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm);
 
 /* clang-format off */
 #define LEAVE \
-    "add sp, #144\n" \
+    "add sp, #148\n" \
     "vpop {d8-d15}\n" \
     "pop {r4-r11, pc}\n"
 
 #define START_OF_ROWS \
-    "ldr r0, [sp, #8]\n" \
+    "ldr r0, [sp, #16]\n" \
     "ldrd r3, r5, [sp, #64]\n" \
     "add r3, r0\n" \
     "add r5, r0\n"
@@ -61,7 +66,7 @@ void cm_mve_multiply(const struct product *product, product_loop *loop);
 #define JOIN_ODD_1 "vmov q1[3], q1[1], r10, lr\n"
 
 /* Rewind in r0, step of the output in r2. */
-#define LOAD_STEPS "ldrd r0, r2, [sp, #8]\n"
+#define LOAD_STEPS "ldrd r0, r2, [sp, #16]\n"
 
 /* 16 depths: q0, q1 of the two rows, q2 and q3 of the columns. The first row and column are loaded; the next
    chunk's are by NEXT. SPARE is a scalar instruction that costs nothing here. */
@@ -96,23 +101,15 @@ void cm_mve_multiply(const struct product *product, product_loop *loop);
 __asm(CM_ASM_FUNCTION(cm_mve_multiply)
       "push {r4-r11, lr}\n"
       "vpush {d8-d15}\n"
-      "sub sp, #144\n"
-      "vldrw.32 q0, [r0]\n"
-      "vldrw.32 q1, [r0, #16]\n"
-      "vldrw.32 q2, [r0, #32]\n"
-      "vldrw.32 q3, [r0, #48]\n"
-      "vldrw.32 q4, [r0, #64]\n"
-      "vldrw.32 q5, [r0, #80]\n"
-      "vstrw.32 q0, [sp]\n"
-      "vstrw.32 q1, [sp, #16]\n"
-      "vstrw.32 q2, [sp, #32]\n"
-      "vstrw.32 q3, [sp, #48]\n"
-      "vstrw.32 q4, [sp, #64]\n"
-      "vstrw.32 q5, [sp, #80]\n"
+      "sub sp, #148\n"
+      "mov r4, r1\n"
+      "mov r1, r0\n"
+      "mov r0, sp\n"
+      "bl cm_mve_start_product\n"
       "ldr r7, [sp, #56]\n"
       "ldr r11, [sp, #52]\n"
       START_OF_ROWS
-      "bx r1\n"
+      "bx r4\n"
       CM_ASM_END);
 
 /* ISO C asks for no more than 4095 characters. */

@@ -106,8 +106,8 @@ def test_only_what_the_model_needs_is_in_the_package(cmbuild: Commands) -> None:
         for name in (
             *("avg_pool2d", "conv2d", "dequantize", "linear", "quantize"),
             *("match", "program", "state", "step"),
-            *("scalar_avg_window_s8", "scalar_copy_blocks_s8", "scalar_dequantize_s8"),
-            *("scalar_gemm_s8", "scalar_gemv_s8", "scalar_quantize_s8"),
+            *("scalar_avg_window_s8", "scalar_copy_blocks_s8", "scalar_copy_windows_s8"),
+            *("scalar_dequantize_s8", "scalar_gemm_s8", "scalar_gemv_s8", "scalar_quantize_s8"),
             # Named by conv2d and linear, whichever weights a model has, and by avg_pool2d, whether
             # it has all rows at once or not; the linker leaves them out.
             *("scalar_gemm_s8_w16", "scalar_gemv_s8_w16", "scalar_add_rows_s8"),
