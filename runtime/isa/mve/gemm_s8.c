@@ -71,39 +71,34 @@ static void multiply(const struct cm_gemm *gemm, product_loop *loop)
     }
 }
 
-/* So many pairs of columns, one of each block from the given column on, of which `width` columns count. */
-static void multiply_pairs(const struct cm_gemm *gemm, shallow_loop *loop, struct shallow *shallow,
-                           int8_t *out, int32_t column, int32_t pairs, uint16_t width)
-{
-    static const uint16_t rows[8] = {0, 0, 2, 2, 1, 1, 3, 3}; /* of lanes */
-    uint16x8_t second = vandq_u16(vidupq_n_u16(0, 1), vdupq_n_u16(width - 1));
-    const int8_t *block = (const int8_t *)gemm->weights + column / COLUMNS * shallow->block_bytes;
-    if (pairs == 0)
-        return;
-    shallow->head = block + column % COLUMNS * (int32_t)sizeof(int32_t);
-    shallow->weights = block + (int32_t)sizeof(struct block) + column % COLUMNS * CHUNK;
-    shallow->out = out + column;
-    shallow->pairs = ~pairs;
-    vstrhq_u16(shallow->offsets, vmlaq_n_u16(second, vldrhq_u16(rows), (uint16_t)(shallow->out_step / ROWS)));
-    cm_mve_multiply_shallow(shallow, loop);
-}
-
 /* From row `first` on: whole fours of rows, or one row, four times. */
 static void multiply_fours(const struct cm_gemm *gemm, shallow_loop *loop, int32_t first, int32_t fours)
 {
-    int32_t chunks = count_chunks(gemm), columns = gemm->columns;
-    int8_t *out = gemm->out + first * gemm->out_stride;
-    struct shallow shallow = {
-        .lhs = gemm->lhs + first * gemm->lhs_stride,
-        .turns = fours > 0 ? fours - 1 : 0,
-        .row_step = (fours > 0 ? gemm->lhs_stride : 0) - (chunks - 1) * CHUNK,
-        .out_step = fours > 0 ? ROWS * gemm->out_stride : 0,
-        .block_bytes = (int32_t)sizeof(struct block) + chunks * COLUMNS * CHUNK,
-        .zero_point = gemm->output.zero_point,
-    };
-    multiply_pairs(gemm, loop, &shallow, out, 0, (columns + 2) / COLUMNS, 2);
-    multiply_pairs(gemm, loop, &shallow, out, 2, columns / COLUMNS, 2);
-    multiply_pairs(gemm, loop, &shallow, out, columns - 1, columns % 2, 1);
+    static const uint16_t rows[8] = {0, 0, 2, 2, 1, 1, 3, 3}; /* of lanes */
+    const int32_t chunks = gemm->depth > CHUNK ? 2 : 1, pairs = gemm->columns / 2;
+    const int32_t lhs_stride = gemm->lhs_stride, out_stride = gemm->out_stride;
+    const uint16x8_t second = vandq_u16(vidupq_n_u16(0, 1), vdupq_n_u16(1));
+    const uint16x8_t row = vmulq_n_u16(vldrhq_u16(rows), (uint16_t)(fours > 0 ? out_stride : 0));
+    struct shallow shallow;
+    shallow.lhs = gemm->lhs + first * lhs_stride;
+    shallow.turns = fours > 0 ? fours - 1 : 0;
+    shallow.row_step = (fours > 0 ? lhs_stride : 0) - (chunks - 1) * CHUNK;
+    shallow.out_step = ROWS * out_stride;
+    shallow.head = gemm->weights;
+    shallow.pair_bytes = (int32_t)sizeof(struct pair) + chunks * 2 * CHUNK;
+    shallow.out = gemm->out + first * out_stride;
+    shallow.pairs = ~pairs;
+    shallow.zero_point = gemm->output.zero_point;
+    vstrhq_u16(shallow.offsets, vaddq_u16(row, second));
+    if (pairs > 0)
+        cm_mve_multiply_shallow(&shallow, loop);
+    if (gemm->columns % 2 == 0)
+        return;
+    shallow.head += pairs * shallow.pair_bytes;
+    shallow.out += 2 * pairs;
+    shallow.pairs = ~1;
+    vstrhq_u16(shallow.offsets, row);
+    cm_mve_multiply_shallow(&shallow, loop);
 }
 
 /* The last four rows overlap those before, if the number of rows is not a multiple of four. */

@@ -6,24 +6,28 @@
 
 #include "product.h"
 
-/* Operands of the assembly, which copies them to its stack frame. A turn takes every second pair of columns:
-   one of each block of four. */
+/* Two columns: their weights follow, 16 depths of each in turn; the last pair repeats an odd column. */
+struct pair {
+    int32_t bias[2], multiplier[2], shift[2];
+};
+
+/* Operands of the assembly, which copies them to its stack frame. */
 struct shallow {
     const int8_t *lhs;   /* r3 */
     int32_t turns;       /* fours of rows after the first */
     int32_t row_step;    /* r1: from the last chunk of a row to the next row */
     int32_t out_step;    /* r12: from four rows of outputs to the next */
     uint16_t offsets[8]; /* of their outputs from `out`, both columns side by side */
-    const int8_t *head;  /* of the first pair of columns: biases, multipliers, shifts in a block's head */
-    const int8_t *weights;
-    int32_t block_bytes;
+    const int8_t *head;  /* of the first pair of columns */
+    int32_t pair_bytes;
     int8_t *out;        /* r5: of the first pair */
-    int32_t bias[2];    /* of the pair, set by the assembly */
     int32_t pairs;      /* of columns that are yet to begin, inverted */
+    int32_t bias[2];    /* of the pair, set by the assembly */
     int32_t zero_point; /* r10 */
+    int32_t unused;
 };
 _Static_assert(offsetof(struct shallow, offsets) == 16 && offsetof(struct shallow, bias) == 48 &&
-                   sizeof(struct shallow) == 64,
+                   sizeof(struct shallow) == 64 && sizeof(struct pair) == 24,
                "used in assembly");
 
 /* Of cm_mve_multiply_shallow, for a range of depths and a rounding. */
@@ -124,15 +128,15 @@ void cm_mve_multiply_shallow(const struct shallow *shallow, shallow_loop *loop);
     "vmladava.s8 r6, q3, q7\n"
 
 #define LOAD_WEIGHTS_16 \
-    "vldrw.32 q4, [lr]\n" \
-    "vldrw.32 q5, [lr, #16]\n" \
+    "vldrw.32 q4, [lr, #24]\n" \
+    "vldrw.32 q5, [lr, #40]\n" \
     "vldrh.16 q6, [sp, #16]\n"
 
 #define LOAD_WEIGHTS_32 \
-    "vldrw.32 q4, [lr]\n" \
-    "vldrw.32 q5, [lr, #16]\n" \
-    "vldrw.32 q6, [lr, #64]\n" \
-    "vldrw.32 q7, [lr, #80]\n"
+    "vldrw.32 q4, [lr, #24]\n" \
+    "vldrw.32 q5, [lr, #40]\n" \
+    "vldrw.32 q6, [lr, #56]\n" \
+    "vldrw.32 q7, [lr, #72]\n"
 
 /* The last rows of a pair of columns are finished while the first ones of the next pair are multiplied: for
    that turn, 1 changes the weights before and the rest behind it. The first pair begins there too: what is
@@ -142,12 +146,12 @@ void cm_mve_multiply_shallow(const struct shallow *shallow, shallow_loop *loop);
     shallow_loop name; \
     __asm(CM_ASM_FUNCTION(name) \
           "1:\n" \
-          "ldr lr, [sp, #56]\n" \
+          "ldr lr, [sp, #44]\n" \
           "ldr r3, [sp]\n" \
           "adds lr, #1\n" \
-          "str lr, [sp, #56]\n" \
+          "str lr, [sp, #44]\n" \
           "beq 2f\n" \
-          "ldr lr, [sp, #36]\n" \
+          "ldr lr, [sp, #32]\n" \
           LOAD_WEIGHTS \
           "2:\n" \
           "mov lr, #1\n" \
@@ -157,19 +161,16 @@ void cm_mve_multiply_shallow(const struct shallow *shallow, shallow_loop *loop);
           "bgt.w 1b\n" \
           "beq 4f\n" \
           \
-          "ldrd r7, r9, [sp, #32]\n" \
-          "ldr r11, [sp, #40]\n" \
-          "mov lr, r7\n" \
-          "add r7, r11\n" \
-          "add r9, r11\n" \
-          "strd r7, r9, [sp, #32]\n" \
-          "ldrd r7, r9, [lr, #16]\n" \
-          "ldrd r11, r8, [lr, #32]\n" \
-          "ldrd r5, lr, [lr]\n" \
+          "ldrd r5, r11, [sp, #32]\n" \
+          "ldrd r7, r9, [r5, #8]\n" \
+          "add lr, r5, r11\n" \
+          "str lr, [sp, #32]\n" \
+          "ldrd r11, r8, [r5, #16]\n" \
+          "ldrd r5, lr, [r5]\n" \
           "strd r5, lr, [sp, #48]\n" \
-          "ldr r5, [sp, #44]\n" \
-          "add lr, r5, #4\n" \
-          "str lr, [sp, #44]\n" \
+          "ldr r5, [sp, #40]\n" \
+          "add lr, r5, #2\n" \
+          "str lr, [sp, #40]\n" \
           "ldr lr, [sp, #4]\n" \
           "cmp lr, #0\n" \
           "bne.w 3b\n" \
@@ -195,8 +196,8 @@ __asm(CM_ASM_FUNCTION(cm_mve_multiply_shallow)
       "vstrw.32 q3, [sp, #48]\n"
       "mov r2, r1\n"
       "ldrd r1, r12, [sp, #8]\n"
-      "ldr r5, [sp, #44]\n"
-      "ldr r10, [sp, #60]\n"
+      "ldr r5, [sp, #40]\n"
+      "ldr r10, [sp, #56]\n"
       "bx r2\n"
       CM_ASM_END);
 

@@ -20,6 +20,9 @@ GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
 GEMVS = (GEMV, WIDE_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
+SHALLOW_DEPTH = 32
+"""Of a matrix product whose weights stay in registers with MVE, at most."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filters:
@@ -214,7 +217,7 @@ def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
 
 def gemm_rows(depth: int, isa: Isa) -> int:
     """Rows that cm_isa_gemm_s8 takes at once."""
-    is_shallow = isa is Isa.MVE and depth <= 32
+    is_shallow = isa is Isa.MVE and depth <= SHALLOW_DEPTH
     return 4 if isa is Isa.DSP or is_shallow else 2
 
 
@@ -270,7 +273,7 @@ def _gemm_scalar(filters: Filters) -> bytes:
     blocks = (full.weights.view(np.uint8) ^ 0x80).reshape(count // 4, 4, depth)
     shifted = np.zeros((count // 4, -(-depth // 8) * 8, 4), np.uint8)
     shifted[:, :depth] = blocks.swapaxes(1, 2)
-    return _joined(_head_blocks(head), shifted)
+    return _joined(_head_blocks(head, 4), shifted)
 
 
 def _gemm_dsp(filters: Filters) -> bytes:
@@ -344,14 +347,19 @@ def _columns_dsp(filters: Filters, rescale: Int32Array) -> bytes:
 
 
 def _gemm_mve(filters: Filters) -> bytes:
-    """Blocks of four channels: biases, multipliers, shifts, then 16 depths of each in turn."""
-    full = filters.filled(4)
-    return _joined(_head_blocks(full.head), _chunk_blocks(full.weights, 4, 16))
+    """Blocks of channels: biases, multipliers, shifts, then 16 depths of each in turn.
+
+    They are of two channels where a product is shallow, of four elsewhere.
+    """
+    is_shallow = filters.weights.shape[1] <= SHALLOW_DEPTH and filters.suits_saturation
+    size = 2 if is_shallow else 4
+    full = filters.filled(size)
+    return _joined(_head_blocks(full.head, size), _chunk_blocks(full.weights, size, 16))
 
 
-def _head_blocks(head: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """The head of each block of four channels."""
-    return np.ascontiguousarray(head.reshape(3, -1, 4).swapaxes(0, 1))
+def _head_blocks(head: npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
+    """The head of each block of so many channels."""
+    return np.ascontiguousarray(head.reshape(3, -1, size).swapaxes(0, 1))
 
 
 def _chunk_blocks(weights: Int8Array, channels: int, size: int) -> Int8Array:
