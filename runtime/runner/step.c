@@ -51,23 +51,23 @@ static __attribute__((cold)) uint32_t count_more(const struct cm_row_stream *str
 }
 
 /* Rows of a stage whose arguments move along: one a call, or those that follow each other in all rings. */
-static __attribute__((noinline)) void run_rows(const struct flow *flow, const struct cm_step *step,
-                                               const struct cm_stage *stage, const struct cm_call *rows,
-                                               struct cm_progress *progress)
+static __attribute__((noinline)) void run_rows(const struct flow *flow, uint32_t at, int32_t y, int32_t end)
 {
+    const struct cm_stage *const stage = &flow->stream->stages[at];
+    const struct cm_step *const step = &flow->steps[at];
     const struct cm_move *const moves = (const void *)((const uint32_t *)flow->stream + stage->list);
-    const struct cm_move *const moves_end = moves + stage->moves;
+    const uint32_t *const first = step->call.arguments;
+    const uint32_t counted = stage->counted, moving = stage->moves;
     uint32_t words[CM_MOVED_WORDS];
-    const uint32_t *const first = rows->arguments;
-    const uint32_t counted = stage->counted;
     memcpy(words, first, stage->words * sizeof *words);
-    struct cm_call call = {words, rows->y0, rows->y1};
-    while (call.y0 < rows->y1) {
-        int32_t count = counted != 0 ? rows->y1 - call.y0 : 1;
-        for (const struct cm_move *move = moves; move < moves_end; ++move) {
+    while (y < end) {
+        int32_t count = counted != 0 ? end - y : 1;
+        uint32_t i = 0;
+        do {
+            const struct cm_move *const move = &moves[i];
             const uint32_t place = move->place, word = place & 63;
             const int32_t divisor = (int32_t)(place >> 11), ring = move->ring;
-            int32_t row = call.y0 * (int32_t)(place >> 6 & 31) + move->shift;
+            int32_t row = y * (int32_t)(place >> 6 & 31) + move->shift;
             if (divisor != 1)
                 row /= divisor;
             if (row >= ring)
@@ -75,12 +75,12 @@ static __attribute__((noinline)) void run_rows(const struct flow *flow, const st
             if (count > ring - row)
                 count = ring - row;
             words[word] = first[word] + (uint32_t)(row * move->stride);
-        }
+        } while (++i < moving);
         if (counted != 0)
             words[counted] = first[counted] * (uint32_t)count;
-        call.y1 = call.y0 + count;
-        flow->turn(flow->user, step, &call, progress);
-        call.y0 = call.y1;
+        const struct cm_call call = {words, y, y + count};
+        flow->turn(flow->user, step, &call, &flow->progress[at]);
+        y += count;
     }
 }
 
@@ -90,22 +90,24 @@ static inline void take_turn(const struct flow *flow, uint32_t at)
     const struct cm_stage *stage = &flow->stream->stages[at];
     const struct cm_step *step = &flow->steps[at];
     struct cm_progress *progress = &flow->progress[at];
-    const int32_t y = progress->rows, last = step->call.y1, above = step->call.y0 + last;
-    int32_t end = y + stage->band;
+    const int32_t last = step->call.y1, above = step->call.y0 + last;
+    int32_t y = progress->rows, end = y + stage->band;
     if (flow->stream->upward != 0) /* bands begin where those of rings do */
         end = above - (above - y - 1) / stage->band * stage->band;
     if (end > last)
         end = last;
     progress->rows = end;
-    struct cm_call call = {step->call.arguments, y, end};
     if (flow->stream->upward != 0) {
-        call.y0 = above - end;
-        call.y1 = above - y;
+        const int32_t made = above - y;
+        y = above - end;
+        end = made;
     }
-    if (stage->moves == 0)
-        flow->turn(flow->user, step, &call, progress);
-    else
-        run_rows(flow, step, stage, &call, progress);
+    if (stage->moves != 0) {
+        run_rows(flow, at, y, end);
+        return;
+    }
+    const struct cm_call call = {step->call.arguments, y, end};
+    flow->turn(flow->user, step, &call, progress);
 }
 
 static void wait_for(const struct cm_context *context, const struct cm_feed *feed, uint32_t row,
@@ -125,28 +127,38 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
     struct cm_progress *progress = cm_write(context, stream->progress);
     const struct flow flow = {stream, steps, progress, turn, user};
     struct cm_place place = wait->place;
-    bool taken = wait->stage != 0;
-    if (taken) {
+    if (wait->stage != 0) {
         ++progress[wait->stage - 1].rows;
         wait->stage = 0;
+        if (!advance(stream, &place))
+            return;
     } else {
         for (uint32_t i = 0; i < stream->count; ++i)
             progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
         place = (struct cm_place){.lap = stream->order};
         wait->more = 0;
     }
-    for (; !taken || advance(stream, &place); taken = true) {
-        const uint32_t at = find_lap(stream, &place)->stages[place.turn];
-        if (steps[at].run == NULL) {
-            const uint32_t more = wait->more;
-            wait->stage = at + 1;
-            wait->place = place;
-            wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
-            wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, place) : 0;
-            return;
+    do {
+        const struct cm_lap *lap = find_lap(stream, &place);
+        const uint32_t last = lap->turns - 1U;
+        uint32_t turn = place.turn;
+        for (;; ++turn) { /* of the same round */
+            const uint32_t at = lap->stages[turn];
+            if (steps[at].run == NULL) {
+                const uint32_t more = wait->more;
+                place.turn = turn;
+                wait->stage = at + 1;
+                wait->place = place;
+                wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
+                wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, place) : 0;
+                return;
+            }
+            take_turn(&flow, at);
+            if (turn == last)
+                break;
         }
-        take_turn(&flow, at);
-    }
+        place.turn = last;
+    } while (advance(stream, &place));
 }
 
 uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user,
