@@ -38,11 +38,14 @@ static int32_t divide_up(int32_t a, int32_t b)
     return b == 1 ? a : (a + b - 1) / b;
 }
 
-/* So many bytes of each patch. */
-static void fill(const struct cm_conv2d *op, int8_t *patch, int32_t bytes, int32_t count)
+/* So many bytes of each patch; at least one patch. */
+static __attribute__((noinline)) void fill(const struct cm_conv2d *op, int8_t *patch, int32_t bytes,
+                                           int32_t count)
 {
-    for (; count > 0; --count, patch += op->patch_stride)
+    do {
         memset(patch, op->input_zero_point, (size_t)bytes);
+        patch += op->patch_stride;
+    } while (--count > 0);
 }
 
 /* What does not depend on the patches. A segment is a run of the kernel's columns whose input bytes are
@@ -73,8 +76,10 @@ static void gather_row(const struct cm_conv2d *op, struct cm_windows *windows, c
     windows->count = count;
     windows->first = cm_clamp(op->inside - x0, 0, count);
     windows->end = cm_clamp(op->inside_end - x0, windows->first, count);
-    fill(op, patch, windows->out_stride, windows->first);
-    fill(op, patch + windows->end * windows->out_stride, windows->out_stride, count - windows->end);
+    if (windows->first > 0)
+        fill(op, patch, op->patch_stride, windows->first);
+    if (windows->end < count)
+        fill(op, patch + windows->end * op->patch_stride, op->patch_stride, count - windows->end);
     if (top < 0) {
         ky = divide_up(-top, dilation);
         ky = ky < most ? ky : most;
@@ -92,35 +97,41 @@ static void gather_row(const struct cm_conv2d *op, struct cm_windows *windows, c
     windows->ring_end = image + windows->ring_bytes;
     windows->left = (x0 * op->stride_width - op->pad_left) * op->input.channels;
     windows->out = patch + ky * step;
-    for (int32_t done = 0; done < step; done += windows->bytes) {
+    const int8_t *const segments_end = windows->out + step;
+    do {
         cm_isa_copy_windows_s8(windows);
         windows->out += windows->bytes;
         windows->left += op->dilation_width * op->input.channels;
-    }
+    } while (windows->out < segments_end);
 }
 
 /* Of `count` pixels of a column from row y on, the first ones whose windows lie in one piece of memory; 0 for
    other images. */
 static int32_t windows_in_one_piece(const struct cm_conv2d *op, int32_t y, int32_t count)
 {
-    int32_t top = y * op->stride_height - op->pad_top;
     if (op->output.width != 1 || op->input.width != 1 || op->kernel_width != 1 || op->pad_left != 0)
         return 0;
+    int32_t top = y * op->stride_height - op->pad_top;
     int32_t reach = (op->kernel_height - 1) * op->dilation_height;
     return cm_windows_in_one_piece(&op->input, top, reach, op->stride_height, count);
 }
 
 /* Patches of so many pixels: windows whose rows are pixels. */
-static void gather_column(const struct cm_conv2d *op, const int8_t *image, int32_t y, int32_t count,
-                          int8_t *patch)
+static __attribute__((noinline)) void gather_column(const struct cm_conv2d *op, struct cm_windows windows,
+                                                    const int8_t *image, int32_t y, int32_t count,
+                                                    int8_t *patch)
 {
-    const int32_t channels = op->input.channels / op->groups,
-                  step = op->dilation_height * op->input.row_stride;
-    const int32_t rows = op->groups == 1 && op->dilation_height == 1 ? op->kernel_height : 1;
-    const int8_t *in = image + cm_row_offset(&op->input, 0, y * op->stride_height - op->pad_top);
-    for (int32_t ky = 0; ky < op->kernel_height; ky += rows, in += step, patch += channels)
-        cm_isa_copy_blocks_s8(patch, op->patch_stride, in, op->stride_height * op->input.row_stride,
-                              rows * channels, count);
+    const int32_t is_piece = op->groups == 1 && op->dilation_height == 1;
+    windows.out = patch;
+    windows.in = image + cm_row_offset(&op->input, 0, y * op->stride_height - op->pad_top);
+    windows.ring_end = image + windows.ring_bytes;
+    windows.in_stride = op->stride_height * op->input.row_stride;
+    windows.left = windows.first = 0;
+    windows.row_bytes = windows.ring_bytes;
+    windows.bytes = is_piece ? op->kernel_height * windows.bytes : windows.bytes;
+    windows.rows = is_piece ? 1 : op->kernel_height;
+    windows.end = windows.count = count;
+    cm_isa_copy_windows_s8(&windows);
 }
 
 /* Patches of `count` output pixels from pixel x of row y on, continuing in the next rows.
@@ -132,7 +143,7 @@ static void gather_patches(const struct cm_conv2d *op, struct cm_windows *window
     for (int32_t here; count > 0; count -= here) {
         here = windows_in_one_piece(op, y, count);
         if (here > 0) {
-            gather_column(op, image, y, here, patch);
+            gather_column(op, *windows, image, y, here, patch);
             y += here;
         } else {
             here = op->output.width - x < count ? op->output.width - x : count;

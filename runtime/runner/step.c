@@ -18,6 +18,11 @@ static const struct cm_lap *find_lap(const struct cm_row_stream *stream, const s
     return (const void *)((const uint32_t *)stream + place->lap);
 }
 
+static uint32_t lap_words(const struct cm_lap *lap)
+{
+    return (uint32_t)(sizeof *lap + lap->turns + 3) / sizeof(uint32_t);
+}
+
 /* Goes on to the next turn; false behind the last one. */
 static bool advance(const struct cm_row_stream *stream, struct cm_place *place)
 {
@@ -26,14 +31,15 @@ static bool advance(const struct cm_row_stream *stream, struct cm_place *place)
         place->turn = 0;
         if (++place->round == lap->rounds) {
             place->round = 0;
-            place->lap += (uint32_t)(sizeof *lap + lap->turns + 3) / sizeof(uint32_t);
+            place->lap += lap_words(lap);
         }
     }
     return place->lap != stream->order_end;
 }
 
 /* How many turns of the same stage follow. */
-static __attribute__((cold)) uint32_t count_more(const struct cm_row_stream *stream, struct cm_place place)
+static __attribute__((cold, noinline)) uint32_t count_more(const struct cm_row_stream *stream,
+                                                           struct cm_place place)
 {
     const struct cm_lap *lap = find_lap(stream, &place);
     const uint32_t stage = lap->stages[place.turn];
@@ -90,17 +96,17 @@ static inline void take_turn(const struct flow *flow, uint32_t at)
     const struct cm_stage *stage = &flow->stream->stages[at];
     const struct cm_step *step = &flow->steps[at];
     struct cm_progress *progress = &flow->progress[at];
-    const int32_t last = step->call.y1, above = step->call.y0 + last;
+    const int32_t last = step->call.y1;
     int32_t y = progress->rows, end = y + stage->band;
-    if (flow->stream->upward != 0) /* bands begin where those of rings do */
-        end = above - (above - y - 1) / stage->band * stage->band;
-    if (end > last)
-        end = last;
-    progress->rows = end;
-    if (flow->stream->upward != 0) {
-        const int32_t made = above - y;
-        y = above - end;
-        end = made;
+    if (flow->stream->upward == 0) {
+        end = end < last ? end : last;
+        progress->rows = end;
+    } else { /* bands begin where those of rings do */
+        const int32_t first = step->call.y0, above = first + last - y;
+        y = (above - 1) / stage->band * stage->band;
+        y = y > first ? y : first;
+        progress->rows = first + last - y;
+        end = above;
     }
     if (stage->moves != 0) {
         run_rows(flow, at, y, end);
@@ -129,36 +135,32 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
     struct cm_place place = wait->place;
     if (wait->stage != 0) {
         ++progress[wait->stage - 1].rows;
+        ++place.turn;
         wait->stage = 0;
-        if (!advance(stream, &place))
-            return;
     } else {
         for (uint32_t i = 0; i < stream->count; ++i)
             progress[i] = (struct cm_progress){.rows = steps[i].call.y0};
         place = (struct cm_place){.lap = stream->order};
         wait->more = 0;
     }
-    do {
+    for (; place.lap != stream->order_end; place.round = 0) {
         const struct cm_lap *lap = find_lap(stream, &place);
-        const uint32_t last = lap->turns - 1U;
-        uint32_t turn = place.turn;
-        for (;; ++turn) { /* of the same round */
-            const uint32_t at = lap->stages[turn];
-            if (steps[at].run == NULL) {
+        for (; place.round < lap->rounds; ++place.round, place.turn = 0)
+            for (; place.turn < lap->turns; ++place.turn) {
+                const uint32_t at = lap->stages[place.turn];
+                if (steps[at].run != NULL) {
+                    take_turn(&flow, at);
+                    continue;
+                }
                 const uint32_t more = wait->more;
-                place.turn = turn;
                 wait->stage = at + 1;
                 wait->place = place;
                 wait_for(context, steps[at].call.arguments, (uint32_t)progress[at].rows, wait);
-                wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, place) : 0;
+                wait->more = more > 0 ? more - 1 : wait->into != NULL ? count_more(stream, wait->place) : 0;
                 return;
             }
-            take_turn(&flow, at);
-            if (turn == last)
-                break;
-        }
-        place.turn = last;
-    } while (advance(stream, &place));
+        place.lap += lap_words(lap);
+    }
 }
 
 uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user,
