@@ -82,7 +82,7 @@ class Rates:
 
 
 _SCALAR = Product(call=280, column=0, batch=1500)
-_DSP = Product(call=310, column=0, batch=225)
+_DSP = Product(call=200, column=0, batch=210)
 
 RATES = {
     Isa.SCALAR: Rates(
