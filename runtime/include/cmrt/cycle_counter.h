@@ -8,6 +8,7 @@
 enum {
     CM_DWT_CTRL = 0xe0001000,
     CM_DWT_CYCCNT = 0xe0001004,
+    CM_DWT_LAR = 0xe0001fb0,
     CM_DEMCR = 0xe000edfc,
 };
 
@@ -19,6 +20,8 @@ static inline volatile uint32_t *cm_core_register(uint32_t address)
 static inline void cm_cycle_counter_start(void)
 {
     *cm_core_register(CM_DEMCR) |= UINT32_C(1) << 24; /* TRCENA */
+    /* A Cortex-M7 ignores writes to the unit until it is unlocked; other cores ignore this one. */
+    *cm_core_register(CM_DWT_LAR) = 0xc5acce55;
     *cm_core_register(CM_DWT_CYCCNT) = 0;
     *cm_core_register(CM_DWT_CTRL) |= 1; /* CYCCNTENA */
 }
