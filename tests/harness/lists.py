@@ -25,6 +25,7 @@ from cmbuild.toolchain import compilers
 from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS
 from cmbuild.toolchain.tools import install_command
 from cmcompiler import zoo
+from harness.second_opinion import loops
 from harness.sources import ROOT, torch_users
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -55,6 +56,17 @@ def timing_models() -> str:
         evidence = core.evidence
         rows.append([core_title(cpu), _percent(evidence.error_percent), evidence.summary])
     return _table(["core", "error", "evidence"], rows)
+
+
+def second_opinion() -> str:
+    rows = []
+    for loop in loops():
+        m55, m85 = loop.llvm["cortex-m55"], loop.llvm["cortex-m85"]
+        counts = [str(len(loop.instructions)), *(f"{x:.0f}" for x in (loop.cycles, m55))]
+        row = [f"`{loop.function}`", *counts, f"{loop.difference:.0f} %", f"{m85:.0f}"]
+        if row not in rows:
+            rows.append(row)
+    return _table(["loop", "instructions", "here", "LLVM", "difference", "LLVM, Cortex-M85"], rows)
 
 
 def zoo_models() -> str:
@@ -126,6 +138,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "variables": doit_variables,
     "importers-of-torch": importers_of_torch,
     "timing-models": timing_models,
+    "second-opinion": second_opinion,
     "zoo": zoo_models,
     "boards": boards,
     "launchers": launchers,

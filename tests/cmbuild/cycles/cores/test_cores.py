@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from harness.second_opinion import loops
 
 from cmbuild.cycles.core import Core
 from cmbuild.cycles.cores.cortex_m0 import CortexM0
@@ -114,6 +115,13 @@ def test_a_prefetch_is_one_instruction_and_on_the_cortex_m7_half_a_pair() -> Non
 def test_the_cortex_m55_overlaps_pipes_and_not_one_with_itself() -> None:
     assert loop(CortexM55, "vmlava.s8 r0, q0, q1", "vmlava.s8 r2, q2, q3") == 4
     assert loop(CortexM55, "vmlava.s8 r0, q0, q1", "vldrw.u32 q4, [r8]") == 2
+
+
+def test_the_cortex_m55_is_as_close_to_the_model_of_llvm_as_it_says() -> None:
+    differences = sorted(round(loop.difference) for loop in loops())
+    assert len(differences) >= 10
+    said = f"{-differences[-1]} to {-differences[0]} % fewer cycles"
+    assert said in CortexM55.evidence.summary
 
 
 def test_the_matrix_loop_of_the_dsp_extension() -> None:
