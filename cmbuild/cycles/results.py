@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_NAMED = 3
+"""Unknown instructions that are named; of others, their number is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpCycles:
@@ -54,3 +57,14 @@ class Cycles:
     per_op: tuple[OpCycles, ...] = ()
     unknown: tuple[str, ...] = ()
     slowest: SlowestCycles | None = None
+
+    @property
+    def basis(self) -> str:
+        """`model of the Cortex-M33, zero wait states, ±5 %`, and what it leaves out."""
+        error = "not validated" if self.error_percent is None else f"±{self.error_percent} %"
+        parts = [self.provenance, error]
+        if self.unknown:
+            more = len(self.unknown) - _NAMED
+            named = ", ".join(self.unknown[:_NAMED])
+            parts.append(f"without {named}" + (f" and {more} more" if more > 0 else ""))
+        return ", ".join(parts)

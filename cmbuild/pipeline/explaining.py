@@ -19,8 +19,8 @@ from cmbuild.pipeline.stages.simulate import SimulateStage
 
 
 class Unexplained(Failed):
-    template = "the cycles of {model} on {board} are not known: {reason}"
-    hint = "docs/cycles.md says which boards have them"
+    template = "cycles of {model} on {board} not counted: {reason}"
+    hint = "docs/cycles.md says what counting needs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,12 +182,7 @@ def cycle_models(cells: Sequence[BenchCell]) -> str:
     runs = [(cell.result, cell.is_measured) for cell in cells if cell.result is not None]
     measured = {run.instructions.provenance: None for run, is_measured in runs if is_measured}
     models = [run.cycles for run, is_measured in runs if run.cycles is not None and not is_measured]
-    errors = {cycles.provenance: cycles.error_percent for cycles in models}
-    estimated = (
-        f"{told}, {'not validated' if error is None else f'±{error} %'}"
-        for told, error in errors.items()
-    )
-    return "; ".join([*measured, *estimated])
+    return "; ".join(dict.fromkeys([*measured, *(cycles.basis for cycles in models)]))
 
 
 def _heading(model: str, cells: Sequence[BenchCell]) -> Text:

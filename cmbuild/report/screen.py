@@ -198,10 +198,7 @@ def _work(run: RunResult) -> str:
 
 def _time(cycles: Cycles) -> str:
     """`≈ 172 ms at 120 MHz (20.7 M cycles, model of the Cortex-M4, zero wait states, ±3 %)`"""
-    error = "not validated" if cycles.error_percent is None else f"±{cycles.error_percent} %"
-    facts = f"{cycles.provenance}, {error}"
-    if cycles.unknown:
-        facts += f", without {', '.join(cycles.unknown[:3])}"
+    facts = cycles.basis
     if cycles.milliseconds is None or cycles.clock_hz is None:
         return f"≈ {_millions(cycles.total)} cycles ({facts})"
     clock = f"{cycles.clock_hz / 1e6:.3g} MHz"
@@ -214,10 +211,10 @@ def _time(cycles: Cycles) -> str:
 
 
 def _measured(total: int, estimate: Cycles) -> str:
-    """`172 ms at 120 MHz (20.7 M cycles measured; 20.4 M, -1.4 %, by the model of the …)`"""
+    """`172 ms at 120 MHz (20.7 M cycles measured; 20.4 M, -1.4 %, by the model of the …, ±5 %)`"""
     difference = f"{100 * (estimate.total / total - 1):+.1f} %"
     facts = f"{_millions(total)} cycles measured; {_millions(estimate.total)}, {difference}, by the"
-    facts += f" {estimate.provenance}"
+    facts += f" {estimate.basis}"
     if estimate.clock_hz is None:
         return facts
     milliseconds = total / estimate.clock_hz * 1e3

@@ -62,6 +62,13 @@ def test_every_cell_is_a_row_in_80_columns() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_cycles_without_some_instructions_say_so() -> None:
+    assert MV2.cycles is not None
+    incomplete = replace(MV2, cycles=replace(MV2.cycles, unknown=("frob r0",)))
+    shown = BenchReport((GOOD, replace(LOWER, result=incomplete))).screen().plain
+    assert "not validated, without frob r0" in " ".join(shown.split())
+
+
 @pytest.mark.parametrize("columns", [60, 70, 80, 82, 100, 200])
 def test_the_table_follows_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -81,6 +81,8 @@ def test_time_says_how_far_it_can_be_trusted() -> None:
     )
     assert line(milliseconds=None, clock_hz=None).startswith("≈ 86.8 M cycles (model of")
     assert line(unknown=("frob r0",)).endswith("not validated, without frob r0)")
+    several = tuple(f"frob r{n}" for n in range(5))
+    assert line(unknown=several).endswith("without frob r0, frob r1, frob r2 and 2 more)")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,9 @@ def test_a_board_s_cycles_stand_beside_the_model_s() -> None:
     counted = replace(
         MV2.instructions, unit="cycles", total=90_000_000, per_op=MV2.instructions.per_op[:1]
     )
-    shown = screen(replace(MV2, instructions=counted)).plain
+    incomplete = replace(MV2.cycles, unknown=("frob r0",))
+    shown = screen(replace(MV2, instructions=counted, cycles=incomplete)).plain
+    assert "not validated, without frob r0)" in " ".join(shown.split())
     assert "time      2.81 s at 32 MHz (90 M cycles measured; 86.8 M, -3.6 %, by the" in shown
     assert "  op                           n    measured       model  difference" in shown
     assert "  conv2d 1×1                   1      88.1 M      60.0 M     -31.9 %" in shown
