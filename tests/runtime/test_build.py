@@ -135,7 +135,12 @@ def test_an_image_has_the_loops_that_its_plan_names(board, target, names, bench,
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("board", "cpu"), [("mps2-an505", "cortex-m33"), ("corstone300", "cortex-m55")]
+    ("board", "cpu"),
+    [
+        ("mps2-an505", "cortex-m33"),
+        ("corstone300", "cortex-m55"),
+        ("microbit", "cortex-m0plus"),
+    ],
 )
 @pytest.mark.parametrize("model", known("code"))
 def test_the_plan_and_its_kernels_are_small(board, cpu, model, bench, tmp_path):

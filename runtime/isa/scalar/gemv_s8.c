@@ -1,12 +1,64 @@
-/* One int8 row times a matrix in plain C, packed as for gemm_s8. */
-#include "cmrt/isa.h"
+/* One int8 row times a matrix without SIMD, packed as for gemm_s8. */
+#include "row_output.h"
+
+#if defined(__thumb__) && !defined(__thumb2__)
+/* clang-format off */
+__asm(".global cm_scalar_output_rows\n"
+      CM_ASM_FUNCTION(cm_scalar_output_rows)
+      PUSH_ALL
+      "1:\n"
+      "push {r0-r3}\n"
+      "ldm r3!, {r4-r7}\n"
+      "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n"
+      "ldr r4, [r3]\n"
+      "adds r4, r4, r0\n"
+      "mov r12, r4\n"
+      "2:\n"
+      "ldm r0!, {r3}\n"
+      "mov r4, r8\n"
+      "subs r3, r3, r4\n"
+      "ldm r1!, {r4}\n"
+      "adds r3, r3, r4\n"
+      OUTPUT("[r1, #12]", "[r1, #28]")
+      "strb r7, [r2]\n"
+      "adds r2, #1\n"
+      "cmp r0, r12\n"
+      "bne 2b\n"
+      "pop {r0-r3}\n"
+      "adds r0, #16\n"
+      "ldr r4, [r3, #20]\n"
+      "adds r2, r2, r4\n"
+      "ldr r3, [r3, #24]\n"
+      "cmp r3, #0\n"
+      "bne 1b\n"
+      POP_ALL
+      CM_ASM_END);
+/* clang-format on */
+
+void cm_scalar_output_any(const struct cm_gemm *gemm, const struct block *block, const uint32_t *sums,
+                          const struct row_output *row, int8_t *out)
+{
+    output_any(gemm, block, sums, row, out);
+}
+#endif
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
-    cm_isa_gemm_s8(gemm);
+    int32_t depth = (gemm->depth + DEPTHS - 1) & -DEPTHS;
+    uint32_t excess = 128 * shift_row(gemm->workspace, gemm->lhs, gemm->depth);
+    struct row_output row = {excess, limits_of(&gemm->output), 0, 0, NULL};
+    const uint8_t *packed = gemm->weights;
+    for (int32_t c = 0; c < gemm->columns; c += COLUMNS) {
+        const struct block *block = (const struct block *)(const void *)packed;
+        const uint8_t *weights = packed + sizeof *block;
+        struct sums sums = multiply(gemm->workspace, weights, depth);
+        row.size = columns_of_block(gemm->columns - c) * (int32_t)sizeof *sums.column;
+        output_rows(gemm, block, sums.column, &row, gemm->out + c);
+        packed = weights + COLUMNS * depth;
+    }
 }
 
 void cm_isa_gemv_s8_general(const struct cm_gemm *gemm)
 {
-    cm_isa_gemm_s8_general(gemm);
+    cm_isa_gemv_s8(gemm);
 }
