@@ -79,6 +79,10 @@ static inline void copy_pairs_of(int8_t *out, const int8_t *in, int32_t pairs, i
 static inline void copy_short_rows(const struct cm_windows *w, int8_t *out, const int8_t *in,
                                    const int8_t *ring_end, int32_t bytes)
 {
+    if (in + (w->rows - 1) * w->in_step < ring_end) {
+        copy_short(out, w->out_step, in, w->in_step, bytes, w->rows);
+        return;
+    }
     __asm volatile("vctp.8 %[bytes]\n"
                    "dls lr, %[rows]\n"
                    "1:\n"

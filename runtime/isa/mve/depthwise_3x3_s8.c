@@ -298,15 +298,16 @@ static void set_rounds_of_band(struct patches *patches, const struct cm_depthwis
     const uint16_t per_round = d->stride_width == 1 ? 4 : 8, channels = (uint16_t)d->channels;
     uint16x8_t column = vldrhq_u16(columns[d->stride_width - 1]);
     uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 2)), column, channels);
-    mve_pred16_t lanes = 0xffff;
+    /* Negative as long as there is such an output. */
+    uint16x8_t beyond = vsubq_n_u16(column, (uint16_t)part->width);
     if (part->rows == 2)
         offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), second_row);
     else if (d->stride_width == 1)
-        lanes = (mve_pred16_t)~second_row;
+        beyond = vdupq_m_n_u16(beyond, 0, second_row);
     for (int32_t r = 1; r <= rounds; ++r) {
-        mve_pred16_t inside = vcmpltq_m_n_s16(vreinterpretq_s16_u16(column), (int16_t)part->width, lanes);
-        vstrhq_u16(patches->offsets[r], vpselq_u16(offset, vdupq_n_u16(0), inside));
-        column = vaddq_n_u16(column, per_round);
+        const int16x8_t inside = vshrq_n_s16(vreinterpretq_s16_u16(beyond), 15);
+        vstrhq_u16(patches->offsets[r], vandq_u16(offset, vreinterpretq_u16_s16(inside)));
+        beyond = vaddq_n_u16(beyond, per_round);
         offset = vaddq_n_u16(offset, (uint16_t)(per_round * channels));
     }
 }
