@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount, Word
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import GEMMS
+from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH
 from cmcompiler.plan.streams.costs.effort import growable_scratch
-from cmcompiler.plan.streams.costs.rates import RATES, SHALLOW
+from cmcompiler.plan.streams.costs.rates import RATES
 
 
 @lru_cache(maxsize=1 << 16)
@@ -20,7 +20,7 @@ def _batches(pixels: int, patches: int, stride: int, pixel: int) -> int:
     count = 0
     while pixels > 0:
         spare = (pixels * pixel - (ALIGN - 1)) // (stride + pixel) if pixel else 0
-        pixels -= max(patches, spare - spare % 2)
+        pixels -= max(patches, spare - spare % 4)
         count += 1
     return count
 
@@ -33,7 +33,7 @@ def call_cost(words: Mapping[str, Word], isa: Isa, gathers: bool = False) -> flo
     """
     columns, depth = words["output.channels"], words["patch_stride"]
     assert isinstance(columns, int) and isinstance(depth, int)
-    rates = RATES[isa].shallow if depth <= SHALLOW else RATES[isa].deep
+    rates = RATES[isa].shallow if depth <= SHALLOW_DEPTH else RATES[isa].deep
     return rates.call + columns * rates.column + (rates.batch if gathers else 0)
 
 
@@ -42,19 +42,21 @@ class Patches:
     """How a convolution gathers patches.
 
     Attributes:
-        instructions: for a batch.
+        instructions, split: for a batch, and more for each beyond one a row.
         each, unit, most: patches and bytes of a unit of scratch, and how many units are of use.
         stride: bytes of a patch.
         pixel: bytes of an output in whose place patches may lie; 0 if they may not.
-        whole: outputs.
+        width, whole: outputs of a row, and all.
     """
 
     instructions: float
+    split: float
     each: int
     unit: int
     most: int
     stride: int
     pixel: int
+    width: int
     whole: int
 
     @classmethod
@@ -72,16 +74,21 @@ class Patches:
         each = next(word.each for word in words.values() if isinstance(word, ScratchCount))
         return cls(
             call_cost(words, isa, gathers=True),
+            RATES[isa].split,
             each,
             scratch.unit,
             scratch.most,
             stride,
             channels if words["output_pixel"] == channels else 0,
+            width,
             node.outputs[0].shape[0] * height * width,
         )
 
-    def _count(self, pixels: int, units: int) -> int:
-        return _batches(pixels, self.each * units, self.stride, self.pixel)
+    def _cost(self, pixels: int, units: int) -> float:
+        """Of some outputs that are computed at once."""
+        batches = _batches(pixels, self.each * units, self.stride, self.pixel)
+        splits = max(0, batches - -(-pixels // self.width))
+        return batches * self.instructions + splits * self.split
 
     def more(self, bands: Mapping[int, int], units: int) -> float:
         """Instructions more than as a whole with all scratch that is of use.
@@ -89,13 +96,13 @@ class Patches:
         Args:
             bands: how often how many outputs are computed at once.
         """
-        needed = sum(count * self._count(pixels, units) for pixels, count in bands.items())
-        return max(0, needed - self._fewest) * self.instructions
+        needed = sum(count * self._cost(pixels, units) for pixels, count in bands.items())
+        return max(0.0, needed - self._least)
 
     def more_whole(self, units: int) -> float:
         """The same for all outputs at once."""
         return self.more({self.whole: 1}, units)
 
     @cached_property
-    def _fewest(self) -> int:
-        return self._count(self.whole, self.most)
+    def _least(self) -> float:
+        return self._cost(self.whole, self.most)

@@ -6,23 +6,20 @@ from dataclasses import dataclass
 
 from cmcompiler.isa import Isa
 
-TURN = 65
+TURN = 45
 """Of the interpreter of stages."""
 
-WAIT = 115
+WAIT = 125
 """Of the same for a row from outside or one that goes there."""
 
 BAND = 95
 """Of a kernel around its inner loops."""
 
-MOVED = 260
+MOVED = 275
 """Of the same and the interpreter, where arguments move along."""
 
 PIXEL = 220
 """Of a depthwise convolution, around a row of a single pixel."""
-
-SHALLOW = 32
-"""Depths of a matrix product whose weights stay in registers with MVE, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +49,7 @@ class Rates:
         pooled: for an element of a window of a pool.
         byte: written by another op.
         deep, shallow: of a matrix product, the latter where depths are few enough.
+        split: more for each batch of patches beyond one a row.
         spare: instructions for each product of a row that is computed in vain.
         three: rows more that three rows take than a part of four, where these are taken at once.
         portion, share: of a depthwise convolution: for a portion of a row, and for each channel
@@ -73,6 +71,7 @@ class Rates:
     byte: float
     deep: Product
     shallow: Product
+    split: float
     spare: float
     three: float
     portion: float
@@ -98,6 +97,7 @@ RATES = {
         byte=10,
         deep=_SCALAR,
         shallow=_SCALAR,
+        split=0,
         spare=0,
         three=0,
         portion=0,
@@ -118,6 +118,7 @@ RATES = {
         byte=3,
         deep=_DSP,
         shallow=_DSP,
+        split=0,
         spare=1,
         three=0.28,
         portion=400,
@@ -136,12 +137,13 @@ RATES = {
         strided=2,
         pooled=0.45,
         byte=1.2,
-        deep=Product(call=340, column=9.5, batch=150),
-        shallow=Product(call=500, column=15, batch=300),
+        deep=Product(call=290, column=5.3, batch=65),
+        shallow=Product(call=270, column=13, batch=115),
+        split=180,
         spare=0.11,
         three=0,
-        portion=300,
-        share=25,
+        portion=400,
+        share=24,
         filling=0.25,
         alone=(1.05, 0.25),
     ),
