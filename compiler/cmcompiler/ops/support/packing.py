@@ -236,7 +236,7 @@ def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
     Args:
         rows: of a product, or a divisor of those of each.
     """
-    depth = filters.weights.shape[1]
+    depth: int = filters.weights.shape[1]
     only_fours = rows % 4 == 0 and not filters.is_general(isa)
     return {
         Isa.SCALAR: -(-depth // 8) * 32,
