@@ -58,7 +58,7 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         if options.budget is None and options.streams and not draft.streams:
             # Whole tensors may cost no more either for want of scratch.
             draft = draft.within(room, ARENA_LIMIT) or draft
-        best = draft if best is None else _better(best, draft, most, options.budget)
+        best = draft if best is None else _better(best, draft, room, options.budget)
     if best is None:
         assert failure is not None
         raise failure
@@ -117,15 +117,15 @@ def _draft(draft: Draft, options: PlanOptions, most: float) -> Draft:
     return fastest(draft, by_rows, options.budget - SLACK)
 
 
-def _better(rows: Draft, whole: Draft, most: float, budget: int | None) -> Draft:
+def _better(rows: Draft, whole: Draft, room: float, budget: int | None) -> Draft:
     """Whole inputs, unless rows make the arena smaller, or what fits the budget faster.
 
     Args:
-        most: instructions that the former may add.
+        room: instructions that the former may add, or as many as the latter if those are more.
     """
     if budget is not None and max(rows.size, whole.size) + SLACK <= budget:
         return rows if rows.surcharge < whole.surcharge else whole
-    is_cheap = budget is not None or rows.surcharge <= most
+    is_cheap = budget is not None or rows.surcharge <= max(room, whole.surcharge)
     return rows if rows.size < whole.size and is_cheap else whole
 
 

@@ -7,7 +7,11 @@ from math import inf
 
 import pytest
 from harness.commands import NETWORK
+from harness.examples import Example
+from harness.image_graphs import image_graphs
 from harness.sequences import sequence_graph
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.sequences import rows_of_steps
@@ -79,6 +83,17 @@ def test_rows_from_outside_count_among_the_instructions(isa: Isa) -> None:
     assert chosen.surcharge <= most and not chosen.is_fed
     fed = make_draft(graph, isa, PlanOptions(feed="rows", surcharge=inf))
     assert fed.is_fed and fed.surcharge > most
+
+
+@given(image_graphs(), st.sampled_from(list(Isa)))
+def test_rows_from_outside_are_no_slower_for_scratch_that_whole_tensors_could_have(
+    example: Example, isa: Isa
+) -> None:
+    whole = make_draft(example.graph, isa, WHOLE)
+    most = max(MOST_SURCHARGE * whole.effort, whole.surcharge)
+    chosen = make_draft(example.graph, isa, PlanOptions(feed=None))
+    is_larger = example.graph.inputs[0].tensor.nbytes >= chosen.size
+    assert not chosen.is_fed or is_larger or chosen.surcharge <= most
 
 
 def test_whole_tensors_too_have_scratch_for_few_instructions_more(network: Graph) -> None:
