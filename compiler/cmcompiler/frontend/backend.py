@@ -58,6 +58,7 @@ _MOVEMENTS = [
     _aten.embedding.default,
     *(_aten.topk.default, _aten.sort.default, _aten.sort.stable),
     *(_aten.argsort.default, _aten.argsort.stable),
+    _aten.scatter.src,
 ]
 """Operators that only move elements, which the backend does not name."""
 
@@ -80,7 +81,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         finder = NodeTargetNodeFinder(own)
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
         shared = [*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS]
-        self.quantizers[-1] = SharedQspecQuantizer(shared)
+        self.quantizers[-1] = MovementQuantizer(shared)
 
     def annotate(self, model: GraphModule) -> GraphModule:
         annotated: GraphModule = super().annotate(model)
@@ -111,6 +112,29 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 if rejected.rejection_reason != PatternMatcher.REJECT_PREVIOUSLY_ANNOTATED:
                     reasons.update(dict.fromkeys(rejected.node_names, rejected.rejection_reason))
         return reasons
+
+
+class MovementQuantizer(SharedQspecQuantizer):  # type: ignore[misc]
+    """Lets operators that move elements share a range, unless they add some up."""
+
+    def annotate(self, model: GraphModule) -> None:
+        for node in model.graph.nodes:
+            if node.target in self.targets and not self._is_annotated(node):
+                if _accumulates(node):
+                    self.report_reject([node], "it adds elements up")
+                else:
+                    self._annotate_shared_cluster(node)
+
+    def _maybe_enqueue_shared_node(
+        self, neighbor: Node, shared_nodes: set[Node], bfs_queue: list[Node]
+    ) -> None:
+        if not _accumulates(neighbor):
+            super()._maybe_enqueue_shared_node(neighbor, shared_nodes, bfs_queue)
+
+
+def _accumulates(node: Node) -> bool:
+    puts = {_aten.index_put.default, _aten.index_put_.default}
+    return node.target in puts and len(node.args) > 3 and bool(node.args[3])
 
 
 class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]

@@ -30,6 +30,7 @@ from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.usercode import unsupported
 
 Inputs = tuple[Tensor, ...]
@@ -41,6 +42,12 @@ _POOLS = {
     *(_aten.fractional_max_pool2d.default, _aten.fractional_max_pool3d.default),
 }
 """With indices as second results."""
+_CASTS = {_aten.to.dtype, _aten._to_copy.default, _aten.type_as.default}
+_CONVOLUTIONS = {
+    *(_aten.conv2d.default, _aten.conv2d.padding, _aten.conv3d.default, _aten.conv3d.padding),
+    *(_aten.conv_transpose2d.input, _aten.conv_transpose3d.input),
+}
+"""As rewrites leave them."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -149,7 +156,7 @@ def export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:
 def _refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
     """
     Raises:
-        Unsupported: sizes depend on values, or something uses the indices of a pool.
+        Unsupported: sizes or weights depend on values, or something uses the indices of a pool.
     """
     for node in graph.graph.nodes:
         value = node.meta.get("val")
@@ -164,6 +171,11 @@ def _refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
             raise Unsupported(
                 f"{place}the indices of {_name(node)} are used",
                 "upsample instead of unpooling, as with torch.nn.Upsample",
+            )
+        if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
+            raise Unsupported(
+                f"{place}the weights of {_name(node)} depend on inputs",
+                "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
             )
 
 
@@ -219,9 +231,19 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
     for node in prepared.graph.nodes:
         annotation = node.meta.get(Q_ANNOTATION_KEY)
         quantized = annotation is not None and annotation._annotated
-        if node.op == "call_function" and not quantized and _computes_float(node):
+        is_float = node.op == "call_function" and not quantized and _computes_float(node)
+        if is_float and not _becomes_table(node):
             reason = reasons.get(node.name, "the quantizer does not support it")
             yield FloatOperator(node.name, str(node.target), reason)
+
+
+def _becomes_table(node: Node) -> bool:
+    """Whether bytes become floats that nothing but observers reads, as those of an image."""
+    source = next(iter(node.all_input_nodes), None)
+    value = None if source is None else source.meta.get("val")
+    is_byte = isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8)
+    is_cast = node.target in _CASTS and is_byte
+    return is_cast and all(user.op == "call_module" for user in node.users)
 
 
 def _computes_float(node: Node) -> bool:

@@ -112,10 +112,10 @@ def _expose_inputs(graph: Graph) -> Graph:
         if isinstance(node.op, Quantize) and node.inputs[0] in replaced:
             replaced[node.outputs[0]] = replaced[node.inputs[0]]
             continue
-        if _is_movement(node.op) and node.inputs[0] in replaced:
-            moved = _moved(node, replaced[node.inputs[0]])
-            replaced[node.outputs[0]] = moved.outputs[0]
-            nodes.append(moved)
+        if is_movement(node.op) and node.inputs[0] in replaced:
+            made = moved(node, replaced[node.inputs[0]])
+            replaced[node.outputs[0]] = made.outputs[0]
+            nodes.append(made)
             continue
         sources = tuple(replaced.get(tensor, tensor) for tensor in node.inputs)
         nodes.append(replace(node, inputs=sources))
@@ -134,7 +134,7 @@ def _expose_outputs(graph: Graph) -> Graph:
         if isinstance(node.op, Dequantize):
             quantized[node.outputs[0]] = node.inputs[0]
         elif node.outputs[0] in dequantizers:
-            nodes.append(_moved(node, quantized[node.inputs[0]]))
+            nodes.append(moved(node, quantized[node.inputs[0]]))
             quantized[node.outputs[0]] = nodes[-1].outputs[0]
     outputs = []
     for port in graph.outputs:
@@ -159,7 +159,7 @@ def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
         inputs = node.inputs[1:] if isinstance(node.op, Store) else node.inputs
         if isinstance(node.op, Quantize):
             use = node.op
-        elif _is_movement(node.op):
+        elif is_movement(node.op):
             use = found[node.outputs[0]]
         for tensor in inputs:
             if found.setdefault(tensor, use) != use and not isinstance(found[tensor], str):
@@ -173,7 +173,7 @@ def _dequantizers(graph: Graph) -> dict[Tensor, Node]:
     for node in graph.nodes:
         if isinstance(node.op, Dequantize):
             found[node.outputs[0]] = node
-        elif _is_movement(node.op) and node.inputs[0] in found:
+        elif is_movement(node.op) and node.inputs[0] in found:
             found[node.outputs[0]] = found[node.inputs[0]]
     return found
 
@@ -188,12 +188,12 @@ def _undoes(quantize: Quantize, dequantize: Node) -> bool:
     )
 
 
-def _is_movement(op: Op) -> bool:
+def is_movement(op: Op) -> bool:
     """Whether an op can be swapped with a quantize or dequantize."""
     return isinstance(op, (View, Transpose))
 
 
-def _moved(node: Node, source: Tensor) -> Node:
+def moved(node: Node, source: Tensor) -> Node:
     """The movement applied to another tensor of the same shape."""
     before = node.outputs[0]
     after = Tensor(f"{before.name}.{source.dtype.name}", source.dtype, before.shape)

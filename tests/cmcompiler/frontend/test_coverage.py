@@ -38,7 +38,7 @@ COVERED: dict[str, int] = {
 """Models with at least 99 % of their multiply-accumulates in integer kernels, and their dB."""
 
 
-@pytest.mark.parametrize("name", ["gallery", "samples"])
+@pytest.mark.parametrize("name", ["assigned", "gallery", "samples"])
 def test_a_mixed_gallery_has_nothing_in_float(name: str, runtime: Runtime) -> None:
     loaded = find_source(f"{MODELS / 'mixed.py'}:{name}").load(0, None)
     samples = list(loaded.calibration)

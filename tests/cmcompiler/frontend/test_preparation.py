@@ -38,3 +38,31 @@ def test_indices_of_pools_are_refused_with_the_line():
     expected = f"{re.escape(__file__)}:{line}: the indices of max_pool2d_with_indices are used"
     with pytest.raises(Unsupported, match=expected):
         prepare(Unpooled(), x, [x])
+
+
+class Transposed(nn.Module):
+    def forward(self, x, kernel):
+        return nn.functional.conv_transpose2d(x, kernel)
+
+
+def test_kernels_of_transposed_convolutions_that_depend_on_inputs_are_refused_with_the_line():
+    inputs = torch.randn(1, 2, 4, 4), torch.randn(2, 3, 2, 2)
+    line = Transposed.forward.__code__.co_firstlineno + 1
+    expected = f"{re.escape(__file__)}:{line}: the weights of conv_transpose2d depend on inputs"
+    with pytest.raises(Unsupported, match=expected):
+        prepare(Transposed(), inputs, [inputs])
+
+
+class Summed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, places):
+        return self.layer(torch.zeros(3, 4).index_put((places,), self.layer(x), accumulate=True))
+
+
+def test_elements_added_up_at_places_that_are_computed_stay_float():
+    inputs = torch.randn(5, 4), torch.tensor([0, 2, 2, 1, 0])
+    (left,) = prepare(Summed(), inputs, [inputs]).float_operators
+    assert (left.operator, left.reason) == ("aten.index_put.default", "it adds elements up")

@@ -63,3 +63,32 @@ def samples():
     torch.manual_seed(0)
     inputs = [(torch.randn(1, 3, 8, 8),) for _ in range(16)]
     return Samples().eval(), inputs[0], inputs
+
+
+class Assigned(nn.Module):
+    """Bytes of pixels, a kernel that depends on them, rows assigned by index and added up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.route = nn.Conv2d(3, 4, 3, padding=1), nn.Linear(4, 2)
+        self.kernels = nn.Parameter(0.3 * torch.randn(2, 3, 4, 3, 3))
+        self.register_buffer("places", torch.tensor([0, 3, 3, 1, 0, 5, 7, 3]))
+
+    def forward(self, pixels: Tensor) -> dict[str, Tensor]:
+        image = self.conv(pixels.permute(0, 3, 1, 2).float() / 255).relu()
+        shares = self.route(image.mean((2, 3))).softmax(-1)
+        kernel = (shares.view(2, 1, 1, 1, 1) * self.kernels).sum(0)
+        found = functional.conv2d(image, kernel, stride=2, padding=1)
+        tokens = image.flatten(2).transpose(1, 2)
+        rows = tokens.new_zeros(1, 8, 4)
+        rows[:, 0] = tokens.mean(1)
+        rows[:, 1:] = tokens[:, ::21]
+        rows[:, [2, 4]] = rows[:, [4, 2]] * 0.5
+        sums = torch.zeros_like(rows).index_add(1, self.places, rows)
+        return {"found": found, "rows": rows, "sums": sums}
+
+
+def assigned():
+    torch.manual_seed(0)
+    inputs = [(torch.randint(256, (1, 12, 12, 3), dtype=torch.uint8),) for _ in range(16)]
+    return Assigned().eval(), inputs[0], inputs

@@ -29,8 +29,17 @@ HEADROOM = 20
 def _define(name: str, schema: str, function: Callable[..., Tensor]) -> None:
     LIBRARY.define(f"{name}({schema}) -> Tensor", tags=(torch.Tag.pointwise,))
     float_form(LIBRARY, name)(function)
-    # The backend's passes also run it on int8 tensors, of which a quotient would be float.
-    torch.library.register_fake(f"cmbuild::{name}", lambda x, y, *_: x + y)
+    torch.library.register_fake(f"cmbuild::{name}", _like_both)
+
+
+def _like_both(x: Tensor, y: Tensor, *_: Any) -> Tensor:
+    """The form of a result.
+
+    The backend's passes also run the operator on int8 tensors, of which a quotient would be float,
+    and on one of them and a constant that is float still.
+    """
+    both = x + y
+    return both.to(torch.int8) if torch.int8 in (x.dtype, y.dtype) else both
 
 
 def _define_quantized(name: str, schema: str, other: int) -> None:

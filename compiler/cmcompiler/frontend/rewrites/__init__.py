@@ -11,12 +11,14 @@ from copy import deepcopy
 from torch.fx import GraphModule
 
 from cmcompiler.frontend.quantized_op import QUANTIZED
+from cmcompiler.frontend.rewrites.assignments import join_assignments
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
 from cmcompiler.frontend.rewrites.batches import add_batches
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
+from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
 from cmcompiler.frontend.rewrites.einsum import multiply_einsum
@@ -49,6 +51,7 @@ from cmcompiler.frontend.rewrites.written_norms import spell_norms
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
+    join_assignments,
     join_filters,
     spell_combinations,
     weigh_samples,
@@ -57,6 +60,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     compute_volumes_on_images,
     compute_on_images,
     make_margins_explicit,
+    multiply_patches,
     spell_movements,
     pick_windows,
     unify_pools,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
-from torch.fx.node import map_arg
 
-from cmcompiler.frontend.rewrites.constants import value_of
-from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant, replace
+from cmcompiler.frontend.rewrites.constants import compute, decisive_inputs, value_of
+from cmcompiler.frontend.rewrites.editing import (
+    constant,
+    constant_value,
+    insert,
+    is_constant,
+    replace,
+)
 
 _ATEN = torch.ops.aten
 REPETITIONS = {_ATEN.expand.default, _ATEN.repeat.default}
@@ -22,7 +25,7 @@ SMALL = 1 << 16
 
 def fold_constants(module: GraphModule) -> None:
     for node in module.graph.nodes:
-        if _is_function(node) and all(map(_is_known, node.all_input_nodes)):
+        if _is_function(node) and all(map(_is_known, decisive_inputs(node))):
             _fold(node)
 
 
@@ -42,13 +45,16 @@ def _is_function(node: Node) -> bool:
 
 
 def _fold(node: Node) -> None:
-    value = _compute(node)
+    value = compute(node, value_of)
     # A much larger copy than what it is made from would cost memory.
-    most = sum(_stored_bytes(source) for source in node.all_input_nodes)
+    most = sum(map(_stored_bytes, decisive_inputs(node)))
     if node.target not in REPETITIONS:
         most = max(most, SMALL)
     if isinstance(value, Tensor) and value.nbytes <= most:
         replace(node, constant(node, node.name, value.contiguous()))
+    elif isinstance(value, Tensor) and node.target not in REPETITIONS and _is_uniform(value):
+        one = constant(node, node.name, value.flatten()[:1].reshape([1] * value.ndim))
+        replace(node, insert(node, _ATEN.expand.default, one, list(value.shape)))
     elif isinstance(value, (tuple, list)) and sum(part.nbytes for part in value) <= most:
         for user in list(node.users):
             part = value[user.args[1]]  # type: ignore[index]
@@ -61,7 +67,6 @@ def _stored_bytes(node: Node) -> int:
     return sum(map(_stored_bytes, node.all_input_nodes))
 
 
-def _compute(node: Node) -> Any:
-    assert isinstance(node.target, OpOverload)
-    with torch.no_grad():
-        return node.target(*map_arg(node.args, value_of), **map_arg(node.kwargs, value_of))
+def _is_uniform(value: Tensor) -> bool:
+    """Whether all elements are equal, as in the state that a network begins with."""
+    return bool((value == value.flatten()[0]).all())

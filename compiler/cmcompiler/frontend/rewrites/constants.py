@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,9 +12,16 @@ from torch._ops import OpOverload
 from torch.fx import Node
 from torch.fx.node import map_arg
 
-from cmcompiler.frontend.rewrites.editing import constant_value, is_constant
+from cmcompiler.frontend.rewrites.editing import constant_value, fake, is_constant
 
-_COPIES = (torch.ops.aten.lift_fresh_copy.default, torch.ops.aten.detach_.default)
+_ATEN = torch.ops.aten
+_COPIES = (_ATEN.lift_fresh_copy.default, _ATEN.detach_.default)
+
+FILLED = {
+    *(_ATEN.zeros_like.default, _ATEN.ones_like.default, _ATEN.full_like.default),
+    *(_ATEN.new_zeros.default, _ATEN.new_ones.default, _ATEN.new_full.default),
+}
+"""Of whose first argument nothing but its form counts."""
 
 
 def value_of(node: Any) -> Tensor | None:
@@ -33,6 +41,23 @@ def number_of(given: Any) -> float | int | bool | None:
     return given if is_number else None
 
 
+def decisive_inputs(node: Node) -> list[Node]:
+    """Those whose elements decide what a node computes."""
+    return [] if node.target in FILLED else node.all_input_nodes
+
+
+def compute(node: Node, value: Callable[[Node], Tensor | None]) -> Any:
+    """What an operator gives for the values of its decisive inputs."""
+    assert isinstance(node.target, OpOverload)
+    known = _of_the_form if node.target in FILLED else value
+    with torch.no_grad():
+        return node.target(*map_arg(node.args, known), **map_arg(node.kwargs, known))
+
+
+def _of_the_form(node: Node) -> Tensor:
+    return torch.empty(fake(node).shape, dtype=fake(node).dtype)
+
+
 def _value(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:
     if node not in values:
         values[node] = constant_value(node) if is_constant(node) else _computed(node, values)
@@ -45,9 +70,7 @@ def _computed(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:
         return None
     if torch.Tag.nondeterministic_seeded in target.tags:
         return None
-    if any(_value(source, values) is None for source in node.all_input_nodes):
+    if any(_value(source, values) is None for source in decisive_inputs(node)):
         return None
-    args, kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
-    with torch.no_grad():
-        result = target(*args, **kwargs)
+    result = compute(node, values.__getitem__)
     return result if isinstance(result, Tensor) else None

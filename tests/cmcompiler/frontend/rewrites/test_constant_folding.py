@@ -74,3 +74,12 @@ def test_repetitions_are_no_obstacle():
             return nn.functional.linear(x, nn.functional.normalize(self.weight, dim=1))
 
     assert targets(rewritten(Cosine(), torch.randn(3, 256))) == ["aten.linear.default"]
+
+
+def test_a_large_tensor_of_one_number_repeats_it():
+    class Stateful(nn.Module):
+        def forward(self, x):
+            return torch.cat([x, torch.zeros(1, 32, 32, 32), torch.ones_like(x)], 1)
+
+    graph = rewritten(Stateful(), torch.randn(1, 3, 32, 32), by=fold_constants, tolerance=0)
+    assert targets(graph) == ["aten.expand.default", "aten.cat.default"]

@@ -1,0 +1,96 @@
+"""Tables in place of dequantised numbers that are quantised again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cmcompiler.importer.requantization import NAME, requantize_by_table
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.cast import Cast
+from cmcompiler.ops.dequantize import Dequantize
+from cmcompiler.ops.quantize import Quantize
+
+FLOAT, INT8, INT16 = (np.dtype(name) for name in ("float32", "int8", "int16"))
+FINE = Dequantize(0.125, -3)
+COARSE = Quantize(INT8, 0.5, 7, -100, 127)
+NUMBERS = np.arange(-128, 128, dtype=np.int8).reshape(2, 128)
+
+
+def _graph(
+    *steps: tuple[Op, np.dtype[np.generic], Sequence[int]],
+    output: int = -1,
+    dtype: np.dtype[np.generic] = INT8,
+) -> Graph:
+    last = Tensor("input_0", dtype, (2, 128))
+    inputs, nodes = (Port("input_0", last, last.shape, (0, 1)),), []
+    for number, (op, kind, shape) in enumerate(steps):
+        made = Tensor(f"t{number}", kind, tuple(shape))
+        nodes.append(Node(op, (last,), (made,), f"{op.label} #{number}"))
+        last = made
+    found = nodes[output].outputs[0]
+    return Graph("g", tuple(nodes), inputs, (Port("output_0", found, found.shape, (0, 1)),))
+
+
+def _titles(graph: Graph) -> list[str]:
+    """Of what the last output is computed by, the last one first."""
+    titles, wanted = [], graph.outputs[0].tensor
+    while wanted in graph.producer:
+        node = graph.producer[wanted]
+        titles.append(node.op.title)
+        wanted = node.inputs[0]
+    return titles
+
+
+def test_a_change_of_scale_is_a_table_of_the_same_numbers() -> None:
+    before = _graph((FINE, FLOAT, (2, 128)), (COARSE, INT8, (2, 128)))
+    after = requantize_by_table(before)
+    assert _titles(after) == [NAME]
+    np.testing.assert_array_equal(
+        *(evaluate(graph, (NUMBERS,)).outputs[0] for graph in (before, after))
+    )
+
+
+def test_what_moves_in_between_moves_as_int8() -> None:
+    before = _graph(
+        (FINE, FLOAT, (2, 128)),
+        (Transpose((1, 0)), FLOAT, (128, 2)),
+        (View((4, 64)), FLOAT, (4, 64)),
+        (COARSE, INT8, (4, 64)),
+    )
+    after = requantize_by_table(before)
+    assert _titles(after) == [NAME, View((4, 64)).title, Transpose((1, 0)).title]
+    np.testing.assert_array_equal(
+        *(evaluate(graph, (NUMBERS,)).outputs[0] for graph in (before, after))
+    )
+
+
+def test_unsigned_bytes_as_floats_go_by_table() -> None:
+    steps = (
+        (Cast(FLOAT), FLOAT, (2, 128)),
+        (Transpose((1, 0)), FLOAT, (128, 2)),
+        (Quantize(INT8, 1.5, -128, -128, 127), INT8, (128, 2)),
+    )
+    before = _graph(*steps, dtype=np.dtype(np.uint8))
+    after = requantize_by_table(before)
+    assert _titles(after) == [NAME, Transpose((1, 0)).title]
+    pixels = NUMBERS.view(np.uint8)
+    np.testing.assert_array_equal(
+        *(evaluate(graph, (pixels,)).outputs[0] for graph in (before, after))
+    )
+
+
+def test_larger_numbers_stay_floats_in_between() -> None:
+    steps = (FINE, FLOAT, (2, 128)), (Quantize(INT16, 0.01, 0, -32768, 32767), INT16, (2, 128))
+    assert _titles(requantize_by_table(_graph(*steps))) == ["quantize", "dequantize"]
+
+
+def test_a_dequantize_that_is_read_otherwise_stays() -> None:
+    steps = (FINE, FLOAT, (2, 128)), (COARSE, INT8, (2, 128))
+    assert _titles(requantize_by_table(_graph(*steps, output=0))) == ["dequantize"]
