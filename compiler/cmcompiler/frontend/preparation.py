@@ -149,8 +149,27 @@ def export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:
     Raises:
         Unsupported: torch.export cannot take the module.
     """
+    _check_names(module)
     with unsupported("torch.export", "try torch.export.export(module, example_inputs) on its own"):
         return torch.export.export(module, inputs)
+
+
+def _check_names(module: torch.nn.Module) -> None:
+    """
+    Raises:
+        Unsupported: a graph has an attribute of its own where the module holds tensors.
+    """
+    if isinstance(module, GraphModule):
+        return
+    held = (
+        *module.named_children(),
+        *module.named_parameters(recurse=False),
+        *module.named_buffers(recurse=False),
+    )
+    for name, _ in held:
+        if hasattr(GraphModule, name):
+            message = f"torch.export cannot take a module with an attribute named {name}"
+            raise Unsupported(message, f"rename {type(module).__name__}.{name}")
 
 
 def _refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
@@ -232,17 +251,19 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
         annotation = node.meta.get(Q_ANNOTATION_KEY)
         quantized = annotation is not None and annotation._annotated
         is_float = node.op == "call_function" and not quantized and _computes_float(node)
-        if is_float and not _becomes_table(node):
+        if is_float and not _is_joined(node):
             reason = reasons.get(node.name, "the quantizer does not support it")
             yield FloatOperator(node.name, str(node.target), reason)
 
 
-def _becomes_table(node: Node) -> bool:
-    """Whether bytes become floats that nothing but observers reads, as those of an image."""
+def _is_joined(node: Node) -> bool:
+    """Whether short integers become floats that nothing but observers reads, as those of an image:
+    the conversion and the quantize become one.
+    """
     source = next(iter(node.all_input_nodes), None)
     value = None if source is None else source.meta.get("val")
-    is_byte = isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8)
-    is_cast = node.target in _CASTS and is_byte
+    is_short = isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8, torch.int16)
+    is_cast = node.target in _CASTS and is_short
     return is_cast and all(user.op == "call_module" for user in node.users)
 
 

@@ -20,7 +20,7 @@ from cmcompiler.importer.boundary import (
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.images import keep_channels_last
 from cmcompiler.importer.reading import read_block
-from cmcompiler.importer.requantization import requantize_by_table
+from cmcompiler.importer.requantization import requantize_in_integers
 from cmcompiler.importer.sequences import rows_of_steps
 from cmcompiler.importer.state import detached, mutable_buffers
 from cmcompiler.importer.unknown import refuse_unknown
@@ -61,7 +61,7 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     nodes = keep_channels_last(nodes, [port.tensor for port in outputs], states)
     direct = _without_chained_views(rows_of_steps(nodes))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
-    graph = _without_dead_nodes(requantize_by_table(quantize_states(graph)))
+    graph = _without_dead_nodes(requantize_in_integers(quantize_states(graph)))
     if io != "program":
         graph = _without_dead_nodes(expose_quantized(graph))
     graph = detached(describe_ports(graph))

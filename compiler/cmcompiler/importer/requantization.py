@@ -1,4 +1,4 @@
-"""Numbers of one byte in another scale: by table, not as floats in between."""
+"""Quantised numbers in another scale, not as floats in between."""
 
 from __future__ import annotations
 
@@ -12,37 +12,43 @@ from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.cast import Cast
+from cmcompiler.ops.change_scale import ChangeScale
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.affine import EVERY
 
-NAME = "requantize"
-
-BYTES = (np.int8, np.uint8)
+SOURCES = (np.int8, np.uint8, np.int16)
 
 
-def requantize_by_table(graph: Graph) -> Graph:
-    """Makes each quantize of dequantised int8 numbers, or of bytes as floats, a table of the same.
+def requantize_in_integers(graph: Graph) -> Graph:
+    """Joins each quantize with the dequantize, or the conversion of integers to floats, before it.
 
-    Movements of memory in between use bytes. Nodes no longer needed stay in the graph.
+    From byte to int8 by table, else by a multiplier, if that gives the same for all numbers.
+    Movements of memory in between use integers. Nodes no longer needed stay in the graph.
     """
     sources: dict[Tensor, tuple[Tensor, Op]] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
         known = sources.get(node.inputs[0]) if node.inputs else None
         made = node
-        if isinstance(node.op, (Dequantize, Cast)) and node.inputs[0].dtype in BYTES:
+        if isinstance(node.op, (Dequantize, Cast)) and node.inputs[0].dtype in SOURCES:
             sources[node.outputs[0]] = node.inputs[0], node.op
         elif known is not None and is_movement(node.op):
             nodes.append(moved(node, known[0]))
             sources[node.outputs[0]] = nodes[-1].outputs[0], known[1]
-        elif known is not None and isinstance(node.op, Quantize) and node.op.dtype == np.int8:
-            made = replace(node, op=_table(*known, node.op), inputs=known[:1])
+        elif known is not None and isinstance(node.op, Quantize):
+            op = _joined(*known, node.op)
+            made = node if op is None else replace(node, op=op, inputs=known[:1])
         nodes.append(made)
     return replace(graph, nodes=tuple(nodes))
 
 
-def _table(source: Tensor, real: Op, quantize: Quantize) -> Activation:
-    """What the bytes of a source become, first as floats and then again as bytes."""
-    (table,) = quantize.reference(*real.reference(EVERY.view(source.dtype)))
-    return Activation(table.tobytes(), name=NAME)
+def _joined(source: Tensor, real: Op, quantize: Quantize) -> Op | None:
+    """What computes a quantize of numbers that another op makes of those of a source."""
+    if quantize.dtype == np.int8 and source.dtype.itemsize == 1:
+        (table,) = quantize.reference(*real.reference(EVERY.view(source.dtype)))
+        return Activation(table.tobytes(), name=ChangeScale.label)
+    if quantize.dtype not in (np.int8, np.int16):
+        return None
+    zero_point = real.zero_point if isinstance(real, Dequantize) else 0
+    return ChangeScale.equal_to(real, zero_point, source.dtype, quantize)

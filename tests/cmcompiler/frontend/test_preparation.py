@@ -66,3 +66,19 @@ def test_elements_added_up_at_places_that_are_computed_stay_float():
     inputs = torch.randn(5, 4), torch.tensor([0, 2, 2, 1, 0])
     (left,) = prepare(Summed(), inputs, [inputs]).float_operators
     assert (left.operator, left.reason) == ("aten.index_put.default", "it adds elements up")
+
+
+class Coded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.code = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.code(x)
+
+
+def test_names_that_a_graph_has_itself_are_refused():
+    x = (torch.randn(2, 3),)
+    with pytest.raises(Unsupported, match="cannot take a module with an attribute named code") as e:
+        prepare(Coded(), x, [x])
+    assert e.value.hint == "rename Coded.code"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+import pytest
+from harness.examples import Example
+from harness.runtime import Runtime
 
-from cmcompiler.importer.requantization import NAME, requantize_by_table
+from cmcompiler.importer.requantization import requantize_in_integers
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
@@ -14,6 +18,7 @@ from cmcompiler.ir.op import Op
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.cast import Cast
+from cmcompiler.ops.change_scale import ChangeScale
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 
@@ -48,10 +53,15 @@ def _titles(graph: Graph) -> list[str]:
     return titles
 
 
+def _live(graph: Graph) -> tuple[Node, ...]:
+    """The node that computes the output."""
+    return (graph.producer[graph.outputs[0].tensor],)
+
+
 def test_a_change_of_scale_is_a_table_of_the_same_numbers() -> None:
     before = _graph((FINE, FLOAT, (2, 128)), (COARSE, INT8, (2, 128)))
-    after = requantize_by_table(before)
-    assert _titles(after) == [NAME]
+    after = requantize_in_integers(before)
+    assert _titles(after) == [ChangeScale.label]
     np.testing.assert_array_equal(
         *(evaluate(graph, (NUMBERS,)).outputs[0] for graph in (before, after))
     )
@@ -64,8 +74,8 @@ def test_what_moves_in_between_moves_as_int8() -> None:
         (View((4, 64)), FLOAT, (4, 64)),
         (COARSE, INT8, (4, 64)),
     )
-    after = requantize_by_table(before)
-    assert _titles(after) == [NAME, View((4, 64)).title, Transpose((1, 0)).title]
+    after = requantize_in_integers(before)
+    assert _titles(after) == [ChangeScale.label, View((4, 64)).title, Transpose((1, 0)).title]
     np.testing.assert_array_equal(
         *(evaluate(graph, (NUMBERS,)).outputs[0] for graph in (before, after))
     )
@@ -78,19 +88,47 @@ def test_unsigned_bytes_as_floats_go_by_table() -> None:
         (Quantize(INT8, 1.5, -128, -128, 127), INT8, (128, 2)),
     )
     before = _graph(*steps, dtype=np.dtype(np.uint8))
-    after = requantize_by_table(before)
-    assert _titles(after) == [NAME, Transpose((1, 0)).title]
+    after = requantize_in_integers(before)
+    assert _titles(after) == [ChangeScale.label, Transpose((1, 0)).title]
     pixels = NUMBERS.view(np.uint8)
     np.testing.assert_array_equal(
         *(evaluate(graph, (pixels,)).outputs[0] for graph in (before, after))
     )
 
 
-def test_larger_numbers_stay_floats_in_between() -> None:
-    steps = (FINE, FLOAT, (2, 128)), (Quantize(INT16, 0.01, 0, -32768, 32767), INT16, (2, 128))
-    assert _titles(requantize_by_table(_graph(*steps))) == ["quantize", "dequantize"]
+@pytest.mark.parametrize(
+    ("source", "real", "target"),
+    [
+        (INT8, FINE, Quantize(INT16, 1 / 1024, 0, -32767, 32767)),
+        (INT16, Dequantize(0.00031, 0), COARSE),
+        (INT16, Cast(FLOAT), Quantize(INT8, 211.7, -11, -128, 127)),
+        (INT16, Dequantize(0.0007, -5), Quantize(INT16, 0.0013, 19, -30000, 32767)),
+    ],
+)
+def test_larger_numbers_are_multiplied(
+    source: np.dtype[np.generic], real: Op, target: Quantize, runtime: Runtime
+) -> None:
+    before = _graph((real, FLOAT, (2, 128)), (target, target.dtype, (2, 128)), dtype=source)
+    after = requantize_in_integers(before)
+    assert [type(node.op) for node in _live(after)] == [ChangeScale]
+    numbers = np.linspace(np.iinfo(source).min, np.iinfo(source).max, 256)
+    given = numbers.round().astype(source).reshape(2, 128)
+    np.testing.assert_array_equal(
+        *(evaluate(graph, (given,)).outputs[0] for graph in (before, after))
+    )
+    runtime.check(Example(replace(after, nodes=_live(after)), (given,)))
+
+
+def test_what_no_multiplier_gives_stays_float_in_between() -> None:
+    """Of halves every other is rounded down."""
+    steps = (
+        (Dequantize(0.5, 0), FLOAT, (2, 128)),
+        (Quantize(INT8, 1.0, 0, -128, 127), INT8, (2, 128)),
+    )
+    graph = requantize_in_integers(_graph(*steps, dtype=INT16))
+    assert _titles(graph) == ["quantize", "dequantize"]
 
 
 def test_a_dequantize_that_is_read_otherwise_stays() -> None:
     steps = (FINE, FLOAT, (2, 128)), (COARSE, INT8, (2, 128))
-    assert _titles(requantize_by_table(_graph(*steps, output=0))) == ["dequantize"]
+    assert _titles(requantize_in_integers(_graph(*steps, output=0))) == ["dequantize"]

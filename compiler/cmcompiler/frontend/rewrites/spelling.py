@@ -272,7 +272,9 @@ def _selected(node: Node, given: _Given) -> Node | None:
     """A product with a bool."""
     for factor, mask in ((given["self"], given["other"]), (given["other"], given["self"])):
         if isinstance(mask, Node) and fake(mask).dtype == torch.bool:
-            return insert(node, aten.where.ScalarOther, mask, factor, 0.0)
+            is_tensor = isinstance(factor, Node)
+            operator = aten.where.ScalarOther if is_tensor else aten.where.Scalar
+            return insert(node, operator, mask, factor if is_tensor else float(factor), 0.0)
     return None
 
 

@@ -1,0 +1,95 @@
+"""Quantised numbers of one scale in another, in integers: dequantize and quantize as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import frexp
+from typing import Any
+
+import numpy as np
+
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
+from cmcompiler.ir.rows import element_rows
+from cmcompiler.isa import Isa
+from cmcompiler.ops.quantize import Quantize
+
+MULTIPLIER_BITS = 31
+LEAST_SHIFT, MOST_SHIFT = 18, 46
+"""With a number of 17 bits the product has 48, and what is left of it no more than 30."""
+
+
+@dataclass(frozen=True)
+class ChangeScale(Op):
+    """clamp(((x - before) · multiplier + 2^(shift - 1)) >> shift + after) of int8, uint8 or int16.
+
+    Attributes:
+        dtype: of the output, int8 or int16.
+        before, after: zero points.
+        shift: from LEAST_SHIFT to MOST_SHIFT.
+    """
+
+    label = "requantize"
+    in_place = frozenset({0})
+
+    dtype: np.dtype[Any]
+    before: int
+    multiplier: int
+    shift: int
+    after: int
+    minimum: int
+    maximum: int
+
+    @classmethod
+    def equal_to(
+        cls, real: Op, zero_point: int, source: np.dtype[Any], to: Quantize
+    ) -> ChangeScale | None:
+        """The op that equals a quantize of `real`, which turns each integer of a type, less its
+        zero point, into a multiple of itself; None if none does.
+        """
+        limits = np.iinfo(source)
+        every = np.arange(limits.min, limits.max + 1).astype(source)
+        (reals,) = real.reference(every)
+        (expected,) = to.reference(reals)
+        farthest = np.argmax(np.abs(reals))
+        ratio = float(reals[farthest]) * float(to.inverse_scale)
+        ratio /= (int(every[farthest]) - zero_point) or 1
+        shift = min(MULTIPLIER_BITS - frexp(ratio)[1], MOST_SHIFT)
+        multiplier = round(ratio * 2.0**shift)
+        if shift < LEAST_SHIFT or multiplier >= 1 << MULTIPLIER_BITS:
+            return None
+        op = cls(
+            *(to.dtype, zero_point, multiplier, shift),
+            *(to.zero_point, to.minimum, to.maximum),
+        )
+        return op if np.array_equal(op.reference(every)[0], expected) else None
+
+    @property
+    def turned(self) -> ChangeScale:
+        return self
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        steps = (inputs[0].astype(np.int64) - self.before) * self.multiplier
+        steps = ((steps + (1 << (self.shift - 1))) >> self.shift) + self.after
+        return (np.clip(steps, self.minimum, self.maximum).astype(self.dtype),)
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        source = inputs[0].dtype
+        arguments: Words = [
+            ("input", Address(inputs[0])),
+            ("output", Address(outputs[0])),
+            ("count", outputs[0].numel),
+            ("before", self.before),
+            ("multiplier", self.multiplier),
+            ("shift", self.shift),
+            ("after", self.after),
+            ("minimum", self.minimum),
+            ("maximum", self.maximum),
+            ("from", source.itemsize if source.kind == "i" else 0),
+            ("to", self.dtype.itemsize),
+        ]
+        return [KernelCall("change_scale", arguments)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return element_rows(call, inputs[0], outputs[0])

@@ -1,0 +1,37 @@
+/* Quantised numbers of one scale in another; see compiler/cmcompiler/ops/change_scale.py. */
+#include "cmrt/arithmetic.h"
+#include "cmrt/program.h"
+
+struct cm_change_scale {
+    cm_ref input, output;
+    int32_t count;
+    int32_t before;
+    int32_t multiplier, shift;
+    int32_t after, minimum, maximum;
+    int32_t from; /* bytes of an element; 0 for unsigned ones of one byte */
+    int32_t to;
+};
+
+static int32_t change_scale_element(const void *input, int32_t from, int32_t i)
+{
+    if (from == 2)
+        return ((const int16_t *)input)[i];
+    return from == 1 ? ((const int8_t *)input)[i] : ((const uint8_t *)input)[i];
+}
+
+void cm_change_scale(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_change_scale *op = call->arguments;
+    const void *input = cm_read(context, op->input);
+    void *output = cm_write(context, op->output);
+    int64_t half = (int64_t)1 << (op->shift - 1);
+    for (int32_t i = 0; i < op->count; ++i) {
+        int64_t product = (int64_t)(change_scale_element(input, op->from, i) - op->before) * op->multiplier;
+        int32_t steps = (int32_t)((product + half) >> op->shift);
+        int32_t value = cm_clamp(steps + op->after, op->minimum, op->maximum);
+        if (op->to == 1)
+            ((int8_t *)output)[i] = (int8_t)value;
+        else
+            ((int16_t *)output)[i] = (int16_t)value;
+    }
+}
