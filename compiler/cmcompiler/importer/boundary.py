@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cmcompiler.ir.graph import Graph, MutableBuffer, Node, Port
 from cmcompiler.ir.movement.store import Store
@@ -77,6 +79,52 @@ def quantize_states(graph: Graph) -> Graph:
         (initial,) = kept[state][0].reference(state.initial)
         states[states.index(state)] = MutableBuffer(held.tensor, final, initial)
     return replace(graph, nodes=tuple(nodes), outputs=exposed.outputs, states=tuple(states))
+
+
+def keep_states_as_written(graph: Graph) -> Graph:
+    """Keeps dequantised numbers that are written to mutable buffers as they are before that.
+
+    What reads the buffers reads them dequantised. Nodes no longer needed stay in the graph.
+    """
+    dequantizers = _dequantizers(graph)
+    read = {tensor for node in graph.nodes for tensor in node.reads}
+    read.update(port.tensor for port in graph.outputs)
+    found: dict[MutableBuffer, tuple[Node, Tensor]] = {}
+    for state in graph.states:
+        store = graph.producer.get(state.final)
+        if store is None or not isinstance(store.op, Store) or state.final in read:
+            continue
+        if store.inputs[-1] in dequantizers:
+            found[state] = store, store.inputs[-1]
+    ports = tuple(Port("", source, (), ()) for _, source in found.values())
+    exposed = _expose_outputs(replace(graph, outputs=ports))
+    nodes, states = list(exposed.nodes), list(graph.states)
+    for (state, (store, source)), port in zip(found.items(), exposed.outputs, strict=True):
+        dequantize = dequantizers[source].op
+        assert isinstance(dequantize, Dequantize)
+        initial = _quantized(state.initial, dequantize, port.tensor.dtype)
+        if initial is None:
+            continue
+        held, final = (
+            Tensor(tensor.name, port.tensor.dtype, tensor.shape)
+            for tensor in (state.tensor, state.final)
+        )
+        inputs = held, port.tensor
+        nodes[nodes.index(store)] = replace(store, inputs=inputs, outputs=(final,))
+        nodes.insert(0, Node(dequantize, (held,), (state.tensor,), store.source))
+        states[states.index(state)] = MutableBuffer(held, final, initial)
+    return replace(graph, nodes=tuple(nodes), states=tuple(states))
+
+
+def _quantized(
+    reals: npt.NDArray[Any], dequantize: Dequantize, dtype: np.dtype[Any]
+) -> npt.NDArray[Any] | None:
+    """The numbers that are dequantised to these; None if there are none."""
+    limits = np.iinfo(dtype)
+    steps = np.rint(reals / np.float32(dequantize.scale)) + dequantize.zero_point
+    numbers = np.clip(steps, limits.min, limits.max).astype(dtype)
+    is_exact = np.array_equal(dequantize.reference(numbers)[0], reals)
+    return numbers if is_exact else None
 
 
 def take_uint8(graph: Graph) -> Graph:

@@ -14,6 +14,7 @@ from cmcompiler.errors import InvalidRequest
 from cmcompiler.importer.boundary import (
     describe_ports,
     expose_quantized,
+    keep_states_as_written,
     quantize_states,
     take_uint8,
 )
@@ -61,7 +62,8 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     nodes = keep_channels_last(nodes, [port.tensor for port in outputs], states)
     direct = _without_chained_views(rows_of_steps(nodes))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
-    graph = _without_dead_nodes(requantize_in_integers(quantize_states(graph)))
+    graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))
+    graph = _without_dead_nodes(requantize_in_integers(graph))
     if io != "program":
         graph = _without_dead_nodes(expose_quantized(graph))
     graph = detached(describe_ports(graph))

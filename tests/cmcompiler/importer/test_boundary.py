@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from harness.programs import program_graph
 
-from cmcompiler.importer.boundary import describe_ports, expose_quantized, quantize_states
+from cmcompiler.importer.boundary import (
+    describe_ports,
+    expose_quantized,
+    keep_states_as_written,
+    quantize_states,
+)
 from cmcompiler.ir.graph import Graph, MutableBuffer, Node, Port
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.movement.transpose import Transpose
@@ -200,3 +205,22 @@ def test_states_keep_quantised_numbers() -> None:
 @pytest.mark.parametrize("graph", [kept(FINE, COARSE), kept(FINE, FINE, shows=True)])
 def test_other_states_stay(graph: Graph) -> None:
     assert quantize_states(graph).states == graph.states
+
+
+def test_states_are_kept_as_they_are_written_and_read_in_another_scale() -> None:
+    graph = kept(FINE, COARSE)
+    assert keep_states_as_written(graph).states == graph.states  # no steps are the initial numbers
+    (state,) = graph.states
+    graph = replace(graph, states=(replace(state, initial=np.full((2, 3), 1.5, np.float32)),))
+    found = keep_states_as_written(graph)
+    assert found.states[0].tensor.dtype == INT8
+    np.testing.assert_array_equal(found.states[0].initial, 6)
+    random = np.random.default_rng(5)
+    runs = [[random.normal(size=(2, 3)).astype(np.float32)] for _ in range(3)]
+    for before, after in zip(evaluate_all(graph, runs), evaluate_all(found, runs), strict=True):
+        np.testing.assert_array_equal(before.outputs[0], after.outputs[0])
+
+
+def test_states_that_are_shown_stay_as_they_are() -> None:
+    graph = kept(FINE, COARSE, shows=True)
+    assert keep_states_as_written(graph).states == graph.states
