@@ -86,12 +86,25 @@ def _chains(module: GraphModule) -> Iterator[tuple[Node, list[Node]]]:
             for node, source in sources.items()
             if any(sources.get(user) is not source for user in node.users)
         }
+        for node in [each for each in needed if _is_bool(each)]:
+            needed.update(_compared(_steps_to(node, sources, kept)))
         if needed <= kept:
             break
         kept |= needed
     for node in nodes:
         if node in kept and node in sources and fake(node).dtype == torch.float32:
             yield sources[node], _steps_to(node, sources, kept)
+
+
+def _compared(steps: list[Node]) -> Iterator[Node]:
+    """Of steps that end in a bool, the floats that become one: a table cannot give a bool."""
+    for step in steps:
+        if not _is_bool(step) and any(_is_bool(user) and user in steps for user in step.users):
+            yield step
+
+
+def _is_bool(node: Node) -> bool:
+    return bool(fake(node).dtype == torch.bool)
 
 
 def _sources(nodes: list[Node], kept: set[Node]) -> dict[Node, Node]:

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch.fx import GraphModule
 from torch.nn import functional as F
 
+from cmcompiler.frontend.rewrites.functions import join_functions
+
 FUNCTION = "cmbuild.function.default"
 
 
@@ -208,3 +210,17 @@ def test_long_chains_are_one_node():
 
     graph = after(nn.MaxPool2d(2), long)
     assert targets(graph) == ["aten.max_pool2d.default", FUNCTION]
+
+
+def test_what_only_a_comparison_reads_is_a_function():
+    class Far(nn.Module):
+        def forward(self, y, z):
+            far = torch.logical_not(torch.exp(y.abs() - 1) < 1.5)
+            return torch.where(far, y, z)
+
+    graph = rewritten(
+        Far(), torch.randn(3, 4), torch.randn(3, 4), by=join_functions, tolerance=1e-6
+    )
+    function, *others = targets(graph)
+    assert function == "cmbuild.function.default"
+    assert others == ["aten.lt.Scalar", "aten.logical_not.default", "aten.where.self"]
