@@ -121,9 +121,10 @@ def _quantized(
 ) -> npt.NDArray[Any] | None:
     """The numbers that are dequantised to these; None if there are none."""
     limits = np.iinfo(dtype)
-    steps = np.rint(reals / np.float32(dequantize.scale)) + dequantize.zero_point
-    numbers = np.clip(steps, limits.min, limits.max).astype(dtype)
-    is_exact = np.array_equal(dequantize.reference(numbers)[0], reals)
+    with np.errstate(all="ignore"):
+        steps = np.rint(reals / np.float32(dequantize.scale)) + dequantize.zero_point
+        numbers = np.clip(steps, limits.min, limits.max).astype(dtype)
+        is_exact = np.array_equal(dequantize.reference(numbers)[0], reals)
     return numbers if is_exact else None
 
 

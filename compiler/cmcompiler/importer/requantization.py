@@ -46,7 +46,8 @@ def requantize_in_integers(graph: Graph) -> Graph:
 def _joined(source: Tensor, real: Op, quantize: Quantize) -> Op | None:
     """What computes a quantize of numbers that another op makes of those of a source."""
     if quantize.dtype == np.int8 and source.dtype.itemsize == 1:
-        (table,) = quantize.reference(*real.reference(EVERY.view(source.dtype)))
+        with np.errstate(all="ignore"):
+            (table,) = quantize.reference(*real.reference(EVERY.view(source.dtype)))
         return Activation(table.tobytes(), name=ChangeScale.label)
     if quantize.dtype not in (np.int8, np.int16):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import frexp
+from math import frexp, isfinite
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,14 @@ class ChangeScale(Op):
         """
         limits = np.iinfo(source)
         every = np.arange(limits.min, limits.max + 1).astype(source)
-        (reals,) = real.reference(every)
-        (expected,) = to.reference(reals)
-        farthest = np.argmax(np.abs(reals))
-        ratio = float(reals[farthest]) * float(to.inverse_scale)
+        with np.errstate(all="ignore"):
+            (reals,) = real.reference(every)
+            (expected,) = to.reference(reals)
+            farthest = np.argmax(np.abs(reals))
+            ratio = float(reals[farthest]) * float(to.inverse_scale)
         ratio /= (int(every[farthest]) - zero_point) or 1
+        if not isfinite(ratio):
+            return None
         shift = min(MULTIPLIER_BITS - frexp(ratio)[1], MOST_SHIFT)
         multiplier = round(ratio * 2.0**shift)
         if shift < LEAST_SHIFT or multiplier >= 1 << MULTIPLIER_BITS:
