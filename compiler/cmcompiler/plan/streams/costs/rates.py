@@ -124,7 +124,7 @@ RATES = {
         portion=400,
         share=62,
         filling=0,
-        alone=(0.47, 0.3),
+        alone=(0.51, 0.3),
     ),
     Isa.MVE: Rates(
         product=0.116,
