@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from operator import getitem
 
 import torch
 from torch import Tensor
@@ -253,7 +254,8 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
         is_float = node.op == "call_function" and not quantized and _computes_float(node)
         if is_float and not _is_joined(node):
             reason = reasons.get(node.name, "the quantizer does not support it")
-            yield FloatOperator(node.name, str(node.target), reason)
+            name = "getitem" if node.target is getitem else str(node.target)
+            yield FloatOperator(node.name, name, reason)
 
 
 def _is_joined(node: Node) -> bool:

@@ -261,8 +261,13 @@ def _soft_maximum(node: Node, given: _Given) -> Node:
 
 
 def _as_number(node: Node, given: _Given) -> Node | None:
-    """A bool as 1 or 0."""
+    """A bool, or whether an index is each of some, as 1 or 0."""
     source = given["self"]
+    if source.target is aten.one_hot.default:
+        index, count = source.args[0], fake(source).shape[-1]
+        every = constant(node, f"{node.name}_indices", torch.arange(count))
+        column = insert(node, aten.unsqueeze.default, index, -1)
+        source = insert(node, aten.eq.Tensor, column, every)
     if fake(source).dtype != torch.bool:
         return None
     return insert(node, aten.where.Scalar, source, 1.0, 0.0)

@@ -76,6 +76,11 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
         "unsqueeze reshape constant_pad_nd reshape",
     ),
     "bool like a tensor": (lambda x: (x > x.flip(1)).type_as(x), "flip gt where"),
+    "one of some": (
+        lambda x: functional.one_hot(x.argmax(-1), x.shape[-1]).type_as(x),
+        "argmax unsqueeze eq where",
+    ),
+    "product of a bool and a number": (lambda x: (x > x.flip(1)) * 0.5, "flip gt where"),
     "product with a bool": (lambda x: (x > x.flip(1)) * x, "flip gt where"),
     "lower triangle": (lambda x: x.tril(-1), "where"),
     "upper triangle": (lambda x: x.triu(), "where"),
