@@ -18,6 +18,9 @@ BAND = 95
 MOVED = 275
 """Of the same and the interpreter, where arguments move along."""
 
+ACCUMULATED = 10
+"""Of a sum or an extreme of rows, for each band that adds to it."""
+
 PIXEL = 220
 """Of a depthwise convolution, around a row of a single pixel."""
 

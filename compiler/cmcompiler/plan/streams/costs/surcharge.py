@@ -10,11 +10,19 @@ from math import prod
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import OUTSIDE, KernelCall, RowAddress, RowCall, RowCount
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import GEMMS, spare_rows
+from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH, spare_rows
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.patches import Patches, call_cost
 from cmcompiler.plan.streams.costs.portions import Portions
-from cmcompiler.plan.streams.costs.rates import BAND, MOVED, PIXEL, RATES, TURN, WAIT
+from cmcompiler.plan.streams.costs.rates import (
+    ACCUMULATED,
+    BAND,
+    MOVED,
+    PIXEL,
+    RATES,
+    TURN,
+    WAIT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,10 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     spare = sum(n * _spare(height * width, depth, isa) for height, n in heights.items())
     spare = max(0, spare - _spare(rows * width, depth, isa))
     fixed = -(-rows // call.band) * TURN + spare * rates.spare * node.op.macs / pixels
+    if isa is Isa.MVE and depth <= SHALLOW_DEPTH:
+        rests = sum(n * _has_rest(height * width) for height, n in heights.items())
+        rest = rates.shallow.call + channels * rates.shallow.column
+        fixed += max(0, rests - _has_rest(rows * width)) * rest
     if patches is not None:
         return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
     if words["stride_height"] == words["stride_width"] == 1:
@@ -90,6 +102,8 @@ def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int) -> Surcharge:
     moves, turns = RowAddress in kinds, -(-rows // call.band)
     calls = rows if moves and RowCount not in kinds else turns
     fixed: float = turns * TURN + (calls * MOVED if moves else (turns - 1) * BAND)
+    if call.accumulates:
+        fixed += turns * node.outputs[0].numel * ACCUMULATED
     words = dict(call.call.arguments)
     if words.get("output.width") == 1 and node.op.macs:
         fixed += rows * PIXEL
@@ -110,6 +124,11 @@ def _spare(rows: int, depth: int, isa: Isa) -> float:
     """Rows of a product that are computed in vain, and what threes take more, as rows."""
     threes = 0 if rows % 4 == 0 else 4 - rows % 4
     return spare_rows(rows, depth, isa) + threes * RATES[isa].three
+
+
+def _has_rest(rows: int) -> bool:
+    """Whether the last of some rows, which Helium takes in fours, are a call of their own."""
+    return rows > 4 and rows % 4 != 0
 
 
 def _in_vain(rows: int, band: int, best: int) -> float:
