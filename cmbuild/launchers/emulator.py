@@ -35,8 +35,11 @@ _CORES = {
 }
 CORES = tuple(_CORES)
 
-CYCLE_COUNTER = 0xE0001004
-"""CYCCNT of the architectures' "Data Watchpoint and Trace unit"."""
+TRACE_UNIT, TRACE_UNIT_BYTES = 0xE0001000, 4096
+"""The architectures' "Data Watchpoint and Trace unit"."""
+
+CYCLE_COUNTER = TRACE_UNIT + 4
+"""Its CYCCNT."""
 
 # "Semihosting for AArch32 and AArch64" (Arm).
 _OPEN, _CLOSE, _WRITE0, _WRITE, _READ, _SEEK, _FLEN, _EXIT = 1, 2, 4, 5, 6, 10, 12, 0x20

@@ -15,7 +15,7 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.descriptor import Address
 from cmbuild.boards.memory import Region
 from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLauncher
-from cmbuild.launchers.emulator import CORES, CYCLE_COUNTER
+from cmbuild.launchers.emulator import CORES, CYCLE_COUNTER, TRACE_UNIT, TRACE_UNIT_BYTES
 from cmbuild.strictfile import Inconsistent
 
 _PAGE = 1024
@@ -65,6 +65,8 @@ class Unicorn(ProgramLauncher):
     def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
         places = [(region.origin, region.size) for region in self.regions]
         places += [(address, 1) for address in self.peripherals]
+        if self._counts:
+            places.append((TRACE_UNIT, TRACE_UNIT_BYTES))
         memory = [w for place in places for w in ("--memory", *map(str, place))]
         core = ("--core", self.core)
         return [str(program), "-m", "cmbuild.launchers.emulator", *core, *memory, str(image)]
