@@ -123,18 +123,20 @@ def _estimate(step: StepRecord, isa: str, has_fpu: bool) -> float:
 def _groups(
     floats: Sequence[tuple[StepRecord, float]], record: ExportRecord | None
 ) -> list[_Group]:
-    """By the call that they come from; conversions around it belong to none."""
+    """By the call that they come from. Conversions around it belong to none, and are named only if
+    there is nothing else.
+    """
     found: dict[str, _Group] = {}
+    conversions: dict[str, _Group] = {}
     nodes: Mapping[int, str] = {} if record is None else record.instructions
     for step, cost in floats:
         match = _INSTRUCTION.search(step.source)
         name = nodes.get(int(match[1])) if match else None
-        if name is None and _converts(step):
-            continue
+        groups = conversions if name is None and _converts(step) else found
         key = name or step.source
-        before = found.get(key, _Group(key, step.source, 0.0))
-        found[key] = _Group(key, before.source, before.cost + cost)
-    return list(found.values())
+        before = groups.get(key, _Group(key, step.source, 0.0))
+        groups[key] = _Group(key, before.source, before.cost + cost)
+    return list((found or conversions).values())
 
 
 def _converts(step: StepRecord) -> bool:

@@ -73,6 +73,14 @@ def test_a_program_whose_source_is_unknown_names_its_operators() -> None:
     assert names == ["aten::atan2.out", "aten::unsqueeze_copy.out", "aten::convolution.out"]
 
 
+def test_conversions_alone_are_named_as_nothing_else_would_say_where_floats_are() -> None:
+    source: Any = SimpleNamespace(record=RECORD)
+    found = float_use(source, plan(KINDS[:3] + KINDS[6:]), [9, 50, 50, 9], True)
+    assert found.share == 0.5
+    assert [call.name for call in found.operators] == ["cortex_m::dequantize_per_tensor.out"]
+    assert excess(found, "10%") is not None
+
+
 def test_a_program_in_integers_has_none() -> None:
     integers = plan(KINDS[:2] + KINDS[6:])
     source: Any = SimpleNamespace(record=None)
