@@ -22,12 +22,15 @@ from cmcompiler.ir.op import (
 )
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import rows_arguments
+
+COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
+"""Gathers patches."""
 
 PATCH_BYTES = 16384
 """Of the patch buffer, if there is room: weights are read once per bufferful."""

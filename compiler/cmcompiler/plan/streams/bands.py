@@ -72,14 +72,16 @@ class Bands:
         return stream
 
     def _larger(self, stream: Stream, calls: list[RowCall], limit: int) -> Stream | None:
-        """With larger bands of one stage; None if no such saves instructions."""
-        found, most = None, 0.0
+        """With larger bands of one stage; None if no such saves instructions and leaves rings
+        rings.
+        """
+        found, most, full = None, 0.0, stream.full_rings
         nodes, bands = stream.group.nodes, stream.bands
         for index, call in enumerate(calls):
             for band in _larger_bands(call, bands[index]):
                 changed = (*bands[:index], band, *bands[index + 1 :])
                 larger = self._grouping.make(nodes.start, nodes.stop, changed)
-                if larger is None or larger.bytes > limit:
+                if larger is None or larger.bytes > limit or larger.full_rings - full:
                     continue
                 saved = self.cost(stream, limit) - self.cost(larger, limit)
                 value = saved / max(larger.bytes - stream.bytes, 1)

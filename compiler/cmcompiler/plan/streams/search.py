@@ -251,12 +251,20 @@ class Search:
         return found
 
     def _stream(self, start: int, end: int, band: int) -> Stream | None:
-        """The group of the nodes, whose stages make at least so many rows at once."""
+        """The group of the nodes, whose stages make at least so many rows at once; None if there
+        is none, or a ring would have to hold all rows for that.
+        """
         if (start, end, band) not in self._known:
-            calls = self._grouping.calls(start, end)
-            bands = tuple(_rows_at_once(call, band) for call in calls)
-            self._known[start, end, band] = self._grouping.make(start, end, bands)
+            self._known[start, end, band] = self._make(start, end, band)
         return self._known[start, end, band]
+
+    def _make(self, start: int, end: int, band: int) -> Stream | None:
+        bands = tuple(_rows_at_once(call, band) for call in self._grouping.calls(start, end))
+        found = self._grouping.make(start, end, bands)
+        if found is None or band == LEAST or not found.full_rings:
+            return found
+        least = self._stream(start, end, LEAST)
+        return None if least is None or found.full_rings - least.full_rings else found
 
 
 def _rows_at_once(call: RowCall, band: int) -> int:

@@ -73,5 +73,10 @@ class Stream:
         return read, self.rings.get(stage.output, 0)
 
     @property
+    def full_rings(self) -> set[Tensor]:
+        """Those that hold all rows of their tensor."""
+        return {tensor for tensor, rows in self.rings.items() if rows >= tensor.shape[1]}
+
+    @property
     def ring_bytes(self) -> dict[Tensor, int]:
         return {tensor: rows * row_bytes(tensor) for tensor, rows in self.rings.items()}
