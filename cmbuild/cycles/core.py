@@ -32,6 +32,9 @@ class Core(ABC):
 
     evidence: ClassVar[Evidence]
 
+    architecture: ClassVar[str | None] = None
+    """As objdump has to be told, which else takes newer instructions for undefined ones."""
+
     misprediction: ClassVar[float] = 0
     """Cycles that a mispredicted conditional branch costs."""
 

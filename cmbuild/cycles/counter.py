@@ -24,7 +24,6 @@ from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GCC
 from cmcompiler.ir.op import OUTSIDE
-from cmcompiler.isa import Isa
 
 if TYPE_CHECKING:
     from cmcompiler.plan.record import PlanRecord, StepRecord
@@ -62,12 +61,10 @@ class Counter:
         Raises:
             NoCounter: the simulator did not write the counts, or the image cannot be disassembled.
         """
-        isa = Isa.named(plan.isa)
         try:
             found = intervals(
                 self._core,
                 self._image,
-                isa,
                 self._profile,
                 objdump=self._objdump,
                 processes=processes,

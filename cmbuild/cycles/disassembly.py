@@ -10,7 +10,6 @@ from pathlib import Path
 from cmbuild.cycles.decoding import UnknownInstruction, decode
 from cmbuild.cycles.instruction import Instruction
 from cmbuild.process import Processes
-from cmcompiler.isa import Isa
 
 _LINE = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f ]+)\t(\S+)[ \t]*([^;@\n]*)", re.MULTILINE)
 _SECONDS = 60.0
@@ -57,18 +56,18 @@ class Disassembly:
 
 
 def disassemble(
-    objdump: Path, image: Path, isa: Isa, processes: Processes, log: Path
+    objdump: Path, image: Path, architecture: str | None, processes: Processes, log: Path
 ) -> Disassembly:
     """
     Args:
+        architecture: see Core.
         log: gets the disassembly.
 
     Raises:
         ProcessFailed: objdump cannot read the image.
     """
-    # Without the architecture, objdump takes MVE for coprocessor instructions.
-    architecture = ("-m", "armv8.1-m.main") if isa is Isa.MVE else ()
-    processes.run([objdump, "-d", "-z", *architecture, image], log=log, timeout=_SECONDS)
+    told = () if architecture is None else ("-m", architecture)
+    processes.run([objdump, "-d", "-z", *told, image], log=log, timeout=_SECONDS)
     return parse(log.read_text(errors="replace"))
 
 

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.store import Entry
 from cmbuild.process import Processes
-from cmcompiler.isa import Isa
 
 if TYPE_CHECKING:
     from cmbuild.cycles.core import Core
@@ -39,7 +38,6 @@ class Intervals(BaseModel):
 def intervals(
     core: type[Core],
     image: Path,
-    isa: Isa,
     profile: Path,
     *,
     objdump: Path,
@@ -64,7 +62,6 @@ def intervals(
         profile=profile,
         models=Path(__file__).parent,
         core=core.__name__,
-        isa=isa,
         flash=repr(flash),
         more=more,
     )
@@ -75,7 +72,7 @@ def intervals(
 
         counts = read_profile(profile)
         with kept.replace(made_from) as folder:
-            code = disassemble(objdump, image, isa, processes, folder / DISASSEMBLY)
+            code = disassemble(objdump, image, core.architecture, processes, folder / DISASSEMBLY)
             estimator = Estimator(core, code, counts, more)
             cycles, measured = estimator.intervals(), estimator.measured
             found = Intervals(

@@ -25,6 +25,7 @@ class CortexM55(Core):
     evidence = Evidence(
         None, "no published measurements; 0 to 15 % fewer cycles than LLVM's model in hot loops"
     )
+    architecture = "armv8.1-m.main"
 
     def __init__(self) -> None:
         super().__init__()

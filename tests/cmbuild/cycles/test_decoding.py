@@ -11,6 +11,7 @@ from harness.images import kernel_harness
 from cmbuild.cycles.decoding import UnknownInstruction, decode
 from cmbuild.cycles.disassembly import disassemble
 from cmbuild.cycles.instruction import Kind, Pipe
+from cmbuild.cycles.registry import timing_model
 from cmbuild.process import Processes
 from cmcompiler.isa import Isa
 
@@ -77,13 +78,24 @@ def test_what_no_table_knows_is_named(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("board", "isa"), [("corstone300", Isa.MVE), ("corstone300", Isa.DSP), ("microbit", Isa.SCALAR)]
+    ("board", "isa", "cpu"),
+    [
+        ("corstone300", Isa.MVE, "cortex-m55"),
+        ("corstone300", Isa.DSP, "cortex-m55"),
+        ("corstone300", Isa.SCALAR, "cortex-m55"),
+        ("microbit", Isa.SCALAR, "cortex-m0plus"),
+    ],
 )
-def test_every_instruction_of_every_kernel_is_known(board: str, isa: Isa, tmp_path: Path) -> None:
+def test_every_instruction_of_every_kernel_is_known(
+    board: str, isa: Isa, cpu: str, tmp_path: Path
+) -> None:
     image = kernel_harness(board, isa.label, tmp_path).image
     objdump = shutil.which("arm-none-eabi-objdump")
     assert objdump is not None
-    code = disassemble(Path(objdump), image, isa, Processes(), tmp_path / "log.txt")
+    core, log = timing_model(cpu), tmp_path / "log.txt"
+    assert core is not None
+    code = disassemble(Path(objdump), image, core.architecture, Processes(), log)
+    assert "UNDEFINED" not in log.read_text()
     assert len(code.lines) > 10_000
     unknown = set()
     for address, line in code.lines.items():

@@ -15,7 +15,6 @@ from cmbuild.errors import ProcessFailed
 from cmbuild.image.record import ImageRecord
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
-from cmcompiler.isa import Isa
 
 
 class Estimates:
@@ -41,7 +40,6 @@ class Estimates:
         return intervals(
             CortexM55,
             self.image,
-            Isa.MVE,
             self.profile,
             objdump=objdump,
             processes=Processes(self.commands.append),
