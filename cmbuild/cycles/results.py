@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _NAMED = 3
-"""Unknown instructions that are named; of others, their number is told."""
+"""Unknown instructions to name; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
