@@ -34,6 +34,7 @@ class Bands:
         self._nodes, self._isa = computation.graph.nodes, computation.isa
         self._grouping = grouping
         self._costs: dict[tuple[Stream, int], float] = {}
+        self._grown: dict[tuple[int, int, int], Stream | None] = {}
 
     def cost(self, stream: Stream, limit: int) -> float:
         """Instructions, roughly, that a group takes more than whole tensors; infinite if it needs
@@ -62,14 +63,23 @@ class Bands:
             limit: bytes that it may need.
         """
         nodes = stream.group.nodes
-        calls = self._grouping.calls(nodes.start, nodes.stop)
-        bands = tuple(1 for _ in calls)
-        best = self._grouping.make(nodes.start, nodes.stop, bands)
-        while best is not None and best.bytes <= limit:
-            if self.cost(best, limit) < self.cost(stream, limit):
-                stream = best
-            best = self._larger(best, calls, limit)
-        return stream
+        key = nodes.start, nodes.stop, limit
+        if key not in self._grown:
+            self._grown[key] = self._grow(*key)
+        grown = self._grown[key]
+        if grown is None or self.cost(grown, limit) >= self.cost(stream, limit):
+            return stream
+        return grown
+
+    def _grow(self, start: int, end: int, limit: int) -> Stream | None:
+        """The group of some nodes from bands of one row on; None if these do not fit."""
+        calls = self._grouping.calls(start, end)
+        best = self._grouping.make(start, end, tuple(1 for _ in calls))
+        if best is None or best.bytes > limit:
+            return None
+        while larger := self._larger(best, calls, limit):
+            best = larger
+        return best
 
     def _larger(self, stream: Stream, calls: list[RowCall], limit: int) -> Stream | None:
         """With larger bands of one stage; None if no such saves instructions and leaves rings
