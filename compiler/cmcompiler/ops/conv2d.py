@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.op import (
+    ALIGN,
     GrowableScratch,
     KernelCall,
     Packed,
@@ -34,6 +35,13 @@ COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
 
 PATCH_BYTES = 16384
 """Of the patch buffer, if there is room: weights are read once per bufferful."""
+
+
+STRIP_PIXELS = 16
+"""Output pixels whose columns a strip holds at least, if a row has so many."""
+
+LEAST_CHANNELS = 8
+"""Of images in strips, whose pixels are copied one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +97,8 @@ class Conv2d(Convolution):
         return sums.transpose(1, 0, 2).reshape(self.output_shape)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if isa is Isa.MVE and self._shares_columns(inputs[0]):
+            return [self._strip_call(inputs[0], outputs[0], isa)]
         filters = self._filters
         weights = self._packed(filters, isa)
         stride = packing.patch_stride(self.depth, isa)
@@ -122,6 +132,37 @@ class Conv2d(Convolution):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: self.window.rows})]
+
+    def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        """What neighbouring windows of a row share is in memory once."""
+        width, window = self.output_shape[2], self.window
+        filters = self.filters(self.weights.swapaxes(1, 2).reshape(len(self.weights), -1))
+        chunk = min(width, 2 * -(-width // (2 * -(-width // STRIP_PIXELS))))
+        columns = (chunk - 1) * window.stride[1] + window.kernel[1]
+        strip = columns * window.kernel[0] * images.shape[3]
+        arguments: Words = [
+            *rows_arguments(input=images, output=output),
+            ("output_pixel", self.output_shape[3]),
+            ("weights", Packed(packing.gemm_weights(filters, isa))),
+            ("strip", GrowableScratch(-(-strip // ALIGN) * ALIGN, -(-width // chunk))),
+            ("workspace", Scratch(packing.gemm_workspace(filters, isa, width))),
+            *window.arguments(),
+            ("chunk", ScratchCount(chunk)),
+            *self.value_arguments(filters.product_arguments(isa)),
+        ]
+        suffix, microkernel = packing.gemm(filters, isa)
+        rows = (0, self.output_shape[1])
+        return KernelCall(f"strip_conv2d{suffix}", arguments, rows, microkernel)
+
+    def _shares_columns(self, images: Tensor) -> bool:
+        """Whether neighbouring windows do, of pixels that are copied by vectors.
+
+        Helium multiplies windows in pairs, so those of a row should be an even number.
+        """
+        is_plain = self.groups == 1 and self.window.dilation == (1, 1)
+        overlaps = self.window.kernel[1] > self.window.stride[1]
+        is_even = self.output_shape[2] % 2 == 0
+        return is_plain and overlaps and is_even and images.shape[3] >= LEAST_CHANNELS
 
     @property
     def _filters(self) -> Filters:

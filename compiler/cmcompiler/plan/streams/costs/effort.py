@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import GrowableScratch, KernelCall
@@ -11,6 +12,7 @@ from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.packing import GEMMS, GEMVS
 from cmcompiler.ops.support.pooling import Pool2d
+from cmcompiler.plan.streams.costs.products import strip_cost, strip_pixels_cost
 from cmcompiler.plan.streams.costs.rates import RATES
 
 
@@ -34,6 +36,10 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
         found = node.op.macs * rates.product + outputs * rates.output
         gathering = [dict(call.arguments) for call in calls if growable_scratch(call)]
         for words in gathering:
+            if "strip" in words:
+                rows = prod(shape[:2])
+                found += rows * (strip_cost(words, isa) + strip_pixels_cost(words, isa))
+                continue
             patches = outputs // shape[-1] / len(gathering)
             bytes_, segments = words["patch_stride"], words["kernel_height"]
             assert isinstance(bytes_, int) and isinstance(segments, int)

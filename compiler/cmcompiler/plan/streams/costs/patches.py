@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount, Word
+from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH
 from cmcompiler.plan.streams.costs.effort import growable_scratch
+from cmcompiler.plan.streams.costs.products import call_cost
 from cmcompiler.plan.streams.costs.rates import RATES
 
 
@@ -23,18 +23,6 @@ def _batches(pixels: int, patches: int, stride: int, pixel: int) -> int:
         pixels -= max(patches, spare - spare % 4)
         count += 1
     return count
-
-
-def call_cost(words: Mapping[str, Word], isa: Isa, gathers: bool = False) -> float:
-    """Instructions of a convolution's matrix product, around those for its rows.
-
-    Args:
-        gathers: those of gathering a batch of patches are among them.
-    """
-    columns, depth = words["output.channels"], words["patch_stride"]
-    assert isinstance(columns, int) and isinstance(depth, int)
-    rates = RATES[isa].shallow if depth <= SHALLOW_DEPTH else RATES[isa].deep
-    return rates.call + columns * rates.column + (rates.batch if gathers else 0)
 
 
 @dataclass(frozen=True)
@@ -62,9 +50,9 @@ class Patches:
     @classmethod
     def of(cls, node: Node, call: KernelCall, isa: Isa) -> Patches | None:
         scratch = growable_scratch(call)
-        if scratch is None or call.microkernel not in GEMMS:
-            return None
         words = dict(call.arguments)
+        if scratch is None or "patches" not in words:
+            return None
         channels, stride, width, height = (
             words[name]
             for name in ("output.channels", "patch_stride", "output.width", "output.height")
@@ -73,7 +61,7 @@ class Patches:
         assert isinstance(width, int) and isinstance(height, int)
         each = next(word.each for word in words.values() if isinstance(word, ScratchCount))
         return cls(
-            call_cost(words, isa, gathers=True),
+            call_cost(words, isa) + RATES[isa].product_of(stride).batch,
             RATES[isa].split,
             each,
             scratch.unit,

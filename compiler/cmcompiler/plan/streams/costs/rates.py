@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cmcompiler.isa import Isa
+from cmcompiler.ops.support.packing import SHALLOW_DEPTH
 
 TURN = 45
 """Of the interpreter of stages."""
@@ -53,6 +54,8 @@ class Rates:
         byte: written by another op.
         deep, shallow: of a matrix product, the latter where depths are few enough.
         split: more for each batch of patches beyond one a row.
+        strip, copied: of a strip of columns, which Helium alone takes: for each row of its pixels,
+            and for 16 bytes of one.
         spare: instructions for each product of a row that is computed in vain.
         three: rows more that three rows take than a part of four, where these are taken at once.
         portion, share: of a depthwise convolution: for a portion of a row, and for each channel
@@ -75,12 +78,18 @@ class Rates:
     deep: Product
     shallow: Product
     split: float
+    strip: float = 0
+    copied: float = 0
     spare: float
     three: float
     portion: float
     share: float
     filling: float
     alone: tuple[float, float]
+
+    def product_of(self, depth: int) -> Product:
+        """A call that multiplies matrices of this depth."""
+        return self.shallow if depth <= SHALLOW_DEPTH else self.deep
 
 
 _SCALAR = Product(call=280, column=0, batch=1500)
@@ -143,6 +152,8 @@ RATES = {
         deep=Product(call=290, column=5.3, batch=65),
         shallow=Product(call=270, column=13, batch=115),
         split=180,
+        strip=45,
+        copied=4.5,
         spare=0.11,
         three=0,
         portion=400,

@@ -12,8 +12,9 @@ from cmcompiler.ir.op import OUTSIDE, KernelCall, RowAddress, RowCall, RowCount
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH, spare_rows
 from cmcompiler.plan.streams.costs.effort import effort
-from cmcompiler.plan.streams.costs.patches import Patches, call_cost
+from cmcompiler.plan.streams.costs.patches import Patches
 from cmcompiler.plan.streams.costs.portions import Portions
+from cmcompiler.plan.streams.costs.products import call_cost
 from cmcompiler.plan.streams.costs.rates import (
     ACCUMULATED,
     BAND,
@@ -23,6 +24,7 @@ from cmcompiler.plan.streams.costs.rates import (
     TURN,
     WAIT,
 )
+from cmcompiler.plan.streams.costs.strips import Strips
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Surcharge:
     """
 
     fixed: float
-    growth: Patches | Portions | None
+    growth: Patches | Strips | Portions | None
     bands: Mapping[int, int]
 
     def at(self, room: int) -> float:
@@ -57,10 +59,12 @@ class Surcharge:
         return self.fixed + more
 
 
-def growth(node: Node, call: KernelCall, isa: Isa) -> Patches | Portions | None:
+def growth(node: Node, call: KernelCall, isa: Isa) -> Patches | Strips | Portions | None:
     """What more scratch is worth to a call; None unless it makes an image."""
     if len(node.outputs[0].shape) != 4:
         return None
+    if (strips := Strips.of(call, isa)) is not None:
+        return strips
     return Patches.of(node, call, isa) or Portions.of(node, call, isa, node.outputs[0].shape[1])
 
 
@@ -78,13 +82,17 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     rates, words = RATES[isa], dict(call.call.arguments)
     width, channels = words["output.width"], words["output.channels"]
     assert isinstance(width, int) and isinstance(channels, int)
+    turns = -(-rows // call.band) * TURN
+    strips = Strips.of(call.call, isa)
+    if strips is not None:
+        return Surcharge(turns, strips, {1: rows})
     patches = Patches.of(node, call.call, isa)
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
     pixels = prod(node.outputs[0].shape[:3])
     depth = node.op.macs // (pixels * channels)
     spare = sum(n * _spare(height * width, depth, isa) for height, n in heights.items())
     spare = max(0, spare - _spare(rows * width, depth, isa))
-    fixed = -(-rows // call.band) * TURN + spare * rates.spare * node.op.macs / pixels
+    fixed = turns + spare * rates.spare * node.op.macs / pixels
     if isa is Isa.MVE and depth <= SHALLOW_DEPTH:
         rests = sum(n * _has_rest(height * width) for height, n in heights.items())
         rest = rates.shallow.call + channels * rates.shallow.column

@@ -1,0 +1,53 @@
+"""How a convolution copies strips of columns, and what more of them take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cmcompiler.ir.op import KernelCall, ScratchCount
+from cmcompiler.isa import Isa
+from cmcompiler.plan.streams.costs.effort import growable_scratch
+from cmcompiler.plan.streams.costs.products import strip_cost
+
+
+@dataclass(frozen=True)
+class Strips:
+    """As many columns of a row of windows as its scratch holds.
+
+    Attributes:
+        instructions: for a strip and its product.
+        each, unit, most: outputs and bytes of a unit of scratch, and how many units are of use.
+        width, height: of the outputs.
+    """
+
+    instructions: float
+    each: int
+    unit: int
+    most: int
+    width: int
+    height: int
+
+    @classmethod
+    def of(cls, call: KernelCall, isa: Isa) -> Strips | None:
+        scratch, words = growable_scratch(call), dict(call.arguments)
+        if scratch is None or "strip" not in words:
+            return None
+        chunk, width, height = (words[n] for n in ("chunk", "output.width", "output.height"))
+        assert isinstance(chunk, ScratchCount)
+        assert isinstance(width, int) and isinstance(height, int)
+        cost = strip_cost(words, isa)
+        return cls(cost, chunk.each, scratch.unit, scratch.most, width, height)
+
+    def more(self, bands: Mapping[int, int], units: int) -> float:
+        """Instructions more than with all scratch that is of use.
+
+        Args:
+            bands: how often how many rows are computed at once.
+        """
+        strips = -(-self.width // (self.each * units)) - -(-self.width // (self.each * self.most))
+        return sum(rows * count for rows, count in bands.items()) * strips * self.instructions
+
+    def more_whole(self, units: int) -> float:
+        """The same for all rows."""
+        return self.more({self.height: 1}, units)

@@ -1,0 +1,96 @@
+/* Convolution as a matrix product over a strip; see compiler/cmcompiler/ops/conv2d.py.
+
+   A strip holds some columns of the input one after the other, each of the pixels of one window's rows. A
+   window is then columns that follow each other, and neighbouring windows share those that they have in
+   common: three times less memory than a patch for each window takes where the kernel has three columns. Cho
+   and Brand, "MEC: Memory-efficient Convolution for Deep Neural Network" (2017), do so with columns for rows.
+ */
+#include "cmrt/isa.h"
+#include "cmrt/program.h"
+#include "cmrt/rows.h"
+
+#include <string.h>
+
+struct cm_strip_conv2d {
+    struct cm_rows input, output;
+    int32_t output_pixel; /* bytes from one output pixel to the next */
+    cm_ref weights;       /* whose depths are kernel columns, kernel rows, channels */
+    cm_ref strip, workspace;
+    int16_t kernel_height, kernel_width, stride_height, stride_width;
+    int16_t pad_top, pad_left, dilation_height, dilation_width;
+    int32_t chunk; /* output pixels whose columns the strip holds at once */
+    int16_t zero_point;
+    int8_t minimum, maximum;
+    int16_t input_zero_point, rounding;
+};
+
+/* So many columns of the input from column `left` on, for output row y.
+
+   image: its first pixel. */
+static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, int32_t y, int32_t left,
+                         int32_t columns, int8_t *strip)
+{
+    const int32_t pixel = op->input.channels, column = op->kernel_height * pixel,
+                  padding = op->input_zero_point;
+    const int32_t top = y * op->stride_height - op->pad_top, bottom = top + op->kernel_height;
+    const int32_t first = cm_clamp(-left, 0, columns);
+    const int32_t end = cm_clamp(op->input.width - left, first, columns);
+    const int8_t *const in = image + (left + first) * pixel;
+    int8_t *out = strip + first * column;
+    if (top < 0 || bottom > op->input.height) {
+        memset(strip, padding, (size_t)(columns * column));
+    } else {
+        if (first > 0)
+            memset(strip, padding, (size_t)(first * column));
+        if (end < columns)
+            memset(strip + end * column, padding, (size_t)((columns - end) * column));
+    }
+    for (int32_t row = top; row < bottom; ++row, out += pixel)
+        if (row >= 0 && row < op->input.height && end > first)
+            cm_isa_copy_blocks_s8(out, column, in + cm_row_offset(&op->input, 0, row), pixel, pixel,
+                                  end - first);
+}
+
+static void convolve(const struct cm_context *context, const struct cm_call *call,
+                     void (*multiply)(const struct cm_gemm *))
+{
+    const struct cm_strip_conv2d *op = call->arguments;
+    const int32_t column = op->kernel_height * op->input.channels, width = op->output.width;
+    int8_t *const strip = cm_write(context, op->strip);
+    struct cm_gemm gemm;
+    gemm.lhs = strip;
+    gemm.lhs_stride = op->stride_width * column;
+    gemm.weights = cm_read(context, op->weights);
+    gemm.depth = op->kernel_width * column;
+    gemm.columns = op->output.channels;
+    gemm.out_stride = op->output_pixel;
+    gemm.workspace = cm_write(context, op->workspace);
+    gemm.output = (struct cm_output){op->zero_point, op->minimum, op->maximum, op->rounding};
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = call->y0; y < call->y1; ++y) {
+            const int8_t *const image = cm_read_row(context, &op->input, n, 0);
+            gemm.out = cm_write_row(context, &op->output, n, y);
+            for (int32_t x = 0; x < width; x += gemm.rows) {
+                gemm.rows = width - x < op->chunk ? width - x : op->chunk;
+                copy_columns(op, image, y, x * op->stride_width - op->pad_left,
+                             (gemm.rows - 1) * op->stride_width + op->kernel_width, strip);
+                multiply(&gemm);
+                gemm.out += gemm.rows * op->output_pixel;
+            }
+        }
+}
+
+void cm_strip_conv2d(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8);
+}
+
+void cm_strip_conv2d_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_general);
+}
+
+void cm_strip_conv2d_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_half_up);
+}
