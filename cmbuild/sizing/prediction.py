@@ -31,8 +31,10 @@ _VARIANT = re.compile("(_stride_2)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=
 """Of kernels that differ in their stride, in the rescaling of their outputs, or in taking the rows
 of one window, which is little of their work."""
 
-_PRODUCT = re.compile("^linear(?!_vector)")
-"""Of kernels that multiply rows as convolutions of one pixel do theirs."""
+_PRODUCT = re.compile("^(linear(?!_vector)|pixel_conv2d)")
+"""Of kernels that multiply rows as convolutions do their patches."""
+
+_CONVOLUTION = re.compile("^(pixel_|strip_)?conv2d")
 
 _ALIGNMENT = 16
 _ROWS = 4
@@ -196,20 +198,24 @@ def _work_of_windows(
     pixels = step.elements // channels
     columns = min(window.width - 1, numbers["output.width"]) if numbers.get("pad_left") else 0
     clipped = numbers["output.batch"] * numbers["output.height"] * columns * window.height
-    if not step.kernel.startswith("conv2d"):  # vectors lie along the channels
+    if not _CONVOLUTION.match(step.kernel):  # vectors lie along the channels
         products = pixels * _filled(channels, at_once) * window.area
         return whole._replace(products=products, pixels=pixels, clipped=clipped)
     filled = _filled(depth, at_once)
     whole = whole._replace(products=step.elements * filled, operands=pixels * filled)
-    count = numbers.get("patch_count", 0)
-    if not count:
+    if "patch_count" in numbers:
+        count, stride = numbers["patch_count"], numbers["patch_stride"]
+        portions = max(whole.calls, _portions(pixels, channels, count, stride))
+    elif "strip" in {each.name for each in step.arguments}:
+        width = numbers["output.width"]
+        portions = pixels // width * -(-width // numbers["chunk"])
+    else:
         return whole._replace(columns=whole.calls * channels)
-    portions = max(whole.calls, _portions(pixels, channels, count, numbers["patch_stride"]))
     return whole._replace(
         pixels=pixels,
         patch_rows=pixels * window.height,
         clipped=clipped,
-        portions=portions * numbers["groups"],
+        portions=portions * numbers.get("groups", 1),
         columns=portions * channels,
     )
 

@@ -5,14 +5,11 @@
 
 #include <string.h>
 
-/* A patch is the input of one window: kernel rows, kernel columns, channels of a group. A kernel of one pixel
-   needs no buffer for patches: the input's pixels are the rows of the product. */
+/* A patch is the input of one window: kernel rows, kernel columns, channels of a group. */
 struct cm_conv2d {
     struct cm_rows input, output;
     int32_t output_pixel; /* bytes from one output pixel to the next */
-    cm_ref weights;
-    cm_ref patches; /* or CM_REF_NONE */
-    cm_ref workspace;
+    cm_ref weights, workspace, patches;
     int16_t kernel_height, kernel_width, stride_height, stride_width;
     int16_t pad_top, pad_left, dilation_height, dilation_width;
     int32_t inside, inside_end;        /* output columns whose windows cross no side of the image */
@@ -202,26 +199,11 @@ static __attribute__((noinline)) void convolve_patches(const struct cm_context *
     }
 }
 
-/* Output rows [y, y + rows), contiguous in memory, as are their input rows. */
-static void convolve_pixels(const struct cm_conv2d *op, product_function *multiply, struct cm_gemm *gemm,
-                            const int8_t *in, int32_t rows)
+/* The number of output rows from y on that follow each other in memory, at most `limit`. */
+static int32_t contiguous_rows(const struct cm_conv2d *op, int32_t y, int32_t limit)
 {
-    gemm->lhs = in;
-    gemm->lhs_stride = op->stride_width * op->input.channels;
-    gemm->rows = rows * op->output.width;
-    multiply(gemm);
-    for (int32_t group = 1; group < op->groups; ++group) {
-        gemm->lhs += gemm->depth;
-        gemm->weights = (const uint8_t *)gemm->weights + op->group_weights;
-        gemm->out += gemm->columns;
-        multiply(gemm);
-    }
-}
-
-/* The number of contiguous rows from y on, at most `limit`. */
-static int32_t contiguous_rows(const struct cm_rows *rows, int32_t pixel, int32_t y, int32_t limit)
-{
-    if (limit == 1 || rows->row_stride != rows->width * pixel)
+    const struct cm_rows *rows = &op->output;
+    if (limit == 1 || rows->row_stride != rows->width * op->output_pixel)
         return 1;
     int32_t to_end = rows->ring - y % rows->ring;
     return limit < to_end ? limit : to_end;
@@ -239,19 +221,10 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
     gemm.output = (struct cm_output){op->zero_point, op->minimum, op->maximum, op->rounding};
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0, rows; y < y1; y += rows) {
-            rows = contiguous_rows(&op->output, op->output_pixel, y, y1 - y);
+            rows = contiguous_rows(op, y, y1 - y);
             gemm.weights = cm_read(context, op->weights);
             gemm.out = cm_write_row(context, &op->output, n, y);
-            if (op->patches != CM_REF_NONE) {
-                convolve_patches(context, op, multiply, &gemm, cm_read_row(context, &op->input, n, 0), y,
-                                 rows);
-                continue;
-            }
-            const int32_t same_pixels =
-                op->stride_height == 1 && op->stride_width == 1 && op->input.width == op->output.width;
-            rows = same_pixels ? contiguous_rows(&op->input, op->input.channels, y, rows) : 1;
-            convolve_pixels(op, multiply, &gemm, cm_read_row(context, &op->input, n, y * op->stride_height),
-                            rows);
+            convolve_patches(context, op, multiply, &gemm, cm_read_row(context, &op->input, n, 0), y, rows);
         }
 }
 

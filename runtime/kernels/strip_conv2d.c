@@ -15,7 +15,7 @@ struct cm_strip_conv2d {
     struct cm_rows input, output;
     int32_t output_pixel; /* bytes from one output pixel to the next */
     cm_ref weights;       /* whose depths are kernel columns, kernel rows, channels */
-    cm_ref strip, workspace;
+    cm_ref workspace, strip;
     int16_t kernel_height, kernel_width, stride_height, stride_width;
     int16_t pad_top, pad_left, dilation_height, dilation_width;
     int32_t chunk; /* output pixels whose columns the strip holds at once */
@@ -47,8 +47,7 @@ static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, 
     }
     for (int32_t row = top; row < bottom; ++row, out += pixel)
         if (row >= 0 && row < op->input.height && end > first)
-            cm_isa_copy_blocks_s8(out, column, in + cm_row_offset(&op->input, 0, row), pixel, pixel,
-                                  end - first);
+            cm_isa_copy_pixels_s8(out, column, in + cm_row_offset(&op->input, 0, row), pixel, end - first);
 }
 
 static void convolve(const struct cm_context *context, const struct cm_call *call,

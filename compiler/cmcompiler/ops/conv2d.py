@@ -17,8 +17,8 @@ from cmcompiler.ir.op import (
     RowCall,
     Scratch,
     ScratchCount,
+    Short,
     Tensors,
-    Word,
     Words,
 )
 from cmcompiler.ir.rows import turned_shape
@@ -40,8 +40,8 @@ PATCH_BYTES = 16384
 STRIP_PIXELS = 16
 """Output pixels whose columns a strip holds at least, if a row has so many."""
 
-LEAST_CHANNELS = 8
-"""Of images in strips, whose pixels are copied one by one."""
+COPY_PIXELS = Microkernel("copy_pixels_s8", mve=True)
+"""Fills strips."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,72 +97,98 @@ class Conv2d(Convolution):
         return sums.transpose(1, 0, 2).reshape(self.output_shape)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        if isa is Isa.MVE and self._shares_columns(inputs[0]):
-            return [self._strip_call(inputs[0], outputs[0], isa)]
-        filters = self._filters
-        weights = self._packed(filters, isa)
-        stride = packing.patch_stride(self.depth, isa)
-        patches: Word = NO_PATCHES
-        least = 0
-        if not self._reads_pixels(inputs[0]):
-            rows = packing.gemm_rows(self.depth, isa)
-            height, width = self.output_shape[1:3]
-            least = min(-(-width // rows), max(1, self.patch_bytes // (rows * stride)))
-            most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))
-            patches = GrowableScratch(rows * stride * least, max(1, most // least))
-            least *= rows
-        workspace = packing.gemm_workspace(filters, isa, self.output_shape[2])
-        arguments: Words = [
-            *rows_arguments(input=inputs[0], output=outputs[0]),
-            ("output_pixel", self.output_shape[3]),
-            ("weights", Packed(b"".join(weights))),
-            ("patches", patches),
-            ("workspace", Scratch(workspace)),
-            *self.window.arguments(),
-            *self._inside(inputs[0]),
-            ("groups", self.groups),
-            ("group_weights", len(weights[0])),
-            ("patch_count", ScratchCount(least) if isinstance(patches, GrowableScratch) else 0),
-            ("patch_stride", stride),
-            *self.value_arguments(filters.product_arguments(isa)),
-        ]
-        suffix, microkernel = packing.gemm(filters, isa, self.wide)
-        return [KernelCall(f"conv2d{suffix}", arguments, (0, self.output_shape[1]), microkernel)]
+        images, output = inputs[0], outputs[0]
+        if self._reads_pixels(images):
+            call = self._pixel_call(images, output, isa)
+        elif isa is Isa.MVE and self._shares_columns:
+            call = self._strip_call(images, output, isa)
+        else:
+            call = self._patch_call(images, output, isa)
+        return [call]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: self.window.rows})]
 
+    def _pixel_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        filters = self._filters
+        weights = self._packed(filters, isa)
+        joined = self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2]
+        arguments: Words = [
+            *self._operands(images, output, b"".join(weights), filters, isa),
+            ("depth", self.depth),
+            ("stride_height", Short(self.window.stride[0])),
+            ("stride_width", Short(self.window.stride[1])),
+            ("groups", self.groups),
+            ("group_weights", len(weights[0])),
+            *self.value_arguments(filters.product_arguments(isa)),
+            ("joined", joined),
+        ]
+        return self._call("pixel_conv2d", arguments, filters, isa)
+
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """What neighbouring windows of a row share is in memory once."""
         width, window = self.output_shape[2], self.window
         filters = self.filters(self.weights.swapaxes(1, 2).reshape(len(self.weights), -1))
-        chunk = min(width, 2 * -(-width // (2 * -(-width // STRIP_PIXELS))))
+        chunk = min(width, 4 * -(-width // (4 * -(-width // STRIP_PIXELS))))
         columns = (chunk - 1) * window.stride[1] + window.kernel[1]
         strip = columns * window.kernel[0] * images.shape[3]
         arguments: Words = [
-            *rows_arguments(input=images, output=output),
-            ("output_pixel", self.output_shape[3]),
-            ("weights", Packed(packing.gemm_weights(filters, isa))),
+            *self._operands(images, output, packing.gemm_weights(filters, isa), filters, isa),
             ("strip", GrowableScratch(-(-strip // ALIGN) * ALIGN, -(-width // chunk))),
-            ("workspace", Scratch(packing.gemm_workspace(filters, isa, width))),
             *window.arguments(),
             ("chunk", ScratchCount(chunk)),
             *self.value_arguments(filters.product_arguments(isa)),
         ]
-        suffix, microkernel = packing.gemm(filters, isa)
+        return self._call("strip_conv2d", arguments, filters, isa)
+
+    def _patch_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        filters = self._filters
+        weights = self._packed(filters, isa)
+        stride = packing.patch_stride(self.depth, isa)
+        rows = packing.gemm_rows(self.depth, isa)
+        height, width = self.output_shape[1:3]
+        least = min(-(-width // rows), max(1, self.patch_bytes // (rows * stride)))
+        most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))
+        arguments: Words = [
+            *self._operands(images, output, b"".join(weights), filters, isa),
+            ("patches", GrowableScratch(rows * stride * least, max(1, most // least))),
+            *self.window.arguments(),
+            *self._inside(images),
+            ("groups", self.groups),
+            ("group_weights", len(weights[0])),
+            ("patch_count", ScratchCount(rows * least)),
+            ("patch_stride", stride),
+            *self.value_arguments(filters.product_arguments(isa)),
+        ]
+        return self._call("conv2d", arguments, filters, isa)
+
+    def _operands(
+        self, images: Tensor, output: Tensor, weights: bytes, filters: Filters, isa: Isa
+    ) -> Words:
+        """The fields that all kernels begin with."""
+        return [
+            *rows_arguments(input=images, output=output),
+            ("output_pixel", self.output_shape[3]),
+            ("weights", Packed(weights)),
+            ("workspace", Scratch(packing.gemm_workspace(filters, isa, self.output_shape[2]))),
+        ]
+
+    def _call(self, name: str, arguments: Words, filters: Filters, isa: Isa) -> KernelCall:
+        suffix, microkernel = packing.gemm(filters, isa, self.wide)
         rows = (0, self.output_shape[1])
-        return KernelCall(f"strip_conv2d{suffix}", arguments, rows, microkernel)
+        return KernelCall(f"{name}{suffix}", arguments, rows, microkernel)
 
-    def _shares_columns(self, images: Tensor) -> bool:
-        """Whether neighbouring windows do, of pixels that are copied by vectors.
-
-        Helium multiplies windows in pairs, so those of a row should be an even number.
-        """
+    @property
+    def _shares_columns(self) -> bool:
+        """Whether neighbouring windows do, and those of a row are multiplied without a rest."""
         is_plain = self.groups == 1 and self.window.dilation == (1, 1)
         overlaps = self.window.kernel[1] > self.window.stride[1]
-        is_even = self.output_shape[2] % 2 == 0
-        return is_plain and overlaps and is_even and images.shape[3] >= LEAST_CHANNELS
+        return (
+            is_plain
+            and overlaps
+            and self.output_shape[2] % packing.gemm_rows(self.depth, Isa.MVE) == 0
+        )
 
     @property
     def _filters(self) -> Filters:
@@ -189,7 +215,3 @@ class Conv2d(Convolution):
         )
         fits = all(c <= size for c, size in zip(covered, images.shape[1:3], strict=True))
         return self.window.area == 1 and self.window.padding == (0, 0) and fits
-
-
-NO_PATCHES = 0xFFFFFFFF
-"""CM_REF_NONE of cmrt/program.h."""

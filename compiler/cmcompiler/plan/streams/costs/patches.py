@@ -10,7 +10,7 @@ from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount
 from cmcompiler.isa import Isa
 from cmcompiler.plan.streams.costs.effort import growable_scratch
-from cmcompiler.plan.streams.costs.products import call_cost
+from cmcompiler.plan.streams.costs.products import batch_cost
 from cmcompiler.plan.streams.costs.rates import RATES
 
 
@@ -61,7 +61,7 @@ class Patches:
         assert isinstance(width, int) and isinstance(height, int)
         each = next(word.each for word in words.values() if isinstance(word, ScratchCount))
         return cls(
-            call_cost(words, isa) + RATES[isa].product_of(stride).batch,
+            batch_cost(words, isa),
             RATES[isa].split,
             each,
             scratch.unit,

@@ -13,9 +13,16 @@ VECTOR = 16
 
 
 def call_cost(words: Mapping[str, Word], isa: Isa) -> float:
-    """Of a convolution over pixels or patches."""
-    (depth,) = _sizes(words, "patch_stride")
+    """Of a convolution over pixels."""
+    (depth,) = _sizes(words, "depth")
     return _call(RATES[isa].product_of(depth), words)
+
+
+def batch_cost(words: Mapping[str, Word], isa: Isa) -> float:
+    """Of one over patches, with gathering these but for their bytes."""
+    (depth,) = _sizes(words, "patch_stride")
+    product = RATES[isa].product_of(depth)
+    return _call(product, words) + product.batch
 
 
 def strip_cost(words: Mapping[str, Word], isa: Isa) -> float:

@@ -10,7 +10,7 @@ from cmcompiler.ops.support.packing import SHALLOW_DEPTH
 TURN = 45
 """Of the interpreter of stages."""
 
-WAIT = 125
+WAIT = 130
 """Of the same for a row from outside or one that goes there."""
 
 BAND = 95

@@ -82,17 +82,17 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     rates, words = RATES[isa], dict(call.call.arguments)
     width, channels = words["output.width"], words["output.channels"]
     assert isinstance(width, int) and isinstance(channels, int)
-    turns = -(-rows // call.band) * TURN
+    turns = -(-rows // call.band)
     strips = Strips.of(call.call, isa)
     if strips is not None:
-        return Surcharge(turns, strips, {1: rows})
+        return Surcharge(turns * (TURN + BAND), strips, {1: rows})
     patches = Patches.of(node, call.call, isa)
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
     pixels = prod(node.outputs[0].shape[:3])
     depth = node.op.macs // (pixels * channels)
     spare = sum(n * _spare(height * width, depth, isa) for height, n in heights.items())
     spare = max(0, spare - _spare(rows * width, depth, isa))
-    fixed = turns + spare * rates.spare * node.op.macs / pixels
+    fixed = turns * TURN + spare * rates.spare * node.op.macs / pixels
     if isa is Isa.MVE and depth <= SHALLOW_DEPTH:
         rests = sum(n * _has_rest(height * width) for height, n in heights.items())
         rest = rates.shallow.call + channels * rates.shallow.column

@@ -1,0 +1,84 @@
+/* Convolution with kernels of one pixel: the input's pixels are the rows of a matrix product; see
+   compiler/cmcompiler/ops/conv2d.py. */
+#include "cmrt/isa.h"
+#include "cmrt/program.h"
+#include "cmrt/rows.h"
+
+#include <stdbool.h>
+
+struct cm_pixel_conv2d {
+    struct cm_rows input, output;
+    int32_t output_pixel; /* bytes from one output pixel to the next */
+    cm_ref weights, workspace;
+    int32_t depth; /* of the product: input channels of a group */
+    int16_t stride_height, stride_width;
+    int32_t groups, group_weights; /* bytes of packed weights per group */
+    int16_t zero_point;
+    int8_t minimum, maximum;
+    int16_t input_zero_point, rounding;
+    int32_t joined; /* rows of pixels that follow each other make such rows of outputs */
+};
+
+/* The number of rows from y on that follow each other, at most `limit`. */
+static int32_t contiguous_rows(const struct cm_rows *rows, int32_t y, int32_t limit)
+{
+    int32_t slot = y < rows->ring ? y : y % rows->ring, to_end = rows->ring - slot;
+    return limit < to_end ? limit : to_end;
+}
+
+static void convolve(const struct cm_context *context, const struct cm_call *call,
+                     void (*multiply)(const struct cm_gemm *))
+{
+    const struct cm_pixel_conv2d *op = call->arguments;
+    const bool is_joined = op->joined != 0 && op->output.row_stride == op->output.width * op->output_pixel;
+    struct cm_gemm gemm;
+    gemm.lhs_stride = op->stride_width * op->input.channels;
+    gemm.depth = op->depth;
+    gemm.columns = op->output.channels / op->groups;
+    gemm.out_stride = op->output_pixel;
+    gemm.workspace = cm_write(context, op->workspace);
+    gemm.output = (struct cm_output){op->zero_point, op->minimum, op->maximum, op->rounding};
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = call->y0, rows = 1; y < call->y1; y += rows) {
+            if (is_joined) {
+                rows = contiguous_rows(&op->output, y, call->y1 - y);
+                rows = contiguous_rows(&op->input, y, rows);
+            }
+            gemm.rows = rows * op->output.width;
+            gemm.lhs = cm_read_row(context, &op->input, n, y * op->stride_height);
+            gemm.out = cm_write_row(context, &op->output, n, y);
+            gemm.weights = cm_read(context, op->weights);
+            for (int32_t group = 0; group < op->groups; ++group) {
+                multiply(&gemm);
+                gemm.lhs += gemm.depth;
+                gemm.weights = (const uint8_t *)gemm.weights + op->group_weights;
+                gemm.out += gemm.columns;
+            }
+        }
+}
+
+void cm_pixel_conv2d(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8);
+}
+
+void cm_pixel_conv2d_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_general);
+}
+
+void cm_pixel_conv2d_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_half_up);
+}
+
+/* With weights of int16. */
+void cm_pixel_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w16);
+}
+
+void cm_pixel_conv2d_w16_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w16_general);
+}
