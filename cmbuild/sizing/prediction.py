@@ -27,7 +27,9 @@ _AT_ONCE = {Isa.SCALAR: 1, Isa.DSP: 4, Isa.MVE: 16}
 """Operands in int8 that inner loops take at once; the last ones take as long as if all were there.
 """
 
-_VARIANT = re.compile("(_stride_2)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=_s8$)")
+_VARIANT = re.compile(
+    "(_stride_2|(?<=_3x3)_row)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=_s8$)"
+)
 """Of kernels that differ in their stride, in the rescaling of their outputs, or in taking the rows
 of one window, which is little of their work."""
 

@@ -76,6 +76,16 @@ void cm_depthwise_conv2d_3x3_half_up(const struct cm_context *context, const str
     convolve(context, call, cm_isa_depthwise_3x3_s8_half_up);
 }
 
+void cm_depthwise_conv2d_3x3_row(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s8_row);
+}
+
+void cm_depthwise_conv2d_3x3_row_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s8_row_half_up);
+}
+
 void cm_depthwise_conv2d_3x3_stride_2(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_3x3_s8_stride_2);

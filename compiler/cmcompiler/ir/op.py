@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -216,6 +216,7 @@ class RowCall:
         reads: the rows that it takes of each image it reads row by row, which may be an earlier
             call's output; of other inputs it reads anything at any time.
         band: rows that it computes best at once.
+        alone: instead of `call`, if that computes one row at a time with fewer instructions.
         first, step: its row y is row first + step·y of the output. If the step is 0, all rows add
             to an output that is there after the last one.
     """
@@ -223,8 +224,14 @@ class RowCall:
     call: KernelCall
     reads: Mapping[Tensor, Reach]
     band: int = 1
+    alone: KernelCall | None = None
     first: int = 0
     step: int = 1
+
+    def banded(self, band: int) -> RowCall:
+        """The same for so many rows at once."""
+        call = self.alone if band == 1 and self.alone is not None else self.call
+        return replace(self, call=call, band=band)
 
     def output_row(self, row: int) -> int:
         return self.first + self.step * row

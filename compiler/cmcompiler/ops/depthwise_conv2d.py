@@ -73,11 +73,19 @@ class DepthwiseConv2d(Convolution):
         if scheme is None:
             return self._in_groups().row_calls(inputs, outputs, isa)
         call = self._kernel_call(scheme, inputs, outputs)
-        return [RowCall(call, {inputs[0]: self.window.rows}, scheme.band)]
+        alone, other = self._scheme(inputs, isa, alone=True), None
+        if alone and alone.kernel != scheme.kernel and alone.weights == scheme.weights:
+            other = self._kernel_call(alone, inputs, outputs)
+        return [RowCall(call, {inputs[0]: self.window.rows}, scheme.band, other)]
 
-    def _scheme(self, inputs: Tensors, isa: Isa) -> Scheme | None:
-        columns = inputs[0].shape[2]
-        return choose(self._filters, self.window, columns, self.output_shape, isa)
+    def _scheme(self, inputs: Tensors, isa: Isa, alone: bool = False) -> Scheme | None:
+        """
+        Args:
+            alone: one row at a time is computed.
+        """
+        count, height, *rest = self.output_shape
+        shape = (count, 1 if alone else height, *rest)
+        return choose(self._filters, self.window, inputs[0].shape[2], shape, isa)
 
     @property
     def _filters(self) -> Filters:

@@ -125,9 +125,12 @@ void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
    in which bands and chunks, and packs the weights. */
 void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
 
-/* For one stride_width, 1 unless named; half_up: for outputs of CM_ROUND_HALF_UP only. */
+/* For one stride_width, 1 unless named; row: for rows that are computed one at a time; half_up: for outputs
+   of CM_ROUND_HALF_UP only. */
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise);
+void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *depthwise);
+void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *depthwise);
 void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *depthwise);
 

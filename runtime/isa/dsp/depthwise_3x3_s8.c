@@ -188,6 +188,16 @@ void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
     convolve(d, &loops);
 }
 
+void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *d)
+{
+    cm_isa_depthwise_3x3_s8(d);
+}
+
+void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *d)
+{
+    cm_isa_depthwise_3x3_s8_half_up(d);
+}
+
 void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *d)
 {
     static const struct loops loops = {cm_dsp_convolve_rows_apart, cm_dsp_convolve_row_apart, .pairs = 3};

@@ -2,8 +2,9 @@
 
    Sixteen channels of up to four input rows are first interleaved in the workspace, column by column: there
    the four rows of a column of one channel are a 32-bit word, and one gather loads a patch of four columns.
-   With stride 1 a patch gives two by two outputs, with weights shifted by a column and by a row; with stride
-   2 one. Several bands of rows of a narrow image follow each other in the workspace, as if they were one. */
+   With stride 1 a patch gives two by two outputs, with weights shifted by a column and by a row, or two if a
+   row is alone; with stride 2 one. Several bands of rows of a narrow image follow each other in the
+   workspace, as if they were one. */
 #include "cmrt/assembly.h"
 #include "interleave.h"
 
@@ -40,7 +41,7 @@ struct patches {
     uint16_t offsets[1 + MOST_ROUNDS][8];
     uint16_t before[8]; /* of the last round of the channel before */
 };
-/* Of cm_mve_convolve_patches, for a stride and a rounding. */
+/* Of cm_mve_convolve_patches, for a shape and a rounding. */
 typedef void patches_loop(void);
 
 void cm_mve_convolve_patches(const struct patches *patches, patches_loop *loop);
@@ -122,6 +123,35 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
     "vqmovnt.s32 q1, q0\n" \
     MULTIPLY("r6", "q2", "q7") GATHER("q2")
 
+#define START_ROW \
+    LOAD_KERNEL LOAD_BY_COLUMN \
+    GATHER("q6") GATHER("q7") \
+    MULTIPLY("r0", "q6", "q4") \
+    MULTIPLY("r2", "q6", "q5") GATHER("q6") \
+    MULTIPLY("r4", "q7", "q4") \
+    MULTIPLY("r6", "q7", "q5") GATHER("q7")
+
+/* Four patches of two outputs. */
+#define ROUND_ROW(ROUND, SWITCH) \
+    JOIN_EVEN("q0") SWITCH(LOAD_END) ADD_ZERO_POINT \
+    MULTIPLY("r0", "q6", "q4") SWITCH(IS_LAST) \
+    JOIN_ODD("q0") SWITCH(LOAD_NEXT) \
+    MULTIPLY("r4", "q7", "q4") SWITCH(STAY_AT_LAST) ADD_BIAS("q0") \
+    MULTIPLY("r2", "q6", "q5") NARROW SWITCH(NEXT_PATCHES) \
+    GATHER("q6") \
+    MULTIPLY("r6", "q7", "q5") LOAD_OFFSETS STORE \
+    JOIN_EVEN("q1") SWITCH(LOAD_KERNEL NEXT_OUTPUTS) GATHER("q7") \
+    SCALE("q0") ROUND("q0") SWITCH(LOAD_BY_COLUMN) SHIFT("q0") \
+    JOIN_ODD("q1") \
+    MULTIPLY("r0", "q6", "q4") ADD_BIAS("q1") \
+    MULTIPLY("r2", "q6", "q5") GATHER("q6") \
+    SCALE("q1") ROUND("q1") SHIFT("q1") \
+    MULTIPLY("r4", "q7", "q4") \
+    "vqmovnb.s32 q1, q1\n" \
+    MULTIPLY("r6", "q7", "q5") \
+    "vqmovnt.s32 q1, q0\n" \
+    GATHER("q7")
+
 #define START_STRIDE_2 \
     LOAD_KERNEL \
     GATHER("q5") GATHER("q6") GATHER("q7") \
@@ -189,11 +219,12 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-#define STRIDE_LOOPS(stride, START, ROUND) \
-    PATCHES_LOOP(cm_mve_##stride##_half_up, START, ROUND, ROUND_HALF_UP); \
-    PATCHES_LOOP(cm_mve_##stride##_right, START, ROUND, ROUND_RIGHT)
-STRIDE_LOOPS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
-STRIDE_LOOPS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
+#define PATCHES_LOOPS(name, START, ROUND) \
+    PATCHES_LOOP(cm_mve_##name##_half_up, START, ROUND, ROUND_HALF_UP); \
+    PATCHES_LOOP(cm_mve_##name##_right, START, ROUND, ROUND_RIGHT)
+PATCHES_LOOPS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
+PATCHES_LOOPS(row, START_ROW, ROUND_ROW);
+PATCHES_LOOPS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
 
 __asm(CM_ASM_FUNCTION(cm_mve_convolve_patches)
       "push {r4-r11, lr}\n"
@@ -213,18 +244,19 @@ __asm(CM_ASM_FUNCTION(cm_mve_convolve_patches)
       CM_ASM_END);
 /* clang-format on */
 
+/* Outputs of a patch, and patches of a round. */
+struct shape {
+    int32_t rows, columns, patches;
+};
+
 /* What is computed at once: output columns [x0, x0 + width) of some rows. A band is the rows that patches
    have in common; in the workspace bands are `pitch` patches apart. */
 struct part {
     int32_t x0, width, first_row, rows;
-    int32_t band, bands, pitch;
+    int32_t bands, pitch;
     struct cm_columns covered;
+    struct shape shape;
 };
-
-static int32_t band_rows(const struct cm_depthwise *d)
-{
-    return d->stride_width == 1 && d->stride_height == 1 ? 2 : 1;
-}
 
 static int32_t least(int32_t a, int32_t b)
 {
@@ -232,18 +264,18 @@ static int32_t least(int32_t a, int32_t b)
 }
 
 /* The patches of a row. */
-static int32_t row_patches(const struct cm_depthwise *d, int32_t width)
+static int32_t row_patches(const struct part *part)
 {
-    return d->stride_width == 1 ? (width + 1) / 2 : width;
+    return part->shape.columns == 2 ? (part->width + 1) / 2 : part->width;
 }
 
 /* Patches from one band to the next: the padding behind a band is that before the next one. */
-static int32_t band_pitch(const struct cm_depthwise *d, const struct part *part)
+static int32_t band_pitch(const struct part *part)
 {
     const struct cm_columns *covered = &part->covered;
     int32_t columns =
         covered->before + covered->inside + covered->after - least(covered->before, covered->after);
-    int32_t pitch = (columns + 1) / 2, patches = row_patches(d, part->width);
+    int32_t pitch = (columns + 1) / 2, patches = row_patches(part);
     return pitch > patches ? pitch : patches;
 }
 
@@ -265,15 +297,18 @@ static uint16_t *find_offset(struct patches *patches, uint32_t output)
     return &patches->offsets[1 + output / 8][2 * (output % 4) + (output % 8 < 4)];
 }
 
-/* Of a band. `next` is the distance to the second row of a patch, or 0. */
-static void set_offsets(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
-                        uint32_t index, int32_t offset, int32_t next)
+/* Of a row of patches of one row. */
+static void set_offsets_of_row(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
+                               uint32_t index, int32_t offset)
 {
-    if (d->stride_width == 2) {
-        for (int32_t x = 0; x < part->width; ++x, offset += d->channels)
-            *find_offset(patches, index++) = (uint16_t)offset;
-        return;
-    }
+    for (int32_t x = 0; x < part->width; ++x, offset += d->channels)
+        *find_offset(patches, index++) = (uint16_t)offset;
+}
+
+/* Of a row of patches of two rows, of which the second one is missing if `next`, the distance to it, is 0. */
+static void set_offsets_of_rows(struct patches *patches, const struct cm_depthwise *d,
+                                const struct part *part, uint32_t index, int32_t offset, int32_t next)
+{
     uint16_t *patch = NULL;
     for (int32_t x = 0; x < part->width; x += 2, offset += 2 * d->channels) {
         patch = find_offset(patches, 4 * index++);
@@ -292,17 +327,18 @@ static void set_offsets(struct patches *patches, const struct cm_depthwise *d, c
 static void set_rounds_of_band(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
                                int32_t rounds, int32_t base)
 {
-    static const uint16_t columns[2][8] = {{2, 0, 3, 1, 2, 0, 3, 1}, {4, 0, 5, 1, 6, 2, 7, 3}};
-    const mve_pred16_t second_row = 0xff00; /* with stride 1 */
+    static const uint16_t columns[2][8] = {{4, 0, 5, 1, 6, 2, 7, 3}, {2, 0, 3, 1, 2, 0, 3, 1}};
+    const mve_pred16_t second_row = 0xff00; /* of patches of two rows */
     const int32_t *rows = d->out_rows + part->first_row;
-    const uint16_t per_round = d->stride_width == 1 ? 4 : 8, channels = (uint16_t)d->channels;
-    uint16x8_t column = vldrhq_u16(columns[d->stride_width - 1]);
+    const uint16_t channels = (uint16_t)d->channels;
+    const uint16_t per_round = (uint16_t)(part->shape.columns * part->shape.patches);
+    uint16x8_t column = vldrhq_u16(columns[part->shape.rows - 1]);
     uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 2)), column, channels);
     /* Negative as long as there is such an output. */
     uint16x8_t beyond = vsubq_n_u16(column, (uint16_t)part->width);
     if (part->rows == 2)
         offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), second_row);
-    else if (d->stride_width == 1)
+    else if (part->shape.rows == 2)
         beyond = vdupq_m_n_u16(beyond, 0, second_row);
     for (int32_t r = 1; r <= rounds; ++r) {
         const int16x8_t inside = vshrq_n_s16(vreinterpretq_s16_u16(beyond), 15);
@@ -316,20 +352,24 @@ static void set_rounds_of_band(struct patches *patches, const struct cm_depthwis
 static void set_rounds_of_bands(struct patches *patches, const struct cm_depthwise *d,
                                 const struct part *part, int32_t rounds, int32_t base)
 {
+    const int32_t *rows = d->out_rows + part->first_row;
     memset(patches->offsets[1], 0, (size_t)rounds * sizeof patches->offsets[0]);
-    for (int32_t b = 0; b < part->bands; ++b) {
-        const int32_t *rows = d->out_rows + part->first_row + b * part->band;
-        int32_t has_next = part->band == 2 && 2 * b + 1 < part->rows;
-        set_offsets(patches, d, part, (uint32_t)(b * part->pitch), rows[0] - base + 2,
-                    has_next ? rows[1] - rows[0] : 0);
+    for (int32_t b = 0; b < part->bands; ++b, rows += part->shape.rows) {
+        uint32_t index = (uint32_t)(b * part->pitch);
+        int32_t offset = rows[0] - base + 2;
+        if (part->shape.rows == 2)
+            set_offsets_of_rows(patches, d, part, index, offset,
+                                2 * b + 1 < part->rows ? rows[1] - rows[0] : 0);
+        else
+            set_offsets_of_row(patches, d, part, index * (uint32_t)part->shape.columns, offset);
     }
 }
 
 static void set_rounds(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
                        int32_t base)
 {
-    int32_t per_round = d->stride_width == 1 ? 2 : 8;
-    int32_t count = (part->bands - 1) * part->pitch + row_patches(d, part->width);
+    int32_t per_round = part->shape.patches;
+    int32_t count = (part->bands - 1) * part->pitch + row_patches(part);
     int32_t rounds = (count + per_round - 1) / per_round;
     patches->rounds = rounds - 1;
     patches->next_address = ROWS - rounds * per_round * 2 * COLUMN_BYTES;
@@ -363,8 +403,8 @@ static void convolve_part(const struct cm_depthwise *d, patches_loop *loop, stru
         int8_t *after = before + (covered->before + covered->inside) * COLUMN_BYTES;
         fill_columns(before, covered->before, value);
         fill_columns(after, covered->after, value);
-        int32_t first = part->first_row + b * part->band;
-        int32_t last = least(first + part->band, part->first_row + part->rows) - 1;
+        int32_t first = part->first_row + b * part->shape.rows;
+        int32_t last = least(first + part->shape.rows, part->first_row + part->rows) - 1;
         rows[b] = cm_find_rows(d, first * d->stride_height, (last - first) * d->stride_height + 3,
                                covered->first + covered->before, padding);
     }
@@ -384,55 +424,80 @@ static void convolve_part(const struct cm_depthwise *d, patches_loop *loop, stru
 }
 
 /* Output columns [x0, x0 + width) of all rows, as many rows at once as the workspace and the table hold. */
-static void convolve_columns(const struct cm_depthwise *d, patches_loop *loop, struct patches *patches,
-                             int32_t x0, int32_t width)
+static void convolve_columns(const struct cm_depthwise *d, patches_loop *loop, const struct shape *shape,
+                             struct patches *patches, int32_t x0, int32_t width)
 {
-    struct part part = {.x0 = x0, .width = width, .band = band_rows(d)};
+    struct part part = {.x0 = x0, .width = width, .shape = *shape};
     part.covered = cm_covered_columns(d, 3, x0, width);
-    part.pitch = band_pitch(d, &part);
-    int32_t columns = d->stride_width == 1 ? 2 * part.pitch : part.pitch;
-    int32_t per_round = d->stride_width == 1 ? 4 : 8;
+    part.pitch = band_pitch(&part);
+    int32_t columns = shape->columns * part.pitch;
+    int32_t per_round = shape->columns * shape->patches;
     int32_t most = least(least(d->chunk, MOST_ROUNDS * per_round) / columns, MOST_BANDS);
-    int32_t bands = (d->band + part.band - 1) / part.band;
+    int32_t bands = (d->band + shape->rows - 1) / shape->rows;
     int32_t parts = most <= 1 ? bands : (bands + most - 1) / most;
-    int32_t rows = (bands + parts - 1) / parts * part.band;
+    int32_t rows = (bands + parts - 1) / parts * shape->rows;
     for (; part.first_row < d->band; part.first_row += part.rows) {
         int32_t base;
         part.rows = least(rows, d->band - part.first_row);
         while ((base = find_base(d, &part)) == CM_NO_ROW)
             --part.rows;
-        part.bands = (part.rows + part.band - 1) / part.band;
+        part.bands = (part.rows + shape->rows - 1) / shape->rows;
         convolve_part(d, loop, patches, &part, base);
     }
 }
 
-static void convolve(const struct cm_depthwise *d, patches_loop *loop)
+static void convolve(const struct cm_depthwise *d, patches_loop *loop, struct shape shape)
 {
     struct patches patches;
-    int32_t per_round = d->stride_width == 1 ? 4 : 8;
+    int32_t per_round = shape.columns * shape.patches;
     int32_t most = least(MOST_ROUNDS * per_round, (FARTHEST - 1) / d->channels);
     int32_t chunk = least(d->chunk, most);
     patches.zero_point = d->output.zero_point;
     for (int32_t x = 0; x < d->out_width; x += chunk)
-        convolve_columns(d, loop, &patches, x, least(chunk, d->out_width - x));
+        convolve_columns(d, loop, &shape, &patches, x, least(chunk, d->out_width - x));
+}
+
+static void convolve_rows(const struct cm_depthwise *d, patches_loop *loop)
+{
+    convolve(d, loop, (struct shape){.rows = 2, .columns = 2, .patches = 2});
+}
+
+static void convolve_row(const struct cm_depthwise *d, patches_loop *loop)
+{
+    convolve(d, loop, (struct shape){.rows = 1, .columns = 2, .patches = 4});
+}
+
+static void convolve_apart(const struct cm_depthwise *d, patches_loop *loop)
+{
+    convolve(d, loop, (struct shape){.rows = 1, .columns = 1, .patches = 8});
 }
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    convolve(d, cm_mve_stride_1_right);
+    convolve_rows(d, cm_mve_stride_1_right);
 }
 
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
 {
-    convolve(d, cm_mve_stride_1_half_up);
+    convolve_rows(d, cm_mve_stride_1_half_up);
+}
+
+void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *d)
+{
+    convolve_row(d, cm_mve_row_right);
+}
+
+void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *d)
+{
+    convolve_row(d, cm_mve_row_half_up);
 }
 
 void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *d)
 {
-    convolve(d, cm_mve_stride_2_right);
+    convolve_apart(d, cm_mve_stride_2_right);
 }
 
 void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *d)
 {
-    convolve(d, cm_mve_stride_2_half_up);
+    convolve_apart(d, cm_mve_stride_2_half_up);
 }

@@ -11,6 +11,16 @@ void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise)
     cm_isa_depthwise_3x3_s8(depthwise);
 }
 
+void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *depthwise)
+{
+    cm_isa_depthwise_3x3_s8(depthwise);
+}
+
+void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *depthwise)
+{
+    cm_isa_depthwise_3x3_s8_half_up(depthwise);
+}
+
 void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *depthwise)
 {
     cm_isa_depthwise_3x3_s8(depthwise);

@@ -146,14 +146,15 @@ def _for_3x3_dsp(
 def _for_3x3_mve(
     filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], band: int
 ) -> Scheme | None:
-    """Works in rounds of eight outputs: two patches of two columns of two rows, or eight of one.
+    """Works in rounds of eight outputs: two patches of two columns of two rows, or four patches of
+    two columns if a row is alone, or with stride 2 eight of one.
 
     Of narrow images two bands at once fill more of the rounds, and take no more memory than a
     portion of a wide image. Small ones are computed as a whole if there is memory.
     """
     _, height, width, channels = output_shape
     stride = window.stride[1]
-    outputs, patches, least = (4, 2, 3) if stride == 1 else (8, 8, 6)
+    outputs, patches, least = (8, 8, 6) if stride == 2 else (4, 2, 3) if band == 2 else (8, 4, 5)
     if outputs * channels >= OFFSETS - 1:
         return None
     bands = -(-height // band)
@@ -169,13 +170,17 @@ def _for_3x3_mve(
         return None
     workspace = 64 * (2 * count + 2)
     weights = _3x3_mve(filters)
-    name = _3x3_name(filters, stride)
+    name = _3x3_name(filters, stride, alone=band == 1)
     return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
 
 
-def _3x3_name(filters: Filters, stride: int) -> str:
-    """Of the kernel with the loops for this rounding and this many columns."""
-    apart = "_stride_2" if stride == 2 else ""
+def _3x3_name(filters: Filters, stride: int, alone: bool = False) -> str:
+    """Of the kernel with the loops for this rounding and this many columns.
+
+    Args:
+        alone: for rows that are computed one at a time.
+    """
+    apart = "_stride_2" if stride == 2 else "_row" if alone else ""
     rounding = "_half_up" if filters.rounding is Rounding.HALF_UP else ""
     return f"depthwise_conv2d_3x3{apart}{rounding}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from cmcompiler.ir.graph import Graph
@@ -210,8 +210,7 @@ class Grouping:
         if any(tensor not in inner for tensor in ports) or (ports and upward):
             return None
         banded = iter(
-            replace(call, band=band)
-            for call, band in zip(self.calls(start, end), bands, strict=True)
+            call.banded(band) for call, band in zip(self.calls(start, end), bands, strict=True)
         )
         nodes = range(start, end)
         calls = {index: [next(banded) for _ in self._row_calls[index]] for index in nodes}

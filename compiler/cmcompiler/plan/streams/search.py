@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from math import isinf
@@ -239,10 +238,7 @@ class Search:
         found = {}
         for band in self._bands:
             each = [
-                [
-                    surcharge(node, replace(call, band=_rows_at_once(call, band)), self._isa)
-                    for call in own
-                ]
+                [surcharge(node, call.banded(_rows_at_once(call, band)), self._isa) for call in own]
                 for node, own in zip(self._graph.nodes, self._row_calls, strict=True)
             ]
             fixed = [sum(cost.fixed for cost in own if not cost.growth) for own in each]
