@@ -36,30 +36,4 @@ static inline struct cm_columns cm_covered_columns(const struct cm_depthwise *d,
     return (struct cm_columns){first, before, inside, count - before - inside};
 }
 
-/* Four input rows from one column on; those outside the image repeat a pixel of padding. */
-struct cm_four_rows {
-    const int8_t *at[4];
-    int32_t step[4]; /* from one column to the next */
-};
-
-/* `count` rows of the band from `first` on. */
-static inline struct cm_four_rows cm_find_rows(const struct cm_depthwise *d, int32_t first, int32_t count,
-                                               int32_t column, const int8_t *padding)
-{
-    struct cm_four_rows rows;
-    for (int32_t i = 0; i < 4; ++i) {
-        int32_t outside = i >= count || d->input_rows[first + i] == CM_NO_ROW;
-        rows.at[i] = outside ? padding : d->input + d->input_rows[first + i] + column * d->channels;
-        rows.step[i] = outside ? 0 : d->channels;
-    }
-    return rows;
-}
-
-/* Moves on to other channels. */
-static inline void cm_advance_rows(struct cm_four_rows *rows, int32_t channels)
-{
-    for (int32_t i = 0; i < 4; ++i)
-        rows->at[i] += rows->step[i] == 0 ? 0 : channels;
-}
-
 #endif

@@ -19,8 +19,7 @@ enum {
     CHANNEL_BYTES = 32,
     SHIFT_AT = 28, /* of a channel */
     MARGIN = 16,
-    MOST_ROUNDS = 16,
-    MOST_BANDS = 8,
+    MOST_ROUNDS = 12,
     FARTHEST = 0xffff
 };
 
@@ -45,7 +44,7 @@ struct patches {
 typedef void patches_loop(void);
 
 void cm_mve_convolve_patches(const struct patches *patches, patches_loop *loop);
-_Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 304,
+_Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 240,
                "used in assembly");
 
 /* clang-format off */
@@ -208,10 +207,10 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
           "3:\n" \
           AN_OUTPUT(ROUND, KEEP) \
           LOAD_RESCALE \
-          "vldrw.32 q0, [r12, #304]\n" \
+          "vldrw.32 q0, [r12, #240]\n" \
           "bne.w 1b\n" \
           ADD_ZERO_POINT NARROW \
-          "vldrw.32 q2, [r12, #304]\n" \
+          "vldrw.32 q2, [r12, #240]\n" \
           STORE \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \
@@ -244,9 +243,10 @@ __asm(CM_ASM_FUNCTION(cm_mve_convolve_patches)
       CM_ASM_END);
 /* clang-format on */
 
-/* Outputs of a patch, and patches of a round. */
+/* The outputs of a patch, the patches of a round, and the loop for them. */
 struct shape {
     int32_t rows, columns, patches;
+    patches_loop *loop;
 };
 
 /* What is computed at once: output columns [x0, x0 + width) of some rows. A band is the rows that patches
@@ -255,7 +255,7 @@ struct part {
     int32_t x0, width, first_row, rows;
     int32_t bands, pitch;
     struct cm_columns covered;
-    struct shape shape;
+    const struct shape *shape;
 };
 
 static int32_t least(int32_t a, int32_t b)
@@ -266,7 +266,7 @@ static int32_t least(int32_t a, int32_t b)
 /* The patches of a row. */
 static int32_t row_patches(const struct part *part)
 {
-    return part->shape.columns == 2 ? (part->width + 1) / 2 : part->width;
+    return part->shape->columns == 2 ? (part->width + 1) / 2 : part->width;
 }
 
 /* Patches from one band to the next: the padding behind a band is that before the next one. */
@@ -331,14 +331,14 @@ static void set_rounds_of_band(struct patches *patches, const struct cm_depthwis
     const mve_pred16_t second_row = 0xff00; /* of patches of two rows */
     const int32_t *rows = d->out_rows + part->first_row;
     const uint16_t channels = (uint16_t)d->channels;
-    const uint16_t per_round = (uint16_t)(part->shape.columns * part->shape.patches);
-    uint16x8_t column = vldrhq_u16(columns[part->shape.rows - 1]);
+    const uint16_t per_round = (uint16_t)(part->shape->columns * part->shape->patches);
+    uint16x8_t column = vldrhq_u16(columns[part->shape->rows - 1]);
     uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 2)), column, channels);
     /* Negative as long as there is such an output. */
     uint16x8_t beyond = vsubq_n_u16(column, (uint16_t)part->width);
     if (part->rows == 2)
         offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), second_row);
-    else if (part->shape.rows == 2)
+    else if (part->shape->rows == 2)
         beyond = vdupq_m_n_u16(beyond, 0, second_row);
     for (int32_t r = 1; r <= rounds; ++r) {
         const int16x8_t inside = vshrq_n_s16(vreinterpretq_s16_u16(beyond), 15);
@@ -354,21 +354,21 @@ static void set_rounds_of_bands(struct patches *patches, const struct cm_depthwi
 {
     const int32_t *rows = d->out_rows + part->first_row;
     memset(patches->offsets[1], 0, (size_t)rounds * sizeof patches->offsets[0]);
-    for (int32_t b = 0; b < part->bands; ++b, rows += part->shape.rows) {
+    for (int32_t b = 0; b < part->bands; ++b, rows += part->shape->rows) {
         uint32_t index = (uint32_t)(b * part->pitch);
         int32_t offset = rows[0] - base + 2;
-        if (part->shape.rows == 2)
+        if (part->shape->rows == 2)
             set_offsets_of_rows(patches, d, part, index, offset,
                                 2 * b + 1 < part->rows ? rows[1] - rows[0] : 0);
         else
-            set_offsets_of_row(patches, d, part, index * (uint32_t)part->shape.columns, offset);
+            set_offsets_of_row(patches, d, part, index * (uint32_t)part->shape->columns, offset);
     }
 }
 
 static void set_rounds(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
                        int32_t base)
 {
-    int32_t per_round = part->shape.patches;
+    int32_t per_round = part->shape->patches;
     int32_t count = (part->bands - 1) * part->pitch + row_patches(part);
     int32_t rounds = (count + per_round - 1) / per_round;
     patches->rounds = rounds - 1;
@@ -388,51 +388,52 @@ static void fill_columns(int8_t *columns, int32_t count, int8x16_t value)
         vstrbq_s8(columns, value);
 }
 
-static void convolve_part(const struct cm_depthwise *d, patches_loop *loop, struct patches *patches,
-                          const struct part *part, int32_t base)
+static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
+                          int32_t base)
 {
     const struct cm_columns *covered = &part->covered;
-    int8_t *columns = d->workspace;
+    const int32_t rows = part->shape->rows, step = part->pitch * 2 * COLUMN_BYTES;
+    int8_t *inside = (int8_t *)d->workspace + covered->before * COLUMN_BYTES;
     int8_t padding[LANES];
     int8x16_t value = vdupq_n_s8((int8_t)d->input_zero_point);
-    struct cm_four_rows rows[MOST_BANDS];
-    int32_t step = part->pitch * 2 * COLUMN_BYTES;
     vstrbq_s8(padding, value);
     for (int32_t b = 0; b < part->bands; ++b) {
-        int8_t *before = columns + b * step;
-        int8_t *after = before + (covered->before + covered->inside) * COLUMN_BYTES;
-        fill_columns(before, covered->before, value);
-        fill_columns(after, covered->after, value);
-        int32_t first = part->first_row + b * part->shape.rows;
-        int32_t last = least(first + part->shape.rows, part->first_row + part->rows) - 1;
-        rows[b] = cm_find_rows(d, first * d->stride_height, (last - first) * d->stride_height + 3,
-                               covered->first + covered->before, padding);
+        int8_t *columns = inside + b * step;
+        fill_columns(columns - covered->before * COLUMN_BYTES, covered->before, value);
+        fill_columns(columns + covered->inside * COLUMN_BYTES, covered->after, value);
     }
     set_rounds(patches, d, part, base);
     patches->out = d->out + base + part->x0 * d->channels - 2;
-    patches->columns = columns;
-    for (int32_t c = 0; c < d->channels; c += LANES, patches->out += LANES) {
-        for (int32_t b = 0; b < part->bands; ++b) {
-            interleave(&rows[b], columns + b * step + covered->before * COLUMN_BYTES, COLUMN_BYTES,
-                       covered->inside);
-            cm_advance_rows(&rows[b], LANES);
+    patches->columns = d->workspace;
+    patches->shifts = (const int8_t *)d->weights + MARGIN + SHIFT_AT;
+    int32_t offset = (covered->first + covered->before) * d->channels;
+    for (int32_t left = d->channels; left > 0; left -= LANES) {
+        int32_t first = part->first_row * d->stride_height;
+        int8_t *columns = inside;
+        for (int32_t r = 0; r < part->rows; r += rows) {
+            int32_t needed = least(rows, part->rows - r) + 2; /* two rows have stride 1 */
+            interleave(find_rows(d, first, needed, offset, padding), columns, COLUMN_BYTES, covered->inside);
+            first += rows * d->stride_height;
+            columns += step;
         }
-        patches->shifts = (const int8_t *)d->weights + MARGIN + c * CHANNEL_BYTES + SHIFT_AT;
-        patches->shifts_end = patches->shifts + least(d->channels - c, LANES) * CHANNEL_BYTES;
-        cm_mve_convolve_patches(patches, loop);
+        patches->shifts_end = patches->shifts + least(left, LANES) * CHANNEL_BYTES;
+        cm_mve_convolve_patches(patches, part->shape->loop);
+        offset += LANES;
+        patches->out += LANES;
+        patches->shifts = patches->shifts_end;
     }
 }
 
 /* Output columns [x0, x0 + width) of all rows, as many rows at once as the workspace and the table hold. */
-static void convolve_columns(const struct cm_depthwise *d, patches_loop *loop, const struct shape *shape,
-                             struct patches *patches, int32_t x0, int32_t width)
+static void convolve_columns(const struct cm_depthwise *d, const struct shape *shape, struct patches *patches,
+                             int32_t x0, int32_t width)
 {
-    struct part part = {.x0 = x0, .width = width, .shape = *shape};
+    struct part part = {.x0 = x0, .width = width, .shape = shape};
     part.covered = cm_covered_columns(d, 3, x0, width);
     part.pitch = band_pitch(&part);
     int32_t columns = shape->columns * part.pitch;
     int32_t per_round = shape->columns * shape->patches;
-    int32_t most = least(least(d->chunk, MOST_ROUNDS * per_round) / columns, MOST_BANDS);
+    int32_t most = least(d->chunk, MOST_ROUNDS * per_round) / columns;
     int32_t bands = (d->band + shape->rows - 1) / shape->rows;
     int32_t parts = most <= 1 ? bands : (bands + most - 1) / most;
     int32_t rows = (bands + parts - 1) / parts * shape->rows;
@@ -442,62 +443,53 @@ static void convolve_columns(const struct cm_depthwise *d, patches_loop *loop, c
         while ((base = find_base(d, &part)) == CM_NO_ROW)
             --part.rows;
         part.bands = (part.rows + shape->rows - 1) / shape->rows;
-        convolve_part(d, loop, patches, &part, base);
+        convolve_part(d, patches, &part, base);
     }
 }
 
-static void convolve(const struct cm_depthwise *d, patches_loop *loop, struct shape shape)
+static void convolve(const struct cm_depthwise *d, const struct shape *shape)
 {
     struct patches patches;
-    int32_t per_round = shape.columns * shape.patches;
+    int32_t per_round = shape->columns * shape->patches;
     int32_t most = least(MOST_ROUNDS * per_round, (FARTHEST - 1) / d->channels);
     int32_t chunk = least(d->chunk, most);
     patches.zero_point = d->output.zero_point;
     for (int32_t x = 0; x < d->out_width; x += chunk)
-        convolve_columns(d, loop, &shape, &patches, x, least(chunk, d->out_width - x));
-}
-
-static void convolve_rows(const struct cm_depthwise *d, patches_loop *loop)
-{
-    convolve(d, loop, (struct shape){.rows = 2, .columns = 2, .patches = 2});
-}
-
-static void convolve_row(const struct cm_depthwise *d, patches_loop *loop)
-{
-    convolve(d, loop, (struct shape){.rows = 1, .columns = 2, .patches = 4});
-}
-
-static void convolve_apart(const struct cm_depthwise *d, patches_loop *loop)
-{
-    convolve(d, loop, (struct shape){.rows = 1, .columns = 1, .patches = 8});
+        convolve_columns(d, shape, &patches, x, least(chunk, d->out_width - x));
 }
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    convolve_rows(d, cm_mve_stride_1_right);
+    static const struct shape shape = {2, 2, 2, cm_mve_stride_1_right};
+    convolve(d, &shape);
 }
 
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
 {
-    convolve_rows(d, cm_mve_stride_1_half_up);
+    static const struct shape shape = {2, 2, 2, cm_mve_stride_1_half_up};
+    convolve(d, &shape);
 }
 
 void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *d)
 {
-    convolve_row(d, cm_mve_row_right);
+    static const struct shape shape = {1, 2, 4, cm_mve_row_right};
+    convolve(d, &shape);
 }
 
 void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *d)
 {
-    convolve_row(d, cm_mve_row_half_up);
+    static const struct shape shape = {1, 2, 4, cm_mve_row_half_up};
+    convolve(d, &shape);
 }
 
 void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *d)
 {
-    convolve_apart(d, cm_mve_stride_2_right);
+    static const struct shape shape = {1, 1, 8, cm_mve_stride_2_right};
+    convolve(d, &shape);
 }
 
 void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *d)
 {
-    convolve_apart(d, cm_mve_stride_2_half_up);
+    static const struct shape shape = {1, 1, 8, cm_mve_stride_2_half_up};
+    convolve(d, &shape);
 }

@@ -243,13 +243,11 @@ static void convolve_columns(const struct cm_depthwise *d, struct patches *patch
     int8_t padding[LANES];
     memset(padding, d->input_zero_point, sizeof padding);
     int32_t needed = (d->band - 1) * d->stride_height + 5;
-    struct cm_four_rows upper = cm_find_rows(d, 0, needed, covered.first + covered.before, padding);
-    struct cm_four_rows lower = cm_find_rows(d, 4, needed - 4, covered.first + covered.before, padding);
+    int32_t offset = (covered.first + covered.before) * d->channels;
     for (int32_t c = 0; c < d->channels; c += LANES) {
-        interleave(&upper, inside, COLUMN_BYTES, covered.inside);
-        interleave(&lower, inside + COLUMN_BYTES / 2, COLUMN_BYTES, covered.inside);
-        cm_advance_rows(&upper, LANES);
-        cm_advance_rows(&lower, LANES);
+        interleave(find_rows(d, 0, needed, offset + c, padding), inside, COLUMN_BYTES, covered.inside);
+        interleave(find_rows(d, 4, needed - 4, offset + c, padding), inside + COLUMN_BYTES / 2, COLUMN_BYTES,
+                   covered.inside);
         int32_t channels = d->channels - c < LANES ? d->channels - c : LANES;
         patches->weights = (const int8_t *)d->weights + c * CHANNEL_BYTES;
         patches->weights_end = patches->weights + channels * CHANNEL_BYTES;

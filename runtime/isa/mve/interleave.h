@@ -4,33 +4,59 @@
 
 #include "cmrt/taps.h"
 
-/* Writes `count` columns of 64 bytes, `stride` bytes apart. */
-static inline void interleave(const struct cm_four_rows *rows, int8_t *columns, int32_t stride, int32_t count)
+#include <arm_mve.h>
+
+/* Addresses of four input rows, and how far it is from one column to the next; those outside the image repeat
+   a pixel of padding. */
+struct four_rows {
+    int32x4_t at, step;
+};
+
+/* `count` rows of the band from `first` on, each from `offset` on. */
+static inline struct four_rows find_rows(const struct cm_depthwise *d, int32_t first, int32_t count,
+                                         int32_t offset, const int8_t *padding)
 {
-    const int8_t *row0 = rows->at[0], *row1 = rows->at[1], *row2 = rows->at[2], *row3 = rows->at[3];
+    const mve_pred16_t wanted = vctp32q((uint32_t)count);
+    int32x4_t rows = vldrwq_z_s32(d->input_rows + first, wanted);
+    const mve_pred16_t inside = vcmpneq_m_n_s32(rows, CM_NO_ROW, wanted);
+    const int32x4_t outside = vdupq_n_s32((int32_t)padding);
+    return (struct four_rows){
+        .at = vaddq_m_n_s32(outside, rows, (int32_t)(d->input + offset), inside),
+        .step = vdupq_m_n_s32(vdupq_n_s32(0), d->channels, inside),
+    };
+}
+
+/* Writes `count` columns of 64 bytes, `stride` bytes apart. */
+static inline void interleave(struct four_rows rows, int8_t *columns, int32_t stride, int32_t count)
+{
+    int32_t row0, row1, row2, row3, step0, step1, step2, step3;
     if (count <= 0)
         return;
-    __asm volatile(
-        "dls lr, %[count]\n"
-        "1:\n"
-        "vldrb.8 q0, [%[row0]]\n"
-        "add %[row0], %[step0]\n"
-        "vldrb.8 q1, [%[row1]]\n"
-        "add %[row1], %[step1]\n"
-        "vldrb.8 q2, [%[row2]]\n"
-        "add %[row2], %[step2]\n"
-        "vldrb.8 q3, [%[row3]]\n"
-        "add %[row3], %[step3]\n"
-        "vst40.8 {q0, q1, q2, q3}, [%[columns]]\n"
-        "vst41.8 {q0, q1, q2, q3}, [%[columns]]\n"
-        "vst42.8 {q0, q1, q2, q3}, [%[columns]]\n"
-        "vst43.8 {q0, q1, q2, q3}, [%[columns]]\n"
-        "add %[columns], %[stride]\n"
-        "le lr, 1b\n"
-        : [row0] "+r"(row0), [row1] "+r"(row1), [row2] "+r"(row2), [row3] "+r"(row3), [columns] "+r"(columns)
-        : [count] "r"(count), [stride] "r"(stride), [step0] "r"(rows->step[0]), [step1] "r"(rows->step[1]),
-          [step2] "r"(rows->step[2]), [step3] "r"(rows->step[3])
-        : "lr", "q0", "q1", "q2", "q3", "memory");
+    __asm volatile("dls lr, %[count]\n"
+                   "vmov %[row0], %[row2], %q[at][2], %q[at][0]\n"
+                   "vmov %[row1], %[row3], %q[at][3], %q[at][1]\n"
+                   "vmov %[step0], %[step2], %q[step][2], %q[step][0]\n"
+                   "vmov %[step1], %[step3], %q[step][3], %q[step][1]\n"
+                   "1:\n"
+                   "vldrb.8 q0, [%[row0]]\n"
+                   "add %[row0], %[step0]\n"
+                   "vldrb.8 q1, [%[row1]]\n"
+                   "add %[row1], %[step1]\n"
+                   "vldrb.8 q2, [%[row2]]\n"
+                   "add %[row2], %[step2]\n"
+                   "vldrb.8 q3, [%[row3]]\n"
+                   "add %[row3], %[step3]\n"
+                   "vst40.8 {q0, q1, q2, q3}, [%[columns]]\n"
+                   "vst41.8 {q0, q1, q2, q3}, [%[columns]]\n"
+                   "vst42.8 {q0, q1, q2, q3}, [%[columns]]\n"
+                   "vst43.8 {q0, q1, q2, q3}, [%[columns]]\n"
+                   "add %[columns], %[stride]\n"
+                   "le lr, 1b\n"
+                   : [row0] "=&r"(row0), [row1] "=&r"(row1), [row2] "=&r"(row2), [row3] "=&r"(row3),
+                     [step0] "=&r"(step0), [step1] "=&r"(step1), [step2] "=&r"(step2), [step3] "=&r"(step3),
+                     [columns] "+&r"(columns)
+                   : [at] "w"(rows.at), [step] "w"(rows.step), [count] "r"(count), [stride] "rI"(stride)
+                   : "lr", "q0", "q1", "q2", "q3", "memory");
 }
 
 #endif

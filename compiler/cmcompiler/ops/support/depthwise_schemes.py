@@ -29,6 +29,9 @@ LEAST_CHUNK = 20
 MOST_BANDS = 4
 """Bands at once with DSP: MOST_BANDS of runtime/isa/dsp/depthwise_3x3_s8.c."""
 
+MOST_ROUNDS = 12
+"""Rounds at once with MVE: MOST_ROUNDS of runtime/isa/mve/depthwise_3x3_s8.c."""
+
 WORKSPACE = 4224
 """Bytes of interleaved columns at once, if there are so many."""
 
@@ -165,6 +168,7 @@ def _for_3x3_mve(
         bands = min(bands, 2 * portions)
     elif width >= least:
         portions, chunk = _portions(width, outputs, stride)
+        portions = min(portions, MOST_ROUNDS * outputs // chunk)
         count, bands = -(-chunk // outputs) * patches, 1
     else:
         return None
