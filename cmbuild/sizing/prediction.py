@@ -28,10 +28,10 @@ _AT_ONCE = {Isa.SCALAR: 1, Isa.DSP: 4, Isa.MVE: 16}
 """
 
 _VARIANT = re.compile(
-    "(_stride_2|(?<=_3x3)_row)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=_s8$)"
+    "(_stride_2|(?<=_3x3)_row)?(_general|_half_up)?$|(?<=avg_pool2d)_rows(?=_s8$)|^implicit_"
 )
-"""Of kernels that differ in their stride, in the rescaling of their outputs, or in taking the rows
-of one window, which is little of their work."""
+"""Of kernels that differ in their stride, in the rescaling of their outputs, in taking the rows of
+one window, or in where they pack windows from, which is little of their work."""
 
 _PRODUCT = re.compile("^(linear(?!_vector)|pixel_conv2d)")
 """Of kernels that multiply rows as convolutions do their patches."""

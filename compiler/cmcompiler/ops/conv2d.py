@@ -72,8 +72,8 @@ class Conv2d(Convolution):
     def widened(self) -> Conv2d:
         return replace(self, wide=True)
 
-    def product_of_rows(self, isa: Isa) -> str:
-        return packing.gemm(self._filters, isa)[0]
+    def product_of_rows(self, isa: Isa) -> str | None:
+        return None if self._is_implicit(isa) else packing.gemm(self._filters, isa)[0]
 
     @property
     def turned(self) -> Conv2d:
@@ -102,9 +102,35 @@ class Conv2d(Convolution):
             call = self._pixel_call(images, output, isa)
         elif isa is Isa.MVE and self._shares_columns:
             call = self._strip_call(images, output, isa)
+        elif self._is_implicit(isa):
+            call = self._implicit_call(images, output, isa)
         else:
             call = self._patch_call(images, output, isa)
         return [call]
+
+    def _implicit_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        """That packs windows from where they lie in the images."""
+        filters, window, pixel = self._filters, self.window, images.shape[3]
+        row, step = window.kernel[1] * pixel, window.stride[1] * pixel
+        strip = (packing.PACKED_ROWS - 1) * step + row
+        arguments: Words = [
+            *rows_arguments(input=images, output=output),
+            ("output_pixel", output.shape[3]),
+            ("weights", Packed(packing.gemm_weights(filters, isa, self.wide))),
+            ("scratch", Scratch(strip + packing.packed_workspace(filters, isa))),
+            ("depth", self.depth),
+            ("row_depth", row),
+            ("strip", strip),
+            ("step", step),
+            ("left", window.padding[1] * pixel),
+            ("stride_height", Short(window.stride[0])),
+            ("pad_top", Short(window.padding[0])),
+            *self.value_arguments(filters.product_arguments(isa)),
+        ]
+        suffix = "_w16" if packing.is_wide(isa, self.wide) else ""
+        _, microkernel = packing.gemm(filters, isa, self.wide)
+        rows = (0, self.output_shape[1])
+        return KernelCall(f"implicit_conv2d{suffix}", arguments, rows, microkernel)
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
@@ -193,6 +219,17 @@ class Conv2d(Convolution):
     @property
     def _filters(self) -> Filters:
         return self.filters(self.weights.reshape(len(self.weights), -1))
+
+    def _is_implicit(self, isa: Isa) -> bool:
+        """Whether windows are packed without patches: in fours, as words."""
+        return (
+            self.output_shape[0] == self.groups == 1
+            and self.window.area > 1
+            and self.window.dilation == (1, 1)
+            and self.weights.shape[3] % 4 == 0
+            and self.output_shape[2] % packing.PACKED_ROWS == 0
+            and packing.packs_rows(self._filters, isa)
+        )
 
     def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
         """The weights of each group."""

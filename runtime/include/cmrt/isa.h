@@ -65,6 +65,13 @@ void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
  * agree. */
 void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
 
+/* Packs depths [at, at + bytes) of four rows into the workspace, multiples of four from 0 on, one part after
+   the other: then they are the rows of the product. For outputs that are not general. */
+enum { CM_PACKED_ROWS = 4 };
+void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes);
+void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
+                             int32_t bytes);
+
 /* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
    before the output; all matrices without gaps. */
 struct cm_matmul {

@@ -16,6 +16,9 @@
 
 enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 
+/* Times four depths in each loop, and bytes of code for these. */
+enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
+
 /* What paired columns add for each unit of a row's sum: one of them is plus 128. */
 #define COLUMN_TERM 128U
 
@@ -183,13 +186,12 @@ struct strip {
     "str r10, " odd "\n" \
     "str r12, " even "\n"
 
-/* Pairs four rows, behind what their sums begin with. SUM0 and SUM1 add r10 and r11, which are bytes of two rows,
-   plus 128 and as they are, to sums of these in r5 to r8; STORE_STARTS stores what follows from them. */
-#define PAIR_FUNCTION(name, starts, SUM0, SUM1, STORE_STARTS) \
-    void name(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks); \
-    __asm(CM_ASM_FUNCTION(name) \
-          "push {r0, r4-r11, lr}\n" \
-          "add r0, #" starts "\n" \
+/* Pairs four rows. SUM0 and SUM1 add r10 and r11, which are bytes of two rows, plus 128 and as they are, to sums of
+   these in r5 to r8; ADD_TO_STARTS adds what follows from them to the last argument. */
+#define PAIR_FUNCTION(name, SUM0, SUM1, ADD_TO_STARTS) \
+    __asm(".global " #name "\n" \
+          CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
           "add r4, r1, r2, lsl #1\n" \
           "mov r5, #0\n" \
           "mov r6, #0\n" \
@@ -204,14 +206,28 @@ struct strip {
           PAIR("r4", SUM1, "[r0], #12", "[r0, #8]") \
           "subs r3, #1\n" \
           "bne 1b\n" \
-          STORE_STARTS \
-          "pop {r0, r4-r11, pc}\n" \
+          ADD_TO_STARTS \
+          "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
 /* clang-format on */
 
 typedef void strip_function(const struct strip *strip);
-typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks);
+typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks,
+                           uint32_t *starts);
+
+pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16;
+
+/* Pairs some chunks of four rows, from depth `at` on, behind as many terms that sums of these rows begin
+ * with. */
+static inline void pair_rows(uint32_t *starts, pair_function *pair, int32_t terms, int32_t at,
+                             const int8_t *rows, int32_t stride, int32_t chunks)
+{
+    if (at == 0)
+        for (int32_t i = 0; i < terms; ++i)
+            starts[i] = 0;
+    pair(starts + terms + at, rows, stride, chunks, starts);
+}
 
 /* The loops for one type of weights.
 
@@ -328,7 +344,8 @@ static inline void begin_four(const struct cm_gemm *gemm, const struct shape *sh
     strip->row_end -= gemm->output.rounding != CM_ROUND_HALF_UP;
 }
 
-/* Rows in fours, and the last ones, up to nine, in threes if their number is no multiple of four. */
+/* Rows, or four that are packed if there are none, in fours, and the last ones, up to nine, in threes if
+ * their number is no multiple of four. */
 static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops *loops)
 {
     const int8_t *lhs = gemm->lhs;
@@ -338,7 +355,8 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
     struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
     begin_four(gemm, &shape, loops, &strip);
     for (; left > FEWER_ROWS * (-left & (ROWS - 1)); left -= ROWS) {
-        loops->pair(gemm->workspace, lhs, gemm->lhs_stride, shape.chunks);
+        if (lhs != NULL)
+            pair_rows(gemm->workspace, loops->pair, loops->terms, 0, lhs, gemm->lhs_stride, shape.chunks);
         multiply(gemm, &shape, loops->four, &strip, out, gemm->out_stride, ROWS);
         lhs += ROWS * gemm->lhs_stride;
         out += ROWS * gemm->out_stride;

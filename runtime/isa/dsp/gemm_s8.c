@@ -5,8 +5,6 @@
    rows make good for the 128, and what both pairs give is parted column by column, then row by row. */
 #include "four_by_two.h"
 
-enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
-
 /* clang-format off */
 #define WIDEN_WEIGHTS(single, paired) "sxtb16 " single ", " paired ", ror #8\n"
 
@@ -127,15 +125,16 @@ enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
     "usada8 " low ", r10, r9, " low "\n" \
     "usada8 " high ", lr, r9, " high "\n"
 
-/* Minus COLUMN_TERM times the sums, for pairs of rows and for their second rows; r9 is 0. */
-#define STORE_STARTS \
-    "ldr r12, [sp]\n" \
+/* Minus COLUMN_TERM times the sums, for pairs of rows and for their second rows. */
+#define ADD_TO_STARTS \
+    "ldr r12, [sp, #36]\n" \
     "add r5, r5, r6, lsl #8\n" \
     "add r7, r7, r8, lsl #8\n" \
-    "sub r5, r9, r5, lsl #7\n" \
-    "sub r6, r9, r6, lsl #7\n" \
-    "sub r7, r9, r7, lsl #7\n" \
-    "sub r8, r9, r8, lsl #7\n" \
+    "ldm r12, {r0-r3}\n" \
+    "sub r5, r0, r5, lsl #7\n" \
+    "sub r6, r1, r6, lsl #7\n" \
+    "sub r7, r2, r7, lsl #7\n" \
+    "sub r8, r3, r8, lsl #7\n" \
     "stm r12, {r5-r8}\n"
 
 #define PART_FOUR PART("r0", "r4") PART("r1", "r5") PART("r2", "r6") PART("r3", "r7")
@@ -143,7 +142,7 @@ enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-PAIR_FUNCTION(cm_dsp_pair_four, "16", SUM("r5", "r6"), SUM("r7", "r8"), STORE_STARTS);
+PAIR_FUNCTION(cm_dsp_pair_four, SUM("r5", "r6"), SUM("r7", "r8"), ADD_TO_STARTS);
 STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
 STRIP_FUNCTION(cm_dsp_multiply_three, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
 /* clang-format on */

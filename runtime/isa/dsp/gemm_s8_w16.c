@@ -3,8 +3,6 @@
    Nothing is widened within the loop, for twice the flash. */
 #include "four_by_two.h"
 
-enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
-
 /* clang-format off */
 /* Two depths of four rows: r8 and r9 are weights, r10 and r11 rows, two each. */
 #if __ARM_ARCH_7EM__ && __ARM_FP & 8
@@ -106,7 +104,7 @@ enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-PAIR_FUNCTION(cm_dsp_pair_four_w16, "0", "", "", "");
+PAIR_FUNCTION(cm_dsp_pair_four_w16, "", "", "");
 STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(""));
 STRIP_FUNCTION(cm_dsp_multiply_three_w16, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(""));
 /* clang-format on */

@@ -18,13 +18,14 @@ from harness.convolutions import (
 from harness.examples import Example, single
 from harness.rows import InRanges, InRings
 from harness.runtime import Runtime
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ir.op import KernelCall, Scratch
+from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.support import depthwise_schemes
+from cmcompiler.ops.support import depthwise_schemes, packing
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
@@ -64,6 +65,41 @@ def pixelwise(draw: st.DrawFn) -> Example:
     window = Window((1, 1), stride)
     geometry = Geometry(window, draw(st.sampled_from([1, 2])), draw(size), draw(size))
     return draw(convolutions(geometry))
+
+
+@st.composite
+def without_patches(draw: st.DrawFn) -> Example:
+    """Windows that may be packed from where they lie: rows of outputs are a multiple of four."""
+    kernel = draw(st.tuples(st.integers(1, 5), st.integers(2, 5)))
+    stride = draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    padding = draw(st.tuples(st.integers(0, 4), st.integers(0, 4)))
+    counts = draw(st.tuples(st.integers(1, 7), st.sampled_from([4, 8, 12])))
+    height, width = (
+        (count - 1) * step + side - 2 * around + draw(st.integers(0, step - 1))
+        for count, step, side, around in zip(counts, stride, kernel, padding, strict=True)
+    )
+    assume(min(height, width) > 0)
+    geometry = Geometry(Window(kernel, stride, padding), 1, height, width)
+    channels, outputs = draw(st.sampled_from([4, 8, 12, 20])), draw(st.integers(1, 6))
+    data = draw(numbers)
+    requantize = Requantize.checked(
+        [1 << 30],
+        [-8],
+        outputs,
+        zero_point=draw(st.sampled_from([-128, 3])),
+        minimum=-128,
+        maximum=127,
+    )
+    op = Conv2d(
+        data.int8(outputs, *kernel, channels),
+        data.biases(outputs),
+        geometry.window,
+        draw(zero_points),
+        requantize,
+        (1, *geometry.output_size, outputs),
+        wide=draw(st.booleans()),
+    )
+    return single(op, images(data, geometry, channels))
 
 
 @st.composite
@@ -167,6 +203,71 @@ def test_convolutions_on_a_cortex_m7(cortex_m7: Runtime, examples: list[Example]
     cortex_m7.check(*examples)
 
 
+def check_without_patches(runtime: Runtime, examples: list[Example]) -> None:
+    """Windows are packed from where they lie with every instruction set."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing, "packs_rows", lambda filters, isa: not filters.is_general(isa))
+        for example in examples:
+            (node,) = example.graph.nodes
+            (call,) = node.op.kernel_calls(node.inputs, node.outputs, runtime.isa)
+            assert call.kernel.startswith("implicit_conv2d")
+        runtime.check(*examples)
+
+
+@batches
+@given(st.lists(without_patches(), min_size=1, max_size=12))
+def test_convolutions_without_patches(runtime: Runtime, examples: list[Example]) -> None:
+    check_without_patches(runtime, examples)
+
+
+@batches
+@given(st.lists(without_patches(), min_size=1, max_size=12))
+def test_convolutions_without_patches_on_a_cortex_m7(
+    cortex_m7: Runtime, examples: list[Example]
+) -> None:
+    check_without_patches(cortex_m7, examples)
+
+
+@batches
+@given(st.lists(without_patches(), min_size=1, max_size=12), st.data())
+def test_rows_without_patches_may_lie_in_rings(
+    runtime: Runtime, examples: list[Example], data: st.DataObject
+) -> None:
+    check_without_patches(runtime, [in_rings(example, data) for example in examples])
+
+
+def kernel_with_dsp(
+    *,
+    channels: int = 8,
+    width: int = 8,
+    batch: int = 1,
+    groups: int = 1,
+    side: int = 3,
+    step: int = 1,
+) -> str:
+    window = Window((side, side), padding=(1, 1), dilation=(step, step))
+    requantize = Requantize.checked([1 << 30], [-8], 4, zero_point=0, minimum=-128, maximum=127)
+    shape = (batch, *window.output_size((9, width)), 4)
+    weights, bias = np.ones((4, side, side, channels // groups), np.int8), np.zeros(4, np.int32)
+    example = single(
+        Conv2d(weights, bias, window, 0, requantize, shape, groups),
+        np.zeros((batch, 9, width, channels), np.int8),
+    )
+    (node,) = example.graph.nodes
+    (call,) = node.op.kernel_calls(node.inputs, node.outputs, Isa.DSP)
+    return call.kernel
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"channels": 6}, {"width": 7}, {"batch": 2}, {"groups": 2}, {"side": 1}, {"step": 2}],
+    ids=lambda other: next(iter(other)),
+)
+def test_only_some_convolutions_need_no_patches(other: dict[str, int]) -> None:
+    assert kernel_with_dsp() == "implicit_conv2d"
+    assert kernel_with_dsp(**other) == "conv2d"
+
+
 @batches
 @given(st.lists(depthwise(), min_size=1, max_size=12))
 def test_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> None:
@@ -239,14 +340,19 @@ def test_rows_may_lie_in_rings(runtime: Runtime, data: st.DataObject) -> None:
     examples = []
     single_images = any_convolution().filter(lambda example: len(example.inputs[0]) == 1)
     for example in data.draw(st.lists(single_images, min_size=1, max_size=12)):
-        (node,), (images,) = example.graph.nodes, example.inputs
-        assert isinstance(node.op, Convolution)
-        height = node.op.output_shape[1]
-        first = data.draw(st.integers(0, height - 1))
-        last = data.draw(st.integers(first + 1, height))
-        op = InRings(node.op, node.op.window, images.shape[1], height, (first, last))
-        examples.append(single(op, op.fill(images)))
+        examples.append(in_rings(example, data))
     runtime.check(*examples)
+
+
+def in_rings(example: Example, data: st.DataObject) -> Example:
+    """Some rows of a convolution, in rings."""
+    (node,), (images,) = example.graph.nodes, example.inputs
+    assert isinstance(node.op, Convolution)
+    height = node.op.output_shape[1]
+    first = data.draw(st.integers(0, height - 1))
+    last = data.draw(st.integers(first + 1, height))
+    op = InRings(node.op, node.op.window, images.shape[1], height, (first, last))
+    return single(op, op.fill(images))
 
 
 def any_convolution() -> st.SearchStrategy[Example]:

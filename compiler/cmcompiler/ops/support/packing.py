@@ -16,6 +16,9 @@ GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
 WIDE_GEMM = Microkernel("gemm_s8_w16", dsp=True)
 WIDE_GEMV = Microkernel("gemv_s8_w16", dsp=True)
 GEMMS = (GEMM, WIDE_GEMM)
+PACK_ROWS = Microkernel("pack_rows_s8", dsp=True, mve=True)
+PACKED_ROWS = 4
+"""CM_PACKED_ROWS of cmrt/isa.h."""
 GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
 GEMVS = (GEMV, WIDE_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
@@ -244,6 +247,19 @@ def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
         Isa.DSP: 16 + max(1, -(-depth // 4)) * (16 if only_fours else 24),
         Isa.MVE: 0,
     }[GEMM.provider(isa)]
+
+
+def packs_rows(filters: Filters, isa: Isa) -> bool:
+    """Whether cm_isa_pack_rows_s8 saves work: a product packs its rows anyway."""
+    return isa is Isa.DSP and not filters.is_general(isa)
+
+
+def packed_workspace(filters: Filters, isa: Isa) -> int:
+    """Bytes of workspace that cm_isa_gemm_s8 needs after cm_isa_pack_rows_s8."""
+    if isa is Isa.DSP:
+        return gemm_workspace(filters, isa, PACKED_ROWS)
+    depth: int = filters.weights.shape[1]
+    return -(-depth // 8) * 32 + PACKED_ROWS * depth + 16  # that may be read after the last row
 
 
 def gemv_workspace(depth: int, isa: Isa) -> int:

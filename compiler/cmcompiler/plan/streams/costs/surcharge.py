@@ -26,6 +26,9 @@ from cmcompiler.plan.streams.costs.rates import (
 )
 from cmcompiler.plan.streams.costs.strips import Strips
 
+_SEVERAL_ROWS = ("patches", "joined")
+"""Arguments of convolutions that multiply several rows of outputs at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Surcharge:
@@ -77,15 +80,14 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     rows = last - first
     if call.call.kernel in OUTSIDE:
         return Surcharge(rows * WAIT, None, {})
-    if call.call.microkernel not in GEMMS:
-        return _of_rows(node, call, isa, rows)
+    turns = -(-rows // call.band)
+    if (strips := Strips.of(call.call, isa)) is not None:
+        return Surcharge(turns * (TURN + BAND), strips, {1: rows})
     rates, words = RATES[isa], dict(call.call.arguments)
+    if call.call.microkernel not in GEMMS or words.keys().isdisjoint(_SEVERAL_ROWS):
+        return _of_rows(node, call, isa, rows)
     width, channels = words["output.width"], words["output.channels"]
     assert isinstance(width, int) and isinstance(channels, int)
-    turns = -(-rows // call.band)
-    strips = Strips.of(call.call, isa)
-    if strips is not None:
-        return Surcharge(turns * (TURN + BAND), strips, {1: rows})
     patches = Patches.of(node, call.call, isa)
     heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
     pixels = prod(node.outputs[0].shape[:3])
@@ -105,7 +107,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
 
 
 def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int) -> Surcharge:
-    """Of what is no matrix product."""
+    """Of what takes rows one by one, unlike matrix products of rows or patches."""
     kinds = {type(word) for _, word in call.call.arguments}
     moves, turns = RowAddress in kinds, -(-rows // call.band)
     calls = rows if moves and RowCount not in kinds else turns

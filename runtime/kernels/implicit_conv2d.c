@@ -1,0 +1,86 @@
+/* Convolution as an implicit matrix product: windows are packed from where they lie in the image, four at a
+   time, and patches are stored nowhere; see compiler/cmcompiler/ops/conv2d.py. */
+#include "cmrt/isa.h"
+#include "cmrt/program.h"
+#include "cmrt/rows.h"
+
+#include <string.h>
+
+/* Of one image, in one group. Rows of outputs are a multiple of four pixels, pixels of the input one of four
+   bytes. */
+struct cm_implicit_conv2d {
+    struct cm_rows input, output;
+    int32_t output_pixel; /* bytes from one output pixel to the next */
+    cm_ref weights;
+    cm_ref scratch;            /* a strip, then the workspace of the product */
+    int32_t depth, row_depth;  /* bytes of a window, and of a row of it */
+    int32_t strip, step, left; /* bytes that four windows see of a row, from one of them to the next, and of
+                                  padding at the left */
+    int16_t stride_height, pad_top;
+    int16_t zero_point;
+    int8_t minimum, maximum;
+    int16_t input_zero_point, rounding;
+};
+
+typedef void pack_function(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes);
+typedef void product_function(const struct cm_gemm *gemm);
+
+/* What four windows see of row y, the first of them from byte `left` on: there, or in the strip if that is
+   not all inside of the image. */
+static const int8_t *read_strip(const struct cm_implicit_conv2d *op, const int8_t *image, int32_t y,
+                                int32_t left, int8_t *strip)
+{
+    const int32_t bytes = op->strip;
+    int32_t first = bytes, end = bytes;
+    if (y >= 0 && y < op->input.height) {
+        const int8_t *const row = image + cm_row_offset(&op->input, 0, y) + left;
+        first = cm_clamp(-left, 0, bytes);
+        end = cm_clamp(op->input.width * op->input.channels - left, first, bytes);
+        if (end - first == bytes)
+            return row;
+        memcpy(strip + first, row + first, (size_t)(end - first));
+    }
+    memset(strip, op->input_zero_point, (size_t)first);
+    memset(strip + end, op->input_zero_point, (size_t)(bytes - end));
+    return strip;
+}
+
+static void convolve(const struct cm_context *context, const struct cm_call *call, pack_function *pack,
+                     product_function *multiply)
+{
+    const struct cm_implicit_conv2d *op = call->arguments;
+    const int8_t *const image = cm_read(context, op->input.data);
+    int8_t *const strip = cm_write(context, op->scratch);
+    struct cm_gemm gemm = {
+        .rows = CM_PACKED_ROWS,
+        .weights = cm_read(context, op->weights),
+        .depth = op->depth,
+        .columns = op->output.channels,
+        .out_stride = op->output_pixel,
+        .workspace = strip + op->strip,
+        .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
+    };
+    for (int32_t y = call->y0; y < call->y1; ++y) {
+        int32_t left = -op->left;
+        gemm.out = cm_write_row(context, &op->output, 0, y);
+        for (int32_t x = 0; x < op->output.width; x += CM_PACKED_ROWS) {
+            int32_t row = y * op->stride_height - op->pad_top;
+            for (int32_t at = 0; at < op->depth; at += op->row_depth)
+                pack(&gemm, at, read_strip(op, image, row++, left, strip), op->step, op->row_depth);
+            multiply(&gemm);
+            gemm.out += CM_PACKED_ROWS * op->output_pixel;
+            left += CM_PACKED_ROWS * op->step;
+        }
+    }
+}
+
+void cm_implicit_conv2d(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_pack_rows_s8, cm_isa_gemm_s8);
+}
+
+/* With weights of int16. */
+void cm_implicit_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_pack_rows_s8_w16, cm_isa_gemm_s8_w16);
+}
