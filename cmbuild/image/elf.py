@@ -79,7 +79,7 @@ def sizes(image: Path) -> Sizes:
     weights = named.get(".weights", 0)
     if ".vectors" not in named:
         return Sizes(weights, 0, arena, 0, 0)
-    variables = sum(named.get(name, 0) for name in (".hot", ".data", ".bss", ".fault_stack"))
+    variables = sum(named.get(name, 0) for name in (".hot", ".data", ".bss"))
     code = (".vectors", ".hot", ".text", ".rodata", ".data")
     loaded = sum(named.get(name, 0) for name in code)
     hot, stack = named.get(".hot", 0), named.get(".stack", 0)

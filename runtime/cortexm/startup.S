@@ -99,7 +99,8 @@ cm_reset:
     bl cm_main
     bl cm_finish
 
-/* Reports on a separate stack, as the main one may be corrupt. */
+/* Reports below the frame of the exception; on the stack's other end if there is no room, or no such frame. */
+    .equ FAULT_STACK, 512
     .section .text.cm_fault, "ax"
     .global cm_fault
     .type cm_fault, %function
@@ -112,7 +113,13 @@ cm_fault:
 #endif
     mov r0, sp
     mov r1, lr
-    ldr r2, =cm_fault_stack_top
-    mov sp, r2
+    ldr r2, =cm_stack_limit + FAULT_STACK
+    ldr r3, =cm_stack_top
+    cmp r0, r2
+    blo 1f
+    cmp r0, r3
+    blo 2f
+1:  mov sp, r3
+2:
     b cm_report_fault
     .pool

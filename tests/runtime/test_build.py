@@ -100,7 +100,7 @@ def test_sizes_of_an_image(bench, tmp_path):
     sizes = elf.sizes(image)
     assert (sizes.weights, sizes.arena, sizes.stack) == (1000, 176, place.board.stack)
     assert sizes.code < 6000
-    assert sizes.static <= 528  # the stack of the fault handler, and where rows come from
+    assert sizes.static <= 16  # where rows come from
 
 
 @pytest.mark.parametrize(
