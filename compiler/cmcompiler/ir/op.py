@@ -233,6 +233,10 @@ class RowCall:
         call = self.alone if band == 1 and self.alone is not None else self.call
         return replace(self, call=call, band=band)
 
+    @property
+    def is_alone(self) -> bool:
+        return self.call is self.alone
+
     def output_row(self, row: int) -> int:
         return self.first + self.step * row
 

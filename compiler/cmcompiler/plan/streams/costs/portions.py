@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import KernelCall, ScratchCount
+from cmcompiler.ir.op import KernelCall, ScratchCount, Word
 from cmcompiler.isa import Isa
 from cmcompiler.plan.streams.costs.effort import growable_scratch
 from cmcompiler.plan.streams.costs.rates import RATES
+
+
+def portion_cost(words: Mapping[str, Word], isa: Isa) -> float:
+    """Instructions of a portion, around those for its outputs."""
+    channels = words["output.channels"]
+    assert isinstance(channels, int)
+    return RATES[isa].portion + channels * RATES[isa].share
 
 
 @dataclass(frozen=True)
@@ -43,19 +50,18 @@ class Portions:
         columns = words.get("chunk")
         if scratch is None or not isinstance(columns, ScratchCount):
             return None
-        _, height, width, channels = node.outputs[0].shape
-        band, together, rates = words["band"], words["bands"], RATES[isa]
+        _, height, width, _ = node.outputs[0].shape
+        band, together = words["band"], words["bands"]
         assert isinstance(band, int) and isinstance(together, int)
-        instructions = rates.portion + channels * rates.share
         return cls(
-            instructions,
+            portion_cost(words, isa),
             columns.each,
             scratch.unit,
             scratch.most,
             width,
             height,
             min(band, most),
-            together if isa is Isa.DSP else 1,
+            together,
         )
 
     def _count(self, rows: int, units: int) -> int:

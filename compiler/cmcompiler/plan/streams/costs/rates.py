@@ -25,6 +25,9 @@ ACCUMULATED = 10
 PIXEL = 220
 """Of a depthwise convolution, around a row of a single pixel."""
 
+ROUND = 8
+"""Outputs that a depthwise convolution with Helium makes at once of a row alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
@@ -63,6 +66,7 @@ class Rates:
         filling: part of a depthwise convolution of a narrow image whose rounds several bands fill.
         alone: part of one that a row alone takes more than as one of those that its kernel suits,
             with strides of 1 and 2.
+        other: the same if another kernel makes rows alone, besides more portions.
     """
 
     product: float
@@ -86,6 +90,7 @@ class Rates:
     share: float
     filling: float
     alone: tuple[float, float]
+    other: float
 
     def product_of(self, depth: int) -> Product:
         """A call that multiplies matrices of this depth."""
@@ -116,6 +121,7 @@ RATES = {
         share=0,
         filling=0,
         alone=(1, 0.25),
+        other=0,
     ),
     Isa.DSP: Rates(
         product=0.91,
@@ -137,6 +143,7 @@ RATES = {
         share=62,
         filling=0,
         alone=(0.51, 0.3),
+        other=0,
     ),
     Isa.MVE: Rates(
         product=0.116,
@@ -156,9 +163,10 @@ RATES = {
         copied=4.5,
         spare=0.11,
         three=0,
-        portion=400,
-        share=24,
-        filling=0.25,
+        portion=320,
+        share=26,
+        filling=0.3,
         alone=(1.05, 0.25),
+        other=0.15,
     ),
 }

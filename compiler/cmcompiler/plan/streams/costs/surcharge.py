@@ -13,7 +13,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH, spare_rows
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.patches import Patches
-from cmcompiler.plan.streams.costs.portions import Portions
+from cmcompiler.plan.streams.costs.portions import Portions, portion_cost
 from cmcompiler.plan.streams.costs.products import call_cost
 from cmcompiler.plan.streams.costs.rates import (
     ACCUMULATED,
@@ -21,6 +21,7 @@ from cmcompiler.plan.streams.costs.rates import (
     MOVED,
     PIXEL,
     RATES,
+    ROUND,
     TURN,
     WAIT,
 )
@@ -118,16 +119,27 @@ def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int) -> Surcharge:
     if words.get("output.width") == 1 and node.op.macs:
         fixed += rows * PIXEL
     best, together = words.get("band", 1), words.get("bands", 1)
-    if isinstance(best, int):
+    if call.is_alone:
+        # A portion of a row instead of one of two.
+        fixed += rows // 2 * portion_cost(words, isa) + _alone(node, call, isa)
+    elif isinstance(best, int):
         # It takes as long for a row as for all that its kernel suits, unless a row alone has a
         # loop of its own.
         alone = RATES[isa].alone[words.get("stride_height") == 2]
         more = alone * _in_vain(rows, call.band, best)
         if not more and isinstance(together, int):
-            more = RATES[isa].filling * _in_vain(rows, call.band, best * together)
+            # Two bands fill the rounds; more of them only make fewer portions.
+            more = RATES[isa].filling * _in_vain(rows, call.band, best * min(together, 2))
         fixed += effort(node, [call.call], isa) * more
     bands = _heights(rows, call.band, (0, 0))
     return Surcharge(fixed, Portions.of(node, call.call, isa, call.band), bands)
+
+
+def _alone(node: Node, call: RowCall, isa: Isa) -> float:
+    """What a kernel for rows alone takes more, besides its portions."""
+    rates, width = RATES[isa], node.outputs[0].shape[2]
+    more = rates.other + rates.filling * (-width % ROUND) / width
+    return effort(node, [call.call], isa) * more
 
 
 def _spare(rows: int, depth: int, isa: Isa) -> float:
