@@ -50,14 +50,42 @@ static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, 
             cm_isa_copy_pixels_s8(out, column, in + cm_row_offset(&op->input, 0, row), pixel, end - first);
 }
 
+/* Where there is room for the columns of a whole row: in the memory of output rows that this call is yet to
+   compute, those from `y` on; or NULL. */
+static int8_t *find_room(const struct cm_context *context, const struct cm_strip_conv2d *op, int32_t n,
+                         int32_t y, int32_t y1, int32_t bytes)
+{
+    enum { ALIGN = 16 };
+    const struct cm_rows *const rows = &op->output;
+    const int32_t slot = y % rows->ring, to_end = rows->ring - slot, left = y1 - y < to_end ? y1 - y : to_end;
+    if (rows->row_stride != rows->width * rows->channels || left * rows->row_stride < bytes + ALIGN - 1)
+        return NULL;
+    int8_t *const room = cm_write_row(context, rows, n, y);
+    return room + (-(uintptr_t)room & (ALIGN - 1));
+}
+
+/* Output row y, so many pixels at once. */
+static void convolve_row(const struct cm_strip_conv2d *op, void (*multiply)(const struct cm_gemm *),
+                         struct cm_gemm *gemm, const int8_t *image, int32_t y, int32_t chunk, int8_t *strip)
+{
+    const int32_t width = op->output.width;
+    gemm->lhs = strip;
+    for (int32_t x = 0; x < width; x += chunk) {
+        gemm->rows = width - x < chunk ? width - x : chunk;
+        copy_columns(op, image, y, x * op->stride_width - op->pad_left,
+                     (gemm->rows - 1) * op->stride_width + op->kernel_width, strip);
+        multiply(gemm);
+        gemm->out += gemm->rows * op->output_pixel;
+    }
+}
+
 static void convolve(const struct cm_context *context, const struct cm_call *call,
                      void (*multiply)(const struct cm_gemm *))
 {
     const struct cm_strip_conv2d *op = call->arguments;
     const int32_t column = op->kernel_height * op->input.channels, width = op->output.width;
-    int8_t *const strip = cm_write(context, op->strip);
+    const int32_t columns = (width - 1) * op->stride_width + op->kernel_width;
     struct cm_gemm gemm;
-    gemm.lhs = strip;
     gemm.lhs_stride = op->stride_width * column;
     gemm.weights = cm_read(context, op->weights);
     gemm.depth = op->kernel_width * column;
@@ -68,14 +96,14 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0; y < call->y1; ++y) {
             const int8_t *const image = cm_read_row(context, &op->input, n, 0);
+            int8_t *strip = NULL;
             gemm.out = cm_write_row(context, &op->output, n, y);
-            for (int32_t x = 0; x < width; x += gemm.rows) {
-                gemm.rows = width - x < op->chunk ? width - x : op->chunk;
-                copy_columns(op, image, y, x * op->stride_width - op->pad_left,
-                             (gemm.rows - 1) * op->stride_width + op->kernel_width, strip);
-                multiply(&gemm);
-                gemm.out += gemm.rows * op->output_pixel;
-            }
+            if (op->chunk < width && y + 1 < call->y1)
+                strip = find_room(context, op, n, y + 1, call->y1, columns * column);
+            if (strip != NULL)
+                convolve_row(op, multiply, &gemm, image, y, width, strip);
+            else
+                convolve_row(op, multiply, &gemm, image, y, op->chunk, cm_write(context, op->strip));
         }
 }
 

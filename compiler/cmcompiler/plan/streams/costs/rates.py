@@ -16,6 +16,9 @@ WAIT = 130
 BAND = 95
 """Of a kernel around its inner loops."""
 
+STRIPS = 65
+"""The same of a convolution over strips."""
+
 MOVED = 275
 """Of the same and the interpreter, where arguments move along."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cmcompiler.ir.op import KernelCall, ScratchCount
+from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount
 from cmcompiler.isa import Isa
 from cmcompiler.plan.streams.costs.effort import growable_scratch
 from cmcompiler.plan.streams.costs.products import strip_cost
@@ -19,6 +19,8 @@ class Strips:
         instructions: for a strip and its product.
         each, unit, most: outputs and bytes of a unit of scratch, and how many units are of use.
         width, height: of the outputs.
+        rows: of outputs yet to be computed, in whose place there is room for the columns of
+            a row of windows.
     """
 
     instructions: float
@@ -27,17 +29,22 @@ class Strips:
     most: int
     width: int
     height: int
+    rows: int
 
     @classmethod
     def of(cls, call: KernelCall, isa: Isa) -> Strips | None:
         scratch, words = growable_scratch(call), dict(call.arguments)
         if scratch is None or "strip" not in words:
             return None
-        chunk, width, height = (words[n] for n in ("chunk", "output.width", "output.height"))
-        assert isinstance(chunk, ScratchCount)
+        chunk, width, height, channels = (
+            words[name] for name in ("chunk", "output.width", "output.height", "output.channels")
+        )
+        assert isinstance(chunk, ScratchCount) and isinstance(channels, int)
         assert isinstance(width, int) and isinstance(height, int)
         cost = strip_cost(words, isa)
-        return cls(cost, chunk.each, scratch.unit, scratch.most, width, height)
+        row = width * channels
+        rows = -(-(scratch.unit * scratch.most + ALIGN) // row)
+        return cls(cost, chunk.each, scratch.unit, scratch.most, width, height, rows)
 
     def more(self, bands: Mapping[int, int], units: int) -> float:
         """Instructions more than with all scratch that is of use.
@@ -46,7 +53,8 @@ class Strips:
             bands: how often how many rows are computed at once.
         """
         strips = -(-self.width // (self.each * units)) - -(-self.width // (self.each * self.most))
-        return sum(rows * count for rows, count in bands.items()) * strips * self.instructions
+        rows = sum(min(rows, self.rows) * count for rows, count in bands.items())
+        return rows * strips * self.instructions
 
     def more_whole(self, units: int) -> float:
         """The same for all rows."""

@@ -22,6 +22,7 @@ from cmcompiler.plan.streams.costs.rates import (
     PIXEL,
     RATES,
     ROUND,
+    STRIPS,
     TURN,
     WAIT,
 )
@@ -83,7 +84,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
         return Surcharge(rows * WAIT, None, {})
     turns = -(-rows // call.band)
     if (strips := Strips.of(call.call, isa)) is not None:
-        return Surcharge(turns * (TURN + BAND), strips, {1: rows})
+        return Surcharge(turns * (TURN + STRIPS), strips, _heights(rows, call.band, (0, rings[1])))
     rates, words = RATES[isa], dict(call.call.arguments)
     if call.call.microkernel not in GEMMS or words.keys().isdisjoint(_SEVERAL_ROWS):
         return _of_rows(node, call, isa, rows)
