@@ -66,10 +66,19 @@ class GrowableScratch:
     Attributes:
         unit: bytes, a multiple of ALIGN.
         most: the largest useful number of units.
+        base: bytes that it needs besides.
     """
 
     unit: int
     most: int
+    base: int = 0
+
+    def sized(self, units: int) -> Scratch:
+        return Scratch(self.base + units * self.unit)
+
+    def units_within(self, size: int) -> int:
+        """As many as so many bytes hold and are of use."""
+        return min(self.most, (size - self.base) // self.unit)
 
 
 @dataclass(frozen=True, slots=True)

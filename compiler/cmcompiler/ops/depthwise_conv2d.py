@@ -94,11 +94,11 @@ class DepthwiseConv2d(Convolution):
     def _kernel_call(self, scheme: Scheme, inputs: Tensors, outputs: Tensors) -> KernelCall:
         most = scheme.band * scheme.bands
         rows = (most - 1) * self.window.stride[0] + self.window.reach[0] + most
-        workspace: Word = Scratch(scheme.workspace)
+        workspace: Word = Scratch(scheme.workspace + scheme.base)
         chunk: Word = scheme.chunk
         if scheme.portions > 1:
             unit = -(-scheme.workspace // ALIGN) * ALIGN
-            workspace = GrowableScratch(unit, scheme.portions)
+            workspace = GrowableScratch(unit, scheme.portions, scheme.base)
             chunk = ScratchCount(scheme.chunk)
         arguments: Words = [
             *rows_arguments(input=inputs[0], output=outputs[0]),

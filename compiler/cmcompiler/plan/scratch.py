@@ -36,7 +36,7 @@ def least_scratch(entry: ScheduleEntry, room: int = 0) -> list[Scratch]:
 def call_scratch(call: KernelCall, room: int = 0) -> list[Scratch]:
     """The same of a call."""
     return [
-        Scratch(min(word.most, 1 + room // word.unit) * word.unit)
+        word.sized(min(word.most, 1 + room // word.unit))
         if isinstance(word, GrowableScratch)
         else word
         for _, word in call.arguments
@@ -67,7 +67,7 @@ def grow_scratch(
                     (_used(offsets[i], blocks[i], step) for i in alive[step] if i != index),
                     layout.size,
                 )
-                units = min(word.most, size // word.unit)
+                units = word.units_within(size)
                 grown[step] = replace(entry, action=_with_units(call, units))
                 counts[step] = units
             index += isinstance(word, GrowableScratch | Scratch)
@@ -109,7 +109,7 @@ def _with_units(call: KernelCall, units: int) -> KernelCall:
 
     def settled(word: Word) -> Word:
         if isinstance(word, GrowableScratch):
-            return Scratch(units * word.unit)
+            return word.sized(units)
         return units * word.each if isinstance(word, ScratchCount) else word
 
     return replace(call, arguments=[(name, settled(word)) for name, word in call.arguments])

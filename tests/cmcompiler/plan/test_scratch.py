@@ -20,6 +20,9 @@ from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.plan import Plan, PlanStep
 from cmcompiler.plan.planner import make_plan
 
+BASE = 48
+"""Bytes besides units."""
+
 
 @dataclass(frozen=True)
 class Roomy(Op):
@@ -38,7 +41,7 @@ class Roomy(Op):
             ("output", Address(outputs[0])),
             ("fixed", Scratch(16)),
             ("none", Scratch(0)),
-            ("room", GrowableScratch(32, self.most)),
+            ("room", GrowableScratch(32, self.most, BASE)),
             ("more", Scratch(16)),
         ]
         return [KernelCall("roomy", arguments)]
@@ -63,12 +66,12 @@ def spans(plan: Plan, step: PlanStep) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("most", [1, 3, 100])
 def test_takes_what_is_free(most: int, peak: int) -> None:
     plan, step = planned(most, peak)
-    least = 64 + 64 + 16 + 16 + 32
+    least = 64 + 64 + 16 + 16 + BASE + 32
     assert plan.arena_bytes == max(least, 128 + -(-peak // 16) * 16) + SLACK
     (count,) = (argument.value for argument in step.arguments if argument.name == "count")
     size = step.scratch[2].size
-    assert count == 2 * size // 32
-    assert 32 <= size <= 32 * most
+    assert count == 2 * (size - BASE) // 32
+    assert 32 <= size - BASE <= 32 * most
     used = spans(plan, step)
     assert all(end <= start for (_, end), (start, _) in pairwise(used))
     assert used[-1][1] <= plan.arena_bytes - SLACK

@@ -26,6 +26,9 @@ OFFSETS = 1 << 16
 LEAST_CHUNK = 20
 """Input columns at once, if there are so many: more of them cost memory, fewer instructions."""
 
+LEAST_PART = 8
+"""The same with MVE for kernels of 3x3, whose workspace grows in steps of so many."""
+
 MOST_BANDS = 4
 """Bands at once with DSP: MOST_BANDS of runtime/isa/dsp/depthwise_3x3_s8.c."""
 
@@ -48,6 +51,7 @@ class Scheme:
         workspace: bytes, for so many columns.
         portions: how many times as many there may be of both.
         bands: at once, at most.
+        base: bytes of workspace besides.
     """
 
     kernel: str
@@ -58,6 +62,7 @@ class Scheme:
     workspace: int
     portions: int = 1
     bands: int = 1
+    base: int = 0
 
 
 def choose(
@@ -137,7 +142,7 @@ def _for_3x3_dsp(
     Several bands of a narrow image are computed at once if there is memory.
     """
     _, height, width, _ = output_shape
-    portions, chunk = _portions(width, 2, stride[1])
+    portions, chunk = _portions(width, 2, LEAST_CHUNK // stride[1])
     band, bands = 2 if stride[0] == stride[1] and height > 1 else 1, 1
     if portions == 1 and band == 2:
         portions = bands = min(-(-height // band), MOST_BANDS)
@@ -167,15 +172,15 @@ def _for_3x3_mve(
         portions, chunk = 2 if 2 < bands <= 4 else 1, 2 * pitch * (outputs // patches)
         bands = min(bands, 2 * portions)
     elif width >= least:
-        portions, chunk = _portions(width, outputs, stride)
+        portions, chunk = _portions(width, outputs, LEAST_PART // stride)
         portions = min(portions, MOST_ROUNDS * outputs // chunk)
         count, bands = -(-chunk // outputs) * patches, 1
     else:
         return None
-    workspace = 64 * (2 * count + 2)
     weights = _3x3_mve(filters)
     name = _3x3_name(filters, stride, alone=band == 1)
-    return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
+    columns = 2 * count
+    return Scheme(name, FOR_3X3, weights, band, chunk, 64 * columns, portions, bands, base=128)
 
 
 def _3x3_name(filters: Filters, stride: int, alone: bool = False) -> str:
@@ -198,14 +203,15 @@ def _pitch(window: Window, columns: int, width: int) -> int:
     return max(patches, -(-(covered - min(before, after)) // 2))
 
 
-def _portions(width: int, outputs: int, stride: int) -> tuple[int, int]:
+def _portions(width: int, outputs: int, least: int) -> tuple[int, int]:
     """How many portions a row of outputs has at most, and how many columns each of them has.
 
     Args:
         outputs: columns that a microkernel computes at once.
+        least: columns of a portion, roughly, if there are so many.
     """
     rounds = -(-width // outputs)
-    count = -(-rounds // max(1, LEAST_CHUNK // stride // outputs))
+    count = -(-rounds // max(1, least // outputs))
     chunk = -(-rounds // count) * outputs
     return -(-width // chunk), min(width, chunk)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from harness.convolutions import Numbers
@@ -41,7 +39,7 @@ def node(kind: str) -> Node:
 
 def row_call(node: Node, isa: Isa, band: int) -> RowCall:
     (call,) = node.op.row_calls(node.inputs, node.outputs, isa)
-    return replace(call, band=band)
+    return call.banded(band)
 
 
 @pytest.mark.parametrize("isa", Isa)
@@ -66,3 +64,12 @@ def test_more_scratch_never_costs_more(kind: str, isa: Isa) -> None:
     costs = [found.with_units(units) for units in range(1, grown.most + 1)]
     assert costs == sorted(costs, reverse=True)
     assert grown.more_whole(grown.most) == 0
+
+
+def test_a_row_alone_has_a_kernel_of_its_own_with_helium() -> None:
+    layer = node("depthwise")
+    alone, two = (row_call(layer, Isa.MVE, band) for band in (1, 2))
+    assert alone.is_alone and not two.is_alone
+    assert alone.call.kernel == two.call.kernel.replace("3x3", "3x3_row")
+    costs = [surcharge(layer, call, Isa.MVE).at(1 << 20) for call in (alone, two)]
+    assert costs[1] < costs[0] < effort(layer, [two.call], Isa.MVE) / 2

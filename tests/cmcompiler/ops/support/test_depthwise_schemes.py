@@ -1,0 +1,48 @@
+"""Schemes of depthwise convolutions ask no more of a microkernel than it holds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from harness.convolutions import Numbers
+
+from cmbuild import paths
+from cmcompiler.isa import Isa
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support import depthwise_schemes
+from cmcompiler.ops.support.depthwise_schemes import Scheme, choose
+from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.window import Window
+
+NUMBERS = Numbers(0)
+ROUND = {"": 4, "_row": 8, "_stride_2": 8}
+"""Columns of outputs that Helium makes at once, by the kernel's suffix."""
+
+
+def scheme(height: int, width: int, stride: tuple[int, int]) -> Scheme | None:
+    window = Window((3, 3), stride, padding=(1, 1))
+    ends = Requantize.checked([1 << 30], [-9], 1, zero_point=0, minimum=-128, maximum=127)
+    shape = (1, height, width, 1)
+    op = DepthwiseConv2d(NUMBERS.int8(3, 3, 1), NUMBERS.biases(1), window, 0, ends, shape)
+    filters = op.filters(op.weights.reshape(9, 1).T)
+    return choose(filters, window, width * stride[1], shape, Isa.MVE)
+
+
+@pytest.mark.parametrize(("isa", "limit"), [("mve", "MOST_ROUNDS"), ("dsp", "MOST_BANDS")])
+def test_limits_are_those_of_the_microkernels(isa: str, limit: str) -> None:
+    source = (paths.runtime() / "isa" / isa / "depthwise_3x3_s8.c").read_text()
+    found = re.search(rf"{limit} = (\d+)", source)
+    assert found is not None and int(found[1]) == getattr(depthwise_schemes, limit)
+
+
+@pytest.mark.parametrize("stride", [(1, 1), (2, 1), (2, 2)])
+@pytest.mark.parametrize("height", [1, 3, 8, 20])
+def test_the_table_of_rounds_holds_all_columns(height: int, stride: tuple[int, int]) -> None:
+    for width in range(3, 130):
+        found = scheme(height, width, stride)
+        assert found is not None
+        if found.microkernel is depthwise_schemes.FOR_3X3:
+            suffix = found.kernel.removeprefix("depthwise_conv2d_3x3").removesuffix("_half_up")
+            columns = found.portions * found.chunk
+            assert columns <= depthwise_schemes.MOST_ROUNDS * ROUND[suffix]
