@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from harness.convolutions import Numbers
 
-from cmbuild import paths
 from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support import depthwise_schemes
@@ -16,6 +16,7 @@ from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 
 NUMBERS = Numbers(0)
+RUNTIME = Path(__file__).parents[4] / "runtime"
 ROUND = {"": 4, "_row": 8, "_stride_2": 8}
 """Columns of outputs that Helium makes at once, by the kernel's suffix."""
 
@@ -31,7 +32,7 @@ def scheme(height: int, width: int, stride: tuple[int, int]) -> Scheme | None:
 
 @pytest.mark.parametrize(("isa", "limit"), [("mve", "MOST_ROUNDS"), ("dsp", "MOST_BANDS")])
 def test_limits_are_those_of_the_microkernels(isa: str, limit: str) -> None:
-    source = (paths.runtime() / "isa" / isa / "depthwise_3x3_s8.c").read_text()
+    source = (RUNTIME / "isa" / isa / "depthwise_3x3_s8.c").read_text()
     found = re.search(rf"{limit} = (\d+)", source)
     assert found is not None and int(found[1]) == getattr(depthwise_schemes, limit)
 
