@@ -36,7 +36,10 @@ static struct name numbered(const char *prefix, uint32_t number)
     return name;
 }
 
-static void report_model(const struct cm_description *model)
+/* Lines are not on the stack while a sample runs. */
+#define APART __attribute__((noinline))
+
+static APART void report_model(const struct cm_description *model)
 {
     struct cm_text text;
     cm_text_begin(&text, "runner");
@@ -119,6 +122,15 @@ static bool write_rows(void *user, uint32_t output, uint32_t offset, const void 
     return false;
 }
 
+static APART void report_sample(const struct run *run)
+{
+    struct cm_text text;
+    cm_text_begin(&text, "sample");
+    cm_text_number(&text, run->sample);
+    cm_text_number(&text, run->ticks);
+    cm_text_send(&text);
+}
+
 static const char *run_sample(struct run *run, const struct cm_description *model)
 {
     for (uint32_t i = 0; i < model->input_count; ++i) {
@@ -139,11 +151,7 @@ static const char *run_sample(struct run *run, const struct cm_description *mode
         if (output.data != NULL && !cm_host_append(numbered("output", i).text, output.data, output.bytes))
             return "cannot write output";
     }
-    struct cm_text text;
-    cm_text_begin(&text, "sample");
-    cm_text_number(&text, run->sample);
-    cm_text_number(&text, run->ticks);
-    cm_text_send(&text);
+    report_sample(run);
     return NULL;
 }
 
@@ -165,7 +173,7 @@ static const char *run_all(const struct cm_description *model)
     return NULL;
 }
 
-static void report_pools(void)
+static APART void report_pools(void)
 {
     struct cm_pool_use pool;
     for (uint32_t i = 0; cm_executor_pool(i, &pool); ++i) {
@@ -178,6 +186,14 @@ static void report_pools(void)
     }
 }
 
+static APART void report_error(const char *error)
+{
+    struct cm_text text;
+    cm_text_begin(&text, "error");
+    cm_text_word(&text, error);
+    cm_text_send(&text);
+}
+
 int cm_main(void)
 {
     struct cm_description model = cm_executor_describe();
@@ -186,9 +202,6 @@ int cm_main(void)
     report_pools();
     if (error == NULL)
         return 0;
-    struct cm_text text;
-    cm_text_begin(&text, "error");
-    cm_text_word(&text, error);
-    cm_text_send(&text);
+    report_error(error);
     return 1;
 }

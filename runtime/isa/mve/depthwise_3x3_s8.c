@@ -19,7 +19,7 @@ enum {
     CHANNEL_BYTES = 32,
     SHIFT_AT = 28, /* of a channel */
     MARGIN = 16,
-    MOST_ROUNDS = 12,
+    MOST_ROUNDS = 14,
     FARTHEST = 0xffff
 };
 
@@ -44,7 +44,7 @@ struct patches {
 typedef void patches_loop(void);
 
 void cm_mve_convolve_patches(const struct patches *patches, patches_loop *loop);
-_Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 240,
+_Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 272,
                "used in assembly");
 
 /* clang-format off */
@@ -207,10 +207,10 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
           "3:\n" \
           AN_OUTPUT(ROUND, KEEP) \
           LOAD_RESCALE \
-          "vldrw.32 q0, [r12, #240]\n" \
+          "vldrw.32 q0, [r12, #272]\n" \
           "bne.w 1b\n" \
           ADD_ZERO_POINT NARROW \
-          "vldrw.32 q2, [r12, #240]\n" \
+          "vldrw.32 q2, [r12, #272]\n" \
           STORE \
           "vpop {d8-d15}\n" \
           "pop {r4-r11, pc}\n" \

@@ -32,7 +32,7 @@ LEAST_PART = 8
 MOST_BANDS = 4
 """Bands at once with DSP: MOST_BANDS of runtime/isa/dsp/depthwise_3x3_s8.c."""
 
-MOST_ROUNDS = 12
+MOST_ROUNDS = 14
 """Rounds at once with MVE: MOST_ROUNDS of runtime/isa/mve/depthwise_3x3_s8.c."""
 
 WORKSPACE = 4224

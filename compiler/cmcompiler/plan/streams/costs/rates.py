@@ -28,6 +28,9 @@ ACCUMULATED = 10
 PIXEL = 220
 """Of a depthwise convolution, around a row of a single pixel."""
 
+LANES = 16
+"""Channels whose rows a depthwise convolution with Helium interleaves at once."""
+
 ROUND = 8
 """Outputs that a depthwise convolution with Helium makes at once of a row alone."""
 
@@ -167,7 +170,7 @@ RATES = {
         spare=0.11,
         three=0,
         portion=320,
-        share=26,
+        share=24,
         filling=0.3,
         alone=(1.05, 0.25),
         other=0.15,

@@ -18,6 +18,7 @@ from cmcompiler.plan.streams.costs.products import call_cost
 from cmcompiler.plan.streams.costs.rates import (
     ACCUMULATED,
     BAND,
+    LANES,
     MOVED,
     PIXEL,
     RATES,
@@ -138,8 +139,9 @@ def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int) -> Surcharge:
 
 def _alone(node: Node, call: RowCall, isa: Isa) -> float:
     """What a kernel for rows alone takes more, besides its portions."""
-    rates, width = RATES[isa], node.outputs[0].shape[2]
-    more = rates.other + rates.filling * (-width % ROUND) / width
+    rates, (width, channels) = RATES[isa], node.outputs[0].shape[2:]
+    lanes = -(-channels // LANES) * LANES
+    more = rates.other * lanes / channels + rates.filling * (-width % ROUND) / width
     return effort(node, [call.call], isa) * more
 
 
