@@ -36,7 +36,7 @@ one window, or in where they pack windows from, which is little of their work.""
 _PRODUCT = re.compile("^(linear(?!_vector)|pixel_conv2d)")
 """Of kernels that multiply rows as convolutions do their patches."""
 
-_CONVOLUTION = re.compile("^(pixel_|strip_)?conv2d")
+_CONVOLUTION = re.compile("^(pixel_|strip_|implicit_)?conv2d")
 
 _ALIGNMENT = 16
 _ROWS = 4
@@ -208,7 +208,7 @@ def _work_of_windows(
     if "patch_count" in numbers:
         count, stride = numbers["patch_count"], numbers["patch_stride"]
         portions = max(whole.calls, _portions(pixels, channels, count, stride))
-    elif "strip" in {each.name for each in step.arguments}:
+    elif "chunk" in numbers:
         width = numbers["output.width"]
         portions = pixels // width * -(-width // numbers["chunk"])
     else:

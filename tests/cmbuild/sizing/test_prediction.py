@@ -53,6 +53,23 @@ def test_the_work_of_a_convolution() -> None:
         assert found.clipped == 5 * 2 * 3
 
 
+def test_a_convolution_without_patches_works_as_one_of_pixels() -> None:
+    """With the DSP extension, of 5×8 pixels from 3×3 windows over 4 channels, to 3 channels."""
+    op = Conv2d(
+        np.ones((3, 3, 3, 4), np.int8),
+        np.zeros(3, np.int32),
+        Window((3, 3), padding=(1, 1)),
+        0,
+        Requantize.checked([1 << 30] * 3, [-8] * 3, 3, zero_point=0, minimum=-128, maximum=127),
+        (1, 5, 8, 3),
+    )
+    graph = single(op, np.zeros((1, 5, 8, 4), np.int8)).graph
+    plan = make_plan(graph, Isa.DSP, PlanOptions(streams=False))
+    assert [step.kernel for step in plan.steps] == ["implicit_conv2d"]
+    expected = Work(products=40 * 36 * 3, outputs=120, calls=1, operands=40 * 36, columns=3)
+    assert work_by_kernel(plan) == {"conv2d": expected}
+
+
 def test_milliseconds_are_those_of_the_boards_clock() -> None:
     work = CORES["cortex-m33"].recorded["ds_cnn"].work
     found = predict(find_board("rp2350"), "dsp", work)
