@@ -33,7 +33,7 @@ MOST_BANDS = 4
 """Bands at once with DSP: MOST_BANDS of runtime/isa/dsp/depthwise_3x3_s8.c."""
 
 MOST_ROUNDS = 14
-"""Rounds at once with MVE: MOST_ROUNDS of runtime/isa/mve/depthwise_3x3_s8.c."""
+"""Rounds at once with MVE: MOST_ROUNDS of runtime/isa/mve/depthwise_loops.h."""
 
 WORKSPACE = 4224
 """Bytes of interleaved columns at once, if there are so many."""
