@@ -100,10 +100,10 @@ class Conv2d(Convolution):
         images, output = inputs[0], outputs[0]
         if self._reads_pixels(images):
             call = self._pixel_call(images, output, isa)
-        elif isa is Isa.MVE and self._shares_columns:
-            call = self._strip_call(images, output, isa)
         elif self._is_implicit(isa):
             call = self._implicit_call(images, output, isa)
+        elif isa is Isa.MVE and self._shares_columns:
+            call = self._strip_call(images, output, isa)
         else:
             call = self._patch_call(images, output, isa)
         return [call]
