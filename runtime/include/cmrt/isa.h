@@ -90,8 +90,8 @@ void cm_isa_matmul_s8(const struct cm_matmul *matmul);
 void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
                            int32_t bytes, int32_t count);
 
-/* Copies `count` pixels of `bytes` bytes that follow each other to places that are `stride` bytes apart. Nothing
-   else is written; up to 15 bytes after the last pixel are read. */
+/* Copies `count` pixels of `bytes` bytes that follow each other to places that are `stride` bytes apart.
+   Nothing else is written; up to 15 bytes after the last pixel are read. */
 void cm_isa_copy_pixels_s8(int8_t *out, int32_t stride, const int8_t *in, int32_t bytes, int32_t count);
 
 /* Windows side by side over rows of a ring. A window is some bytes of each row; of the first windows, and
