@@ -7,7 +7,7 @@ import pytest
 from harness.convolutions import Numbers
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import RowCall
+from cmcompiler.ir.op import GrowableScratch, RowCall
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
@@ -30,7 +30,7 @@ def node(kind: str) -> Node:
     op: Conv2d | DepthwiseConv2d
     if kind == "depthwise":
         op = DepthwiseConv2d(NUMBERS.int8(3, 3, CHANNELS), biases, AROUND, 0, ends, SHAPE)
-    elif kind == "patches":
+    elif kind == "windows":
         op = Conv2d(NUMBERS.int8(CHANNELS, 3, 3, CHANNELS), biases, AROUND, 0, ends, SHAPE)
     else:
         op = Conv2d(NUMBERS.int8(CHANNELS, 1, 1, CHANNELS), biases, INSIDE, 0, ends, SHAPE)
@@ -43,7 +43,7 @@ def row_call(node: Node, isa: Isa, band: int) -> RowCall:
 
 
 @pytest.mark.parametrize("isa", Isa)
-@pytest.mark.parametrize("kind", ["depthwise", "patches", "pixels"])
+@pytest.mark.parametrize("kind", ["depthwise", "windows", "pixels"])
 def test_more_rows_at_once_cost_less_and_all_of_them_almost_nothing(kind: str, isa: Isa) -> None:
     layer = node(kind)
     costs = [surcharge(layer, row_call(layer, isa, band), isa).at(1 << 20) for band in (1, 4, SIZE)]
@@ -53,7 +53,7 @@ def test_more_rows_at_once_cost_less_and_all_of_them_almost_nothing(kind: str, i
 
 
 @pytest.mark.parametrize("isa", Isa)
-@pytest.mark.parametrize("kind", ["depthwise", "patches"])
+@pytest.mark.parametrize("kind", ["depthwise", "windows"])
 def test_more_scratch_never_costs_more(kind: str, isa: Isa) -> None:
     layer = node(kind)
     call = row_call(layer, isa, 2)
@@ -73,3 +73,12 @@ def test_a_row_alone_has_a_kernel_of_its_own_with_helium() -> None:
     assert alone.call.kernel == two.call.kernel.replace("3x3", "3x3_row")
     costs = [surcharge(layer, call, Isa.MVE).at(1 << 20) for call in (alone, two)]
     assert costs[1] < costs[0] < effort(layer, [two.call], Isa.MVE) / 2
+
+
+def test_windows_of_a_row_share_columns_with_helium() -> None:
+    """Patches of 3×3 pixels would take nine times a row of the image, a strip takes three."""
+    call = row_call(node("windows"), Isa.MVE, 1).call
+    assert call.kernel.startswith("strip_conv2d")
+    (strip,) = (word for _, word in call.arguments if isinstance(word, GrowableScratch))
+    row = SIZE * CHANNELS
+    assert 3 * row < strip.unit * strip.most < 4 * row
