@@ -205,8 +205,7 @@ static int32_t contiguous_rows(const struct cm_conv2d *op, int32_t y, int32_t li
     const struct cm_rows *rows = &op->output;
     if (limit == 1 || rows->row_stride != rows->width * op->output_pixel)
         return 1;
-    int32_t to_end = rows->ring - y % rows->ring;
-    return limit < to_end ? limit : to_end;
+    return cm_rows_to_end(rows, y, limit);
 }
 
 static void convolve(const struct cm_context *context, const struct cm_call *call, product_function *multiply)

@@ -19,13 +19,6 @@ struct cm_pixel_conv2d {
     int32_t joined; /* rows of pixels that follow each other make such rows of outputs */
 };
 
-/* The number of rows from y on that follow each other, at most `limit`. */
-static int32_t contiguous_rows(const struct cm_rows *rows, int32_t y, int32_t limit)
-{
-    int32_t slot = y < rows->ring ? y : y % rows->ring, to_end = rows->ring - slot;
-    return limit < to_end ? limit : to_end;
-}
-
 static void convolve(const struct cm_context *context, const struct cm_call *call,
                      void (*multiply)(const struct cm_gemm *))
 {
@@ -41,8 +34,8 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0, rows = 1; y < call->y1; y += rows) {
             if (is_joined) {
-                rows = contiguous_rows(&op->output, y, call->y1 - y);
-                rows = contiguous_rows(&op->input, y, rows);
+                rows = cm_rows_to_end(&op->output, y, call->y1 - y);
+                rows = cm_rows_to_end(&op->input, y, rows);
             }
             gemm.rows = rows * op->output.width;
             gemm.lhs = cm_read_row(context, &op->input, n, y * op->stride_height);

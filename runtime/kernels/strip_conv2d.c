@@ -57,7 +57,7 @@ static int8_t *find_room(const struct cm_context *context, const struct cm_strip
 {
     enum { ALIGN = 16 };
     const struct cm_rows *const rows = &op->output;
-    const int32_t slot = y % rows->ring, to_end = rows->ring - slot, left = y1 - y < to_end ? y1 - y : to_end;
+    const int32_t left = cm_rows_to_end(rows, y, y1 - y);
     if (rows->row_stride != rows->width * rows->channels || left * rows->row_stride < bytes + ALIGN - 1)
         return NULL;
     int8_t *const room = cm_write_row(context, rows, n, y);

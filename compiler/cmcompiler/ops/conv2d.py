@@ -33,15 +33,14 @@ from cmcompiler.ops.support.window import rows_arguments
 COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
 """Gathers patches."""
 
+COPY_PIXELS = Microkernel("copy_pixels_s8", mve=True)
+"""Fills strips."""
+
 PATCH_BYTES = 16384
 """Of the patch buffer, if there is room: weights are read once per bufferful."""
 
-
 STRIP_PIXELS = 16
 """Output pixels whose columns a strip holds at least, if a row has so many."""
-
-COPY_PIXELS = Microkernel("copy_pixels_s8", mve=True)
-"""Fills strips."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +107,26 @@ class Conv2d(Convolution):
             call = self._patch_call(images, output, isa)
         return [call]
 
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        (call,) = self.kernel_calls(inputs, outputs, isa)
+        return [RowCall(call, {inputs[0]: self.window.rows})]
+
+    def _pixel_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        filters = self._filters
+        weights = self._packed(filters, isa)
+        joined = self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2]
+        arguments: Words = [
+            *self._operands(images, output, b"".join(weights), filters, isa),
+            ("depth", self.depth),
+            ("stride_height", Short(self.window.stride[0])),
+            ("stride_width", Short(self.window.stride[1])),
+            ("groups", self.groups),
+            ("group_weights", len(weights[0])),
+            *self.value_arguments(filters.product_arguments(isa)),
+            ("joined", joined),
+        ]
+        return self._call("pixel_conv2d", arguments, filters, isa)
+
     def _implicit_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """That packs windows from where they lie in the images."""
         filters, window, pixel = self._filters, self.window, images.shape[3]
@@ -131,26 +150,6 @@ class Conv2d(Convolution):
         _, microkernel = packing.gemm(filters, isa, self.wide)
         rows = (0, self.output_shape[1])
         return KernelCall(f"implicit_conv2d{suffix}", arguments, rows, microkernel)
-
-    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
-        (call,) = self.kernel_calls(inputs, outputs, isa)
-        return [RowCall(call, {inputs[0]: self.window.rows})]
-
-    def _pixel_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
-        filters = self._filters
-        weights = self._packed(filters, isa)
-        joined = self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2]
-        arguments: Words = [
-            *self._operands(images, output, b"".join(weights), filters, isa),
-            ("depth", self.depth),
-            ("stride_height", Short(self.window.stride[0])),
-            ("stride_width", Short(self.window.stride[1])),
-            ("groups", self.groups),
-            ("group_weights", len(weights[0])),
-            *self.value_arguments(filters.product_arguments(isa)),
-            ("joined", joined),
-        ]
-        return self._call("pixel_conv2d", arguments, filters, isa)
 
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """What neighbouring windows of a row share is in memory once."""

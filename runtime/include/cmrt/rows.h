@@ -32,6 +32,13 @@ static inline int8_t *cm_write_row(const struct cm_context *context, const struc
     return (int8_t *)cm_write(context, rows->data) + cm_row_offset(rows, n, y);
 }
 
+/* The number of rows from y on up to the end of the ring, at most `limit`. */
+static inline int32_t cm_rows_to_end(const struct cm_rows *rows, int32_t y, int32_t limit)
+{
+    int32_t slot = y < rows->ring ? y : y % rows->ring, to_end = rows->ring - slot;
+    return limit < to_end ? limit : to_end;
+}
+
 /* Of at most `most` windows down the rows, the first one from row `top` on and each `stride` rows after the
    one before, how many lie inside the image and in one piece of its ring; `reach` is from a window's first
    row to its last. */

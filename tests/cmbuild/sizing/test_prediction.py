@@ -8,6 +8,7 @@ from harness.examples import single
 
 from cmbuild.catalog import find_board
 from cmbuild.sizing.prediction import Work, known_costs, predict, work_by_kernel
+from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.requantize import Requantize
@@ -32,17 +33,22 @@ def test_recorded_runs_are_predicted_within_the_error_that_is_told(cpu: str) -> 
     assert costs.error_percent - 1 < max(errors.values()) <= costs.error_percent
 
 
-def test_the_work_of_a_convolution() -> None:
-    """Of 5×6 pixels from 3×3 windows over 2 channels, padded by one pixel, to 3 channels."""
+def convolution(width: int, channels: int) -> Graph:
+    """Of 5 rows of pixels from 3×3 windows, padded by one pixel, to 3 channels."""
     op = Conv2d(
-        np.ones((3, 3, 3, 2), np.int8),
+        np.ones((3, 3, 3, channels), np.int8),
         np.zeros(3, np.int32),
         Window((3, 3), padding=(1, 1)),
         0,
         Requantize.checked([1 << 30] * 3, [-8] * 3, 3, zero_point=0, minimum=-128, maximum=127),
-        (1, 5, 6, 3),
+        (1, 5, width, 3),
     )
-    graph, whole = single(op, np.zeros((1, 5, 6, 2), np.int8)).graph, PlanOptions(streams=False)
+    return single(op, np.zeros((1, 5, width, channels), np.int8)).graph
+
+
+def test_the_work_of_a_convolution() -> None:
+    """Of 5×6 pixels over 2 channels."""
+    graph, whole = convolution(6, 2), PlanOptions(streams=False)
     work = {isa: work_by_kernel(make_plan(graph, isa, whole))["conv2d"] for isa in Isa}
     depths = [work[isa].products / work[isa].outputs for isa in Isa]
     assert depths == [18, 20, 32], "of products in whole vectors"
@@ -54,17 +60,8 @@ def test_the_work_of_a_convolution() -> None:
 
 
 def test_a_convolution_without_patches_works_as_one_of_pixels() -> None:
-    """With the DSP extension, of 5×8 pixels from 3×3 windows over 4 channels, to 3 channels."""
-    op = Conv2d(
-        np.ones((3, 3, 3, 4), np.int8),
-        np.zeros(3, np.int32),
-        Window((3, 3), padding=(1, 1)),
-        0,
-        Requantize.checked([1 << 30] * 3, [-8] * 3, 3, zero_point=0, minimum=-128, maximum=127),
-        (1, 5, 8, 3),
-    )
-    graph = single(op, np.zeros((1, 5, 8, 4), np.int8)).graph
-    plan = make_plan(graph, Isa.DSP, PlanOptions(streams=False))
+    """With the DSP extension, of 5×8 pixels over 4 channels."""
+    plan = make_plan(convolution(8, 4), Isa.DSP, PlanOptions(streams=False))
     assert [step.kernel for step in plan.steps] == ["implicit_conv2d"]
     expected = Work(products=40 * 36 * 3, outputs=120, calls=1, operands=40 * 36, columns=3)
     assert work_by_kernel(plan) == {"conv2d": expected}

@@ -9,6 +9,7 @@ from functools import cached_property
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import KernelCall, ScratchCount, Word
 from cmcompiler.isa import Isa
+from cmcompiler.plan.streams.costs.columns import Columns
 from cmcompiler.plan.streams.costs.effort import growable_scratch
 from cmcompiler.plan.streams.costs.rates import RATES
 
@@ -21,22 +22,13 @@ def portion_cost(words: Mapping[str, Word], isa: Isa) -> float:
 
 
 @dataclass(frozen=True)
-class Portions:
-    """Columns of some bands of rows, as many as its scratch holds.
+class Portions(Columns):
+    """Columns of some bands of rows.
 
     Attributes:
-        instructions: for a portion.
-        each, unit, most: columns and bytes of a unit of scratch, and how many units are of use.
-        width, height: of the outputs.
         band, together: rows that the kernel suits, and how many such bands it takes at once.
     """
 
-    instructions: float
-    each: int
-    unit: int
-    most: int
-    width: int
-    height: int
     band: int
     together: int
 
@@ -71,17 +63,8 @@ class Portions:
         return -(-rows // (self.band * bands)) * -(-self.width // columns)
 
     def more(self, bands: Mapping[int, int], units: int) -> float:
-        """Instructions more than as a whole with all scratch that is of use.
-
-        Args:
-            bands: how often how many rows are computed at once.
-        """
         needed = sum(count * self._count(rows, units) for rows, count in bands.items())
         return (needed - self._fewest) * self.instructions
-
-    def more_whole(self, units: int) -> float:
-        """The same for all rows at once."""
-        return self.more({self.height: 1}, units)
 
     @cached_property
     def _fewest(self) -> int:

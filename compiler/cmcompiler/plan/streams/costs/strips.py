@@ -7,28 +7,20 @@ from dataclasses import dataclass
 
 from cmcompiler.ir.op import ALIGN, KernelCall, ScratchCount
 from cmcompiler.isa import Isa
+from cmcompiler.plan.streams.costs.columns import Columns
 from cmcompiler.plan.streams.costs.effort import growable_scratch
 from cmcompiler.plan.streams.costs.products import strip_cost
 
 
 @dataclass(frozen=True)
-class Strips:
-    """As many columns of a row of windows as its scratch holds.
+class Strips(Columns):
+    """Columns of a row, whose windows a strip holds.
 
     Attributes:
-        instructions: for a strip and its product.
-        each, unit, most: outputs and bytes of a unit of scratch, and how many units are of use.
-        width, height: of the outputs.
         rows: of outputs yet to be computed, in whose place there is room for the columns of
             a row of windows.
     """
 
-    instructions: float
-    each: int
-    unit: int
-    most: int
-    width: int
-    height: int
     rows: int
 
     @classmethod
@@ -47,15 +39,6 @@ class Strips:
         return cls(cost, chunk.each, scratch.unit, scratch.most, width, height, rows)
 
     def more(self, bands: Mapping[int, int], units: int) -> float:
-        """Instructions more than with all scratch that is of use.
-
-        Args:
-            bands: how often how many rows are computed at once.
-        """
         strips = -(-self.width // (self.each * units)) - -(-self.width // (self.each * self.most))
         rows = sum(min(rows, self.rows) * count for rows, count in bands.items())
         return rows * strips * self.instructions
-
-    def more_whole(self, units: int) -> float:
-        """The same for all rows."""
-        return self.more({self.height: 1}, units)

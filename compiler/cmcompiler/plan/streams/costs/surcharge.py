@@ -11,6 +11,7 @@ from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import OUTSIDE, KernelCall, RowAddress, RowCall, RowCount
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH, spare_rows
+from cmcompiler.plan.streams.costs.columns import Columns
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.patches import Patches
 from cmcompiler.plan.streams.costs.portions import Portions, portion_cost
@@ -44,7 +45,7 @@ class Surcharge:
     """
 
     fixed: float
-    growth: Patches | Strips | Portions | None
+    growth: Patches | Columns | None
     bands: Mapping[int, int]
 
     def at(self, room: int) -> float:
@@ -65,13 +66,12 @@ class Surcharge:
         return self.fixed + more
 
 
-def growth(node: Node, call: KernelCall, isa: Isa) -> Patches | Strips | Portions | None:
+def growth(node: Node, call: KernelCall, isa: Isa) -> Patches | Columns | None:
     """What more scratch is worth to a call; None unless it makes an image."""
     if len(node.outputs[0].shape) != 4:
         return None
-    if (strips := Strips.of(call, isa)) is not None:
-        return strips
-    return Patches.of(node, call, isa) or Portions.of(node, call, isa, node.outputs[0].shape[1])
+    found = Strips.of(call, isa) or Patches.of(node, call, isa)
+    return found or Portions.of(node, call, isa, node.outputs[0].shape[1])
 
 
 def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 0)) -> Surcharge:
