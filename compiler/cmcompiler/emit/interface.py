@@ -11,7 +11,6 @@ import numpy as np
 
 from cmcompiler.emit import interface_text as texts
 from cmcompiler.emit.source import comment, table
-from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.plan.record import PlaceRecord, PlanRecord, PortRecord
 
 C_TYPES = {
@@ -296,10 +295,9 @@ def _declarations(port: InterfacePort, interface: PackageInterface) -> Iterator[
     if record.quantization is not None:
         yield f"#define {macro}_SCALE {record.quantization.scale!r}f"
         yield f"#define {macro}_ZERO_POINT ({record.quantization.zero_point})"
-    if port.is_fed:
-        rows = _rows(port, interface.plan)
-        yield f"#define {macro}_ROWS {rows}"
-        yield f"#define {macro}_ROW_COUNT {port.count // rows}"
+    if record.rows is not None:
+        yield f"#define {macro}_ROWS {record.rows}"
+        yield f"#define {macro}_ROW_COUNT {port.count // record.rows}"
     if port.is_fed and port in interface.inputs:
         yield f"/* Brings `count` rows of {macro}_ROW_COUNT elements, in their order; the first one"
         yield " * starts a run. The outputs are complete once it returns OK instead of WAITING. */"
@@ -314,13 +312,6 @@ def _declarations(port: InterfacePort, interface: PackageInterface) -> Iterator[
         yield "/* The nearest step to a number, as the model rounds, and the number of a step. */"
         yield f"{port.ctype} {port.symbol}_quantize(float number);"
         yield f"float {port.symbol}_dequantize({port.ctype} step);"
-
-
-def _rows(port: InterfacePort, plan: PlanRecord) -> int:
-    """How many rows an input or output has."""
-    if len(port.record.shape) == 4:
-        return port.record.shape[port.record.dim_order[1]]
-    return next(step.rows[1] for step in plan.steps if step.kernel in OUTSIDE)
 
 
 def _label_declarations(interface: PackageInterface) -> str:

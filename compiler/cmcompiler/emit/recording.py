@@ -85,13 +85,13 @@ def _offsets(step: PlanStep) -> Iterator[int]:
 
 
 def _port(plan: Plan, port: Port, exact: bool) -> PortRecord:
-    place = PlaceRecord(base="outside", offset=0, bytes=port.tensor.nbytes)
     if not port.fed:
-        place = _place(port.tensor, plan.places[port.tensor])
-    return port_record(port, place, exact)
+        return port_record(port, _place(port.tensor, plan.places[port.tensor]), exact)
+    place = PlaceRecord(base="outside", offset=0, bytes=port.tensor.nbytes)
+    return port_record(port, place, exact, plan.rows_of(port))
 
 
-def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
+def port_record(port: Port, place: PlaceRecord, exact: bool, rows: int | None = None) -> PortRecord:
     return PortRecord(
         name=port.name,
         shape=port.shape,
@@ -103,6 +103,7 @@ def port_record(port: Port, place: PlaceRecord, exact: bool) -> PortRecord:
         place=place,
         exact=exact,
         feed="rows" if port.fed else "whole",
+        rows=rows,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.graph import Port
-from cmcompiler.ir.op import OUTSIDE, Reach
+from cmcompiler.ir.op import DRAIN, FEED, OUTSIDE, Reach
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import BRANCH, REF_CONSTANT, STREAM
@@ -168,6 +168,13 @@ class PlanStep:
         return fill_words(self.arguments)
 
     @property
+    def port(self) -> int:
+        """Which input or output the rows of a FEED or DRAIN are of."""
+        _, port, *_ = self.arguments
+        assert self.kernel in OUTSIDE and isinstance(port.value, int)
+        return port.value
+
+    @property
     def is_branch(self) -> bool:
         return self.kernel == BRANCH
 
@@ -271,6 +278,16 @@ class Plan:
     def exact(self) -> bool:
         """All outputs are bit-exact to the reference."""
         return all(self.exact_outputs)
+
+    def rows_of(self, port: Port) -> int:
+        """How many rows of a fed input or output come or go in a run: those of its step, by which
+        the device counts.
+        """
+        is_input = any(port is other for other in self.inputs)
+        kernel, ports = (FEED, self.inputs) if is_input else (DRAIN, self.outputs)
+        (step,) = (s for s in self.steps if s.kernel == kernel and ports[s.port] is port)
+        first, end = step.rows
+        return end - first
 
     def fallback(self, step: PlanStep) -> str | None:
         """Why a step does not use the plan's instruction set; None if it does."""

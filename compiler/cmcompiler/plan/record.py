@@ -39,7 +39,8 @@ class PortRecord(_Record):
     Attributes:
         shape: logical, torch's `x.shape`.
         exact: bit-exact to the reference; always true for inputs.
-        feed: `rows` if an input comes row by row, else `whole`.
+        feed: `rows` if an input comes row by row, or an output goes so; else `whole`.
+        rows: how many of equal size come or go in a run; None for a whole one.
     """
 
     name: str
@@ -52,6 +53,7 @@ class PortRecord(_Record):
     place: PlaceRecord
     exact: bool
     feed: Literal["whole", "rows"] = "whole"
+    rows: int | None = None
 
 
 class StepRecord(_Record):
