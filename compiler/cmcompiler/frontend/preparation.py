@@ -32,6 +32,7 @@ from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.rewrites.constants import value_of
+from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
 from cmcompiler.usercode import unsupported
 
 Inputs = tuple[Tensor, ...]
@@ -115,8 +116,10 @@ def prepare(
         watch = GroupWatch(prepared)
         means = () if is_portable else tuple(image_means(prepared, watch))
         operands = tuple(joined_operands(prepared, watch))
+        meters = watch_states(prepared)
         prepared.recompile()
         observed = _observe(prepared, inputs, list(calibration), states)
+        choose_state_ranges(prepared, meters, len(states))
         watch.end()
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument
 
 CELL_BITS = 11
-"""Of an LSTM's cells, which may grow by one in every step: up to 16."""
+"""Most fractional bits of an LSTM's int16 cells, which may grow by one in every step: up to 16."""
 
 STATE_BITS = 13
-"""Of a GRU's state, which is between -1 and 1 unless it is given: up to 4."""
+"""Most fractional bits of a GRU's int16 state, if it is given: up to 4. Else it is within ±1."""
 
 UNITS_SCALE = 2.0**-7
 """Of the units that a projection reads: below 1 in magnitude."""
@@ -52,8 +52,11 @@ PRODUCTS = ", ".join(
 PROJECTION = "Tensor? projection_weights, Tensor? projection_bias, Tensor? projection_rescale"
 SCALE = "int multiplier, int shift, int zero_point"
 
-LSTM = f"(Tensor x, Tensor? hidden, Tensor? cell, {WEIGHTS}, Tensor? projection, {PLACE})"
-GRU = f"(Tensor x, Tensor? hidden, {WEIGHTS}, {PLACE})"
+LSTM = (
+    f"(Tensor x, Tensor? hidden, Tensor? cell, {WEIGHTS}, Tensor? projection, int cell_bits, "
+    f"{PLACE})"
+)
+GRU = f"(Tensor x, Tensor? hidden, {WEIGHTS}, int state_bits, {PLACE})"
 for _name, _inputs in (("lstm", LSTM), ("gru", GRU)):
     LIBRARY.define(f"{_name}{_inputs} -> Tensor")
     LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
@@ -123,7 +126,7 @@ def _run(
 def _lstm_state(
     x: Tensor, hidden: Tensor | None, cell: Tensor | None, *others: Any
 ) -> tuple[Tensor, Tensor]:
-    *parameters, slot, batch_first, reverse = others
+    *parameters, _, slot, batch_first, reverse = others
     place = Place(slot, batch_first, reverse)
     gates, outputs = parameters[1].shape
     first = place.initial(hidden, x, outputs), place.initial(cell, x, gates // 4)
@@ -144,7 +147,8 @@ def _recurrent_state(
 
 
 def _gru_state(*arguments: Any) -> tuple[Tensor, Tensor]:
-    return _recurrent_state(torch.gru, *arguments)
+    *layer, _, slot, batch_first, reverse = arguments
+    return _recurrent_state(torch.gru, *layer, slot, batch_first, reverse)
 
 
 def _rnn(x: Tensor, hidden: Tensor | None, *others: Any) -> Tensor:
@@ -262,22 +266,23 @@ def to_quantized_rnn(call: QuantizedCall) -> Replacement:
 
 
 def _lstm_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
-    x, hidden, cell, *_, slot, batch_first, reverse = call.arguments
+    x, hidden, cell, *_, cell_bits, slot, batch_first, reverse = call.arguments
     output, projection = call.output, call.constants.get(7)
     units = output if projection is None else Quantization(UNITS_SCALE, 0, -128, 127)
     packed: tuple[Tensor | None, ...] = (None, None, None)
     if projection is not None:
         packed = pack_rows(projection, None, units, 1 / output.scale)
     return (
-        *(x, hidden, cell, *_products(call, 3, GATE_BITS), *packed, CELL_BITS),
+        *(x, hidden, cell, *_products(call, 3, GATE_BITS), *packed, cell_bits),
         *(*_narrowing(2 * UNIT_BITS, units), *_initial_scale(call), output.zero_point),
         *(slot, batch_first, reverse),
     )
 
 
 def _gru_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
-    x, hidden, *_, slot, batch_first, reverse = call.arguments
-    bits = UNIT_BITS if hidden is None else STATE_BITS
+    x, hidden, *_, state_bits, slot, batch_first, reverse = call.arguments
+    assert isinstance(state_bits, int)
+    bits = UNIT_BITS if hidden is None else state_bits
     return (
         *(x, hidden, *_products(call, 2, GATE_BITS), bits, *_narrowing(bits, call.output)),
         *(slot, batch_first, reverse),

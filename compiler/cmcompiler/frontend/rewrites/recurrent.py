@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.operators.recurrent import CELL_BITS, STATE_BITS
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.rewrites.editing import constant_value, fake, insert, is_constant
 
@@ -48,8 +49,8 @@ class RecurrentKind:
         return self.states == 2
 
 
-LSTM = RecurrentKind(cmbuild.lstm.default, cmbuild.lstm_state.default, 2)
-GRU = RecurrentKind(cmbuild.gru.default, cmbuild.gru_state.default, 1)
+LSTM = RecurrentKind(cmbuild.lstm.default, cmbuild.lstm_state.default, 2, (CELL_BITS,))
+GRU = RecurrentKind(cmbuild.gru.default, cmbuild.gru_state.default, 1, (STATE_BITS,))
 TANH_RNN = RecurrentKind(cmbuild.rnn.default, None, 1, ("tanh",))
 RELU_RNN = RecurrentKind(cmbuild.rnn.default, None, 1, ("relu",))
 

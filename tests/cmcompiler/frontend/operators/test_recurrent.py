@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from cmcompiler.frontend import operators
 from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.operators.recurrent import CELL_BITS, STATE_BITS
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.quantized_op import QUANTIZED, QuantizedCall
 from cmcompiler.importer.build import build_graph
@@ -91,7 +92,7 @@ def test_lstm(case: tuple[int, int, bool, bool, bool], outputs: int | None) -> N
     x = torch.randn(*((BATCH, steps) if batch_first else (steps, BATCH)), 9)
     arguments = [x, *(states if has_state else (None, None)), *weights]
     arguments += [None] * (outputs is None)
-    place = [2 if has_state else 0, batch_first, reverse]
+    place = [CELL_BITS, 2 if has_state else 0, batch_first, reverse]
     name = "lstm_state" if has_state else "lstm"
     assert int8_snr(name, [*arguments, *place], range(3, 8)) > 25
 
@@ -105,7 +106,7 @@ def test_gru(case: tuple[int, int, bool, bool, bool]) -> None:
     x = torch.randn(*((BATCH, steps) if batch_first else (steps, BATCH)), 9)
     state = torch.randn(BATCH, 12) if has_state else None
     name = "gru_state" if has_state else "gru"
-    place = [0, batch_first, reverse]
+    place = [STATE_BITS, 0, batch_first, reverse]
     assert int8_snr(name, [x, state, *weights, *place], range(2, 6)) > 25
 
 
@@ -128,7 +129,7 @@ def test_slow_states_of_a_gru_do_not_stall() -> None:
     biases = [torch.zeros(3 * units), torch.zeros(3 * units)]
     biases[0][units : 2 * units] = 5
     biases[0][2 * units :] = 0.5
-    arguments = [torch.ones(300, 1, 2), None, *weights, *biases, 0, False, False]
+    arguments = [torch.ones(300, 1, 2), None, *weights, *biases, STATE_BITS, 0, False, False]
     assert int8_snr("gru", arguments, range(2, 6)) > 40
 
 
