@@ -47,6 +47,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.sensitivity",
     "cmcompiler.frontend.sharing",
     "cmcompiler.frontend.simulation",
+    "cmcompiler.frontend.state_ranges",
     "cmcompiler.frontend.training",
 )
 # What `pip install cmbuild` must run without the extra `export`.
