@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# No import: this is the first that a command runs, before it can handle Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cmbuild.accuracy import EvalResult
     from cmbuild.api.functions import build, evaluate, fit, package, pool, run, sweep
     from cmbuild.errors import CmbuildError
@@ -52,4 +53,6 @@ def __getattr__(name: str) -> Any:
     """Loads what is used, so that `import cmbuild` takes no time."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_PLACES[name]), name)

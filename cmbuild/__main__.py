@@ -1,13 +1,15 @@
 """`python -m cmbuild`: the command line."""
 
+# Nothing that Python has not loaded by now: Ctrl-C would be a traceback until `main` handles it.
+import os
 import sys
-from contextlib import suppress
-from pathlib import Path
 
 # The working folder, where anyone may have put a numpy.py, unless it is left out already.
-with suppress(FileNotFoundError):
-    if not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", str(Path.cwd())):
+try:
+    if not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109
         del sys.path[0]
+except FileNotFoundError:
+    pass
 
 from cmbuild.cli import main
 

@@ -99,12 +99,10 @@ def forked(works: Sequence[Callable[[], int]]) -> list[int]:
 
 
 def _work(work: Callable[[], int], parent: int) -> None:
+    # Ctrl-C goes to all processes of a terminal: the parent says so, and takes this one with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with(parent)
-    try:
-        status = work()
-    except KeyboardInterrupt:  # of a terminal, to all processes: the parent ends with it
-        status = 0
-    sys.exit(status)
+    sys.exit(work())
 
 
 @dataclass(frozen=True, slots=True)

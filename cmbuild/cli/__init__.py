@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-import gc
+# Only what Python has loaded by then: before the handler, Ctrl-C would be a traceback.
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns its exit code, 130 also for Ctrl-C while modules are imported."""
-    # A command makes long-lived objects and ends: the default, 700, looks through them in vain.
-    gc.set_threshold(50_000)
+    """Runs a command; returns its exit code.
+
+    Args:
+        arguments: by default the process's own: it is about to end with the exit code then.
+    """
     try:
+        from cmbuild.cli.interruption import end_on_interrupt, ignore_interrupts
+
+        end_on_interrupt()
+        import gc
+
+        # A command makes long-lived objects and ends: the default, 700, looks through them in vain.
+        gc.set_threshold(50_000)
         from cmbuild.cli.root import run
 
-        return run(sys.argv[1:] if arguments is None else arguments)
+        status = run(sys.argv[1:] if arguments is None else arguments)
+        if arguments is None:
+            ignore_interrupts()
     except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
-        return 130
+        from cmbuild.cli.interruption import end
+
+        end()
+    return status

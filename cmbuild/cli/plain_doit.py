@@ -1,10 +1,16 @@
 """The command line of plain doit, with cmbuild's reporters and exit codes.
 
-pyproject.toml names the commands, so that plain doit uses them instead of its own.
+pyproject.toml names the commands, so that plain doit uses them instead of its own. It imports this
+before anything else of cmbuild's: Ctrl-C is handled from here on.
 """
 
 from __future__ import annotations
 
+from cmbuild.cli.interruption import end_on_interrupt
+
+end_on_interrupt()
+
+# ruff: noqa: E402
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from cmbuild.errors import Interrupted
 from cmbuild.process import Processes
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -19,6 +24,7 @@ class Interrupts:
         self._processes = processes
         self._handlers: dict[int, object] = {}
         self._received = threading.Event()
+        self._hook = sys.unraisablehook
 
     @property
     def received(self) -> bool:
@@ -34,9 +40,12 @@ class Interrupts:
             return
         for number in SIGNALS:
             self._handlers[number] = signal.signal(number, self._receive)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._lost
 
     def ignore(self) -> None:
         """Restores the previous handlers."""
+        if self._handlers:
+            sys.unraisablehook = self._hook
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._handlers.clear()
@@ -48,6 +57,11 @@ class Interrupts:
         """
         if self.received:
             raise Interrupted()
+
+    def _lost(self, unraisable: UnraisableHookArgs) -> None:
+        """An interrupt within a finalizer, where Python prints exceptions: `check` will raise."""
+        if not (self.received and issubclass(unraisable.exc_type, KeyboardInterrupt)):
+            self._hook(unraisable)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         is_first = not self.received

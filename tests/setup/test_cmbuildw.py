@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -124,6 +125,17 @@ def test_byte_code_is_there_and_kept(ready: Machine):
     ).stdout
     (ready.venv / "bin/cmbuild").write_text(before)
     assert said == "kept\n"
+
+
+def test_an_interrupt_waits_for_python(ready: Machine):
+    """As Python itself has no handler at first, and then one that prints a traceback."""
+    program = ready.venv / "bin/cmbuild"
+    before = program.read_text()
+    code = "import signal; print(*signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    program.write_text(f"#!{sys.executable}\n{code}\n")
+    done = ready.run()
+    program.write_text(before)
+    assert done.stdout == f"{signal.SIGINT:d}\n", done
 
 
 def test_it_works_through_a_link(ready: Machine, tmp_path: Path):

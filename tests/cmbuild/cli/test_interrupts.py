@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from harness.commands import NETWORK
 
-SCRIPT = """
+ROOT = Path(__file__).parents[3]
+
+GATE = """
 import os, signal, sys
 
 class Gate:
+    def __init__(self):
+        self.left = {number}
+
     def find_spec(self, name, path, target=None):
-        if name == {module!r}:
+        self.left -= 1
+        if self.left == 0 or name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Gate())
-from cmbuild.cli import main
-sys.exit(main({words!r}))
 """
+
+ENTRY = """
+sys.argv[1:] = {words!r}
+from cmbuild.cli import main
+sys.exit(main())
+"""
+
+RUN = ["run", str(NETWORK), "--board", "native"]
+
+
+def interrupted(
+    words: list[str], module: str = "", number: int = 0, entry: str = ENTRY
+) -> subprocess.CompletedProcess[str]:
+    """A command that gets SIGINT as it imports a module, or one for the so manieth time."""
+    script = GATE.format(module=module, number=number) + entry.format(words=words)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,15 +55,53 @@ sys.exit(main({words!r}))
         ("cmbuild.boards.registry", ["boards"]),
         ("pydantic", ["boards"]),
         ("cmbuild.cli.verbs.run", ["run", "--help"]),
-        ("cmbuild.tasks.run", ["run", "x.pte", "--board", "native"]),
-        ("doit.doit_cmd", ["run", "x.pte", "--board", "native"]),
+        ("cmbuild.tasks.run", RUN),
+        ("doit.doit_cmd", RUN),
     ],
 )
 def test_an_interrupt_is_130_and_one_line(module: str, words: list[str]) -> None:
-    script = SCRIPT.format(module=module, words=words)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    done = interrupted(words, module)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [4, 5, 6, 8, 20, 60, 150, 300])
+def test_an_interrupt_at_any_import(number: int) -> None:
+    """The first three are those of this package and of the handler itself."""
+    done = interrupted(RUN, number=number)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_an_interrupt_under_json_is_an_object_too() -> None:
+    done = interrupted([*RUN, "--json"], "click")
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+    assert json.loads(done.stdout) == {"error": "interrupted", "hint": None, "exit_code": 130}
+
+
+def test_an_interrupt_of_the_module() -> None:
+    entry = "sys.argv[1:] = {words!r}\nimport runpy\nrunpy.run_module('cmbuild', None, '__main__')"
+    done = interrupted(RUN, "cmbuild.cli.root", entry=entry)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_an_interrupt_of_plain_doit() -> None:
+    entry = "sys.argv[1:] = {words!r}\nfrom doit.__main__ import main\nsys.exit(main())"
+    words = [f"model={NETWORK}", "board=native"]
+    done = interrupted(words, "cmbuild.tasks.dodo", entry=entry)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_an_interrupt_once_the_status_is_certain_changes_nothing() -> None:
+    entry = ENTRY.replace(
+        "sys.exit(main())", "status = main()\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit(status)"
     )
-    # click ends the line that the terminal shows ^C on.
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr.lstrip() == "error: interrupted\n"
+    done = interrupted(["completion", "bash"], entry=entry)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_was_blocked_until_the_handler_is_there_is_not_lost() -> None:
+    entry = (
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n" + ENTRY
+    )
+    done = interrupted(["boards"], entry=entry)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")

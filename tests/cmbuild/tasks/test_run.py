@@ -234,6 +234,24 @@ def test_unforeseen_exception_between_tasks_is_a_failure(
     assert error.message == "internal error: ZeroDivisionError: never foreseen"
 
 
+def test_an_interrupt_in_a_finalizer_is_neither_printed_nor_lost(
+    chain: Chain, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Dying:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)
+
+    session = Session(chain.reporter, chain.root / "logs")
+    hook = sys.unraisablehook
+    with session:
+        Dying()
+        session.attempt(lambda: pytest.fail("went on"))
+    assert session.status == ExitCode.INTERRUPTED
+    assert capfd.readouterr().err == ""
+    assert sys.unraisablehook is hook
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_signal_ends_children_and_leaves_state_whole(chain: Chain, jobs: int) -> None:
     chain.run()

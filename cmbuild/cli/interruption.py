@@ -1,0 +1,57 @@
+"""Ctrl-C where no session listens: one line and status 130, at once.
+
+An exception could surface anywhere in an import instead, where it may get lost, or printed.
+"""
+
+from __future__ import annotations
+
+# What every start of Python has loaded already: nothing may delay the handler.
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
+
+STATUS = 130
+_LINE = b"error: interrupted\n"
+_DOCUMENT = b'{\n  "error": "interrupted",\n  "hint": null,\n  "exit_code": 130\n}\n'
+
+
+def end_on_interrupt() -> None:
+    """From now on Ctrl-C ends this process. A session's own handler takes precedence while it runs.
+
+    Has no effect in a thread other than the main one, to which Python never delivers signals.
+    """
+    try:
+        import signal
+
+        signal.signal(signal.SIGINT, _end)
+        # A starter may have blocked it until now, when nothing of ours could have handled it.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+    except KeyboardInterrupt:
+        end()
+    except ValueError:
+        pass
+
+
+def ignore_interrupts() -> None:
+    """Lets the process end with the status that it has by now."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def end() -> NoReturn:
+    """Ends the process as an interrupted command."""
+    try:
+        os.write(2, _LINE)
+        if "--json" in sys.argv:
+            os.write(1, _DOCUMENT)
+    finally:
+        os._exit(STATUS)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    end()
