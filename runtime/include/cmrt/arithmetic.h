@@ -39,10 +39,24 @@ static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift
     return cm_rounding_shift_right(cm_doubling_high_multiply(shifted, multiplier), left - shift);
 }
 
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
 /* clang-format off */
-/* The doubling high product of |x| < 2^29 and a multiplier that is not negative, both overwritten. With a
-   signed lower half of x, the sum of the three lower products fits 32 bits. */
+/* CM_HIGH_PRODUCT: the doubling high product of |x| < 2^29 and a multiplier that is not negative, both
+   overwritten. CM_SHIFT_RIGHT: x * 2^shift for negative shifts, rounded to nearest, halves away from zero. */
+#ifdef __thumb2__
+#define CM_HIGH_PRODUCT(product, x, multiplier, upper, lower) \
+    "lsls " x ", " x ", #1\n" \
+    "smull " lower ", " product ", " x ", " multiplier "\n" \
+    "add " product ", " product ", " lower ", lsr #31\n"
+
+/* The carry is the last bit shifted out. */
+#define CM_SHIFT_RIGHT(x, shift, sign) \
+    "add " x ", " x ", " x ", asr #31\n" \
+    "rsbs " shift ", " shift ", #0\n" \
+    "asrs " x ", " x ", " shift "\n" \
+    "adc " x ", " x ", #0\n"
+#else
+/* With a signed lower half of x, the sum of the three lower products fits 32 bits. */
 #define CM_HIGH_PRODUCT(product, x, multiplier, upper, lower) \
     "uxth " upper ", " multiplier "\n" \
     "asrs " multiplier ", " multiplier ", #16\n" \
@@ -63,8 +77,7 @@ static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift
     "adds " product ", #1\n" \
     "asrs " product ", " product ", #1\n"
 
-/* x * 2^shift for negative shifts, rounded to nearest, halves away from zero: the last bit is shifted out
-   alone. */
+/* The last bit is shifted out alone. */
 #define CM_SHIFT_RIGHT(x, shift, sign) \
     "asrs " sign ", " x ", #31\n" \
     "adds " x ", " x ", " sign "\n" \
@@ -72,6 +85,7 @@ static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift
     "asrs " x ", " x ", " shift "\n" \
     "adds " x ", #1\n" \
     "asrs " x ", " x ", #1\n"
+#endif
 /* clang-format on */
 #endif
 

@@ -24,7 +24,7 @@ static inline int32_t accumulate(const int8_t *const *taps, int32_t channel, con
     return sum;
 }
 
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
 /* What the outputs of a pixel have in common. */
 struct pixel {
     const struct filter *filters;
@@ -35,7 +35,29 @@ struct pixel {
 
 void cm_scalar_convolve_nine(const struct pixel *pixel, int8_t *out);
 /* clang-format off */
-/* r4 holds the weights of several taps, r5 and r6 the taps, then their values, and r3 the sum. */
+/* CONVOLVE: adds the products of nine taps to the sum in r3. r0 points to the taps, as it does afterwards; r1 is
+   the channel, r2 its filter. r4 holds the weights of several taps; r5 to r7 are free. */
+#ifdef __thumb2__
+/* r8 is a weight. */
+#define ADD_THREE_TAPS(weight0, weight1, weight2) \
+    "ldm r0!, {r5-r7}\n" \
+    "ldrsb r5, [r5, r1]\n" \
+    "ldrsb r6, [r6, r1]\n" \
+    "ldrsb r7, [r7, r1]\n" \
+    weight0 "mla r3, r5, r8, r3\n" \
+    weight1 "mla r3, r6, r8, r3\n" \
+    weight2 "mla r3, r7, r8, r3\n"
+#define WEIGHT(bit) "sxtb.w r8, r4, ror #" bit "\n"
+#define STORE_OUTPUT "strb r7, [r12, r1]\n"
+#define NEXT_WEIGHTS(address) "ldr r4, " address "\n"
+#define CONVOLVE \
+    NEXT_WEIGHTS("[r2, #12]") \
+    ADD_THREE_TAPS(WEIGHT("0"), WEIGHT("8"), WEIGHT("16")) \
+    ADD_THREE_TAPS(WEIGHT("24") NEXT_WEIGHTS("[r2, #16]"), WEIGHT("0"), WEIGHT("8")) \
+    ADD_THREE_TAPS(WEIGHT("16"), WEIGHT("24") NEXT_WEIGHTS("[r2, #20]"), WEIGHT("0")) \
+    "subs r0, #36\n"
+#else
+#define STORE_OUTPUT "mov r6, r12\n" "strb r7, [r6, r1]\n"
 #define ADD_TAP(value) \
     "ldrsb " value ", [" value ", r1]\n" \
     "sxtb r7, r4\n" \
@@ -51,25 +73,27 @@ void cm_scalar_convolve_nine(const struct pixel *pixel, int8_t *out);
     ADD_TAP("r5") "asrs r4, r4, #8\n" ADD_TAP("r6") "asrs r4, r4, #8\n" \
     "ldm r0!, {r5, r6}\n" \
     ADD_TAP("r5") "asrs r4, r4, #8\n" ADD_LAST_TAP("r6")
+#define CONVOLVE \
+    ADD_FOUR_TAPS("[r2, #12]") \
+    ADD_FOUR_TAPS("[r2, #16]") \
+    "ldr r5, [r0]\n" \
+    "ldr r4, [r2, #20]\n" \
+    ADD_TAP("r5") \
+    "mov r0, r8\n"
+#endif
 
-/* r1 is the channel and r2 its filter. */
 __asm(CM_ASM_FUNCTION(cm_scalar_convolve_nine)
       PUSH_ALL
       "mov r12, r1\n"
       "movs r1, #0\n"
       "ldm r0!, {r2-r7}\n"
       "mov r8, r3\n" "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n" "mov lr, r7\n"
-      "1:\n"
       "mov r0, r8\n"
+      "1:\n"
       "ldr r3, [r2]\n"
-      ADD_FOUR_TAPS("[r2, #12]")
-      ADD_FOUR_TAPS("[r2, #16]")
-      "ldr r5, [r0]\n"
-      "ldr r4, [r2, #20]\n"
-      ADD_TAP("r5")
+      CONVOLVE
       OUTPUT("[r2, #4]", "[r2, #8]")
-      "mov r6, r12\n"
-      "strb r7, [r6, r1]\n"
+      STORE_OUTPUT
       "adds r2, #24\n"
       "adds r1, #1\n"
       "cmp r1, lr\n"
@@ -82,7 +106,7 @@ __asm(CM_ASM_FUNCTION(cm_scalar_convolve_nine)
 /* One output pixel. */
 static void convolve_pixel(const struct cm_depthwise *d, const int8_t *const *taps, int32_t area, int8_t *out)
 {
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
     if (area == 9 && d->output.rounding != CM_ROUND_GENERAL) {
         struct pixel pixel = {d->weights, taps, limits_of(&d->output), d->channels};
         cm_scalar_convolve_nine(&pixel, out);

@@ -1,8 +1,54 @@
 /* One int8 row times a matrix without SIMD, packed as for gemm_s8. */
 #include "row_output.h"
 
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
 /* clang-format off */
+/* r0: sums; r1: the block; r2: outputs; r3: the row. */
+#ifdef __thumb2__
+/* A column's output; loads follow each other. */
+#define OUTPUT_COLUMN(sum, bias, multiplier, shift, out) \
+    "ldr r3, [r0, #" sum "]\n" \
+    "ldr r6, [r1, #" bias "]\n" \
+    "ldr r4, [r1, #" multiplier "]\n" \
+    "ldr r5, [r1, #" shift "]\n" \
+    "sub r3, r8\n" \
+    "add r3, r6\n" \
+    SCALE_AND_CLAMP \
+    "strb r7, [r2, #" out "]\n"
+
+__asm(".global cm_scalar_output_rows\n"
+      CM_ASM_FUNCTION(cm_scalar_output_rows)
+      PUSH_ALL
+      "mov lr, r3\n"
+      "1:\n"
+      "ldm lr, {r8-r11}\n"
+      "ldr r12, [lr, #16]\n"
+      "cmp r12, #16\n"
+      "bne.w 3f\n"
+      OUTPUT_COLUMN("0", "0", "16", "32", "0") OUTPUT_COLUMN("4", "4", "20", "36", "1")
+      OUTPUT_COLUMN("8", "8", "24", "40", "2") OUTPUT_COLUMN("12", "12", "28", "44", "3")
+      "2:\n"
+      "adds r0, #16\n"
+      "ldr r4, [lr, #20]\n"
+      "ldr lr, [lr, #24]\n"
+      "add r2, r4\n"
+      "cmp lr, #0\n"
+      "bne.w 1b\n"
+      POP_ALL
+      "3:\n"
+      OUTPUT_COLUMN("0", "0", "16", "32", "0")
+      "adds r0, #4\n"
+      "adds r1, #4\n"
+      "adds r2, #1\n"
+      "subs r12, #4\n"
+      "bne.w 3b\n"
+      "ldr r4, [lr, #16]\n"
+      "subs r0, r0, r4\n"
+      "subs r1, r1, r4\n"
+      "sub r2, r2, r4, lsr #2\n"
+      "b.w 2b\n"
+      CM_ASM_END);
+#else
 __asm(".global cm_scalar_output_rows\n"
       CM_ASM_FUNCTION(cm_scalar_output_rows)
       PUSH_ALL
@@ -33,6 +79,7 @@ __asm(".global cm_scalar_output_rows\n"
       "bne 1b\n"
       POP_ALL
       CM_ASM_END);
+#endif
 /* clang-format on */
 
 void cm_scalar_output_any(const struct cm_gemm *gemm, const struct block *block, const uint32_t *sums,

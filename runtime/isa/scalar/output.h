@@ -1,4 +1,5 @@
-/* Rescaling of several sums on Armv6-M, where the general code is too much for its eight registers. */
+/* Rescaling of several sums on cores without the DSP extension: on Armv6-M the general code is too much for
+   its eight registers. */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
@@ -15,10 +16,33 @@ static inline struct limits limits_of(const struct cm_output *output)
                            output->zero_point};
 }
 
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
 #include "cmrt/assembly.h"
 
 /* clang-format off */
+/* OUTPUT: the sum in r3 as int8 in r7. Low, high and zero point are r9 to r11; the multiplier and the shift are at
+   the addresses. Leaves r0 to r2 as they are. */
+#ifdef __thumb2__
+#define PUSH_ALL "push {r4-r11, lr}\n"
+#define POP_ALL "pop {r4-r11, pc}\n"
+
+#define OUTPUT(multiplier, shift) \
+    "ldr r4, " multiplier "\n" \
+    "ldr r5, " shift "\n" \
+    SCALE_AND_CLAMP
+
+/* With the multiplier in r4 and the shift in r5. */
+#define SCALE_AND_CLAMP \
+    CM_HIGH_PRODUCT("r7", "r3", "r4", "", "r6") \
+    CM_SHIFT_RIGHT("r7", "r5", "") \
+    "cmp r7, r9\n" \
+    "it lt\n" \
+    "movlt r7, r9\n" \
+    "cmp r7, r10\n" \
+    "it gt\n" \
+    "movgt r7, r10\n" \
+    "add r7, r11\n"
+#else
 #define PUSH_ALL \
     "push {r4-r7, lr}\n" \
     "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
@@ -29,8 +53,6 @@ static inline struct limits limits_of(const struct cm_output *output)
     "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
     "pop {r4-r7, pc}\n"
 
-/* r7: the sum in r3 as int8. Low, high and zero point are r9 to r11; the multiplier and the shift are at the
-   addresses. Leaves r0 to r2 as they are. */
 #define OUTPUT(multiplier, shift) \
     "ldr r4, " multiplier "\n" \
     CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
@@ -45,6 +67,7 @@ static inline struct limits limits_of(const struct cm_output *output)
     "mov r7, r10\n" \
     "4:\n" \
     "add r7, r11\n"
+#endif
 /* clang-format on */
 #endif
 

@@ -65,42 +65,24 @@ static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const i
     return sum;
 }
 
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
 void cm_scalar_multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
                              const uint32_t *end);
 void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
                                     const uint32_t *end);
+#ifdef __thumb2__
+#include "pair_product_thumb2.h"
+#else
+#include "pair_product_thumb1.h"
+#endif
+
 /* clang-format off */
-#define PAIR_COLUMN(both, upper, offset) \
-    "ldrb r3, [r2, #" offset "]\n" \
-    "muls r3, r0, r3\n" \
-    "add " both ", " both ", r3\n" \
-    "lsrs r3, r3, #16\n" \
-    "adds " upper ", " upper ", r3\n"
-/* 42 bytes of code. */
-#define PAIR_DEPTH(k, offset0, offset1, offset2, offset3) \
-    "ldr r0, [r1, #" k "]\n" \
-    PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1) \
-    PAIR_COLUMN("r10", "r6", offset2) PAIR_COLUMN("r11", "r7", offset3)
-/* 22 bytes of code. */
-#define PAIR_DEPTH_BY_TWO(k, offset0, offset1, offset2, offset3) \
-    "ldr r0, [r1, #" k "]\n" PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1)
-
-/* Of both rows less the upper one's: the lower one's, stored at r0. */
-#define PAIR_LOWER(both, upper) \
-    "lsls r1, " upper ", #16\n" \
-    "mov r2, " both "\n" \
-    "subs r2, r2, r1\n" \
-    "stm r0!, {r2}\n"
-
-/* Words are loaded into r0 and weights into r3. A turn has eight depths; if their number is no multiple of
-   that, the first turn begins within. `half` of what a depth takes of code, `store` of the sums at r0. */
+/* Words are loaded into r0, and the end of the rows is in r3 at first. `both` and `upper` of each column are r8
+   and r4, r9 and r5, r10 and r6, r11 and r7. A turn has eight depths; if their number is no multiple of that, the
+   first turn begins within. half: half the bytes of code for a depth; store: stores the sums at r0. */
 #define PAIR_FUNCTION(name, depth, half, store) \
     CM_ASM_FUNCTION(name) \
-    "push {r0, r4-r7, lr}\n" \
-    "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
-    "push {r4-r7}\n" \
-    "mov r12, r3\n" \
+    PAIR_ENTER \
     "subs r3, r1, r3\n" \
     "movs r4, #31\n" \
     "ands r3, r3, r4\n" \
@@ -125,21 +107,15 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
     depth("28", "28", "29", "30", "31") \
     "adds r1, #32\n" \
     "adds r2, #32\n" \
-    "cmp r1, r12\n" \
-    "beq 2f\n" \
-    "b 1b\n" \
-    "2:\n" \
-    "ldr r0, [sp, #16]\n" \
+    PAIR_AGAIN \
     store \
-    "pop {r4-r7}\n" \
-    "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
-    "pop {r0, r4-r7, pc}\n" \
+    PAIR_LEAVE \
     CM_ASM_END
 
-__asm(PAIR_FUNCTION(cm_scalar_multiply_rows, PAIR_DEPTH, "21",
+__asm(PAIR_FUNCTION(cm_scalar_multiply_rows, PAIR_DEPTH, PAIR_DEPTH_HALF,
       PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5") PAIR_LOWER("r10", "r6") PAIR_LOWER("r11", "r7")
       "stm r0!, {r4-r7}\n"));
-__asm(PAIR_FUNCTION(cm_scalar_multiply_rows_by_two, PAIR_DEPTH_BY_TWO, "11",
+__asm(PAIR_FUNCTION(cm_scalar_multiply_rows_by_two, PAIR_DEPTH_BY_TWO, PAIR_DEPTH_BY_TWO_HALF,
       PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5")
       "adds r0, #8\n"
       "stm r0!, {r4-r5}\n"));

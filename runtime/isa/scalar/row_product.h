@@ -43,8 +43,51 @@ static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
     return sum;
 }
 
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
 /* clang-format off */
+#ifdef __thumb2__
+/* The weights of columns 0 and 2, then of 1 and 3, lie in the halves of a word: one multiplication makes two
+   products, whose upper halves are summed by the shifter of ADD. 21 cycles for eight products on a Cortex-M3. */
+#define TWO_COLUMNS(both, upper, x, pair) \
+    "mul " pair ", " x ", " pair "\n" \
+    "add " both ", " pair "\n" \
+    "add.w " upper ", " upper ", " pair ", lsr #16\n"
+#define FOUR_COLUMNS(x, weights) \
+    "and.w %[odd], %[mask], " weights ", lsr #8\n" \
+    "and.w " weights ", " weights ", %[mask]\n" \
+    TWO_COLUMNS("%[both0]", "%[upper0]", x, weights) \
+    TWO_COLUMNS("%[both1]", "%[upper1]", x, "%[odd]")
+#define TWO_DEPTHS(k, next, weights, next_weights) \
+    "ldr.w %[w], [%[weights], #" weights "]\n" \
+    "ldr.w %[next_w], [%[weights], #" next_weights "]\n" \
+    "ldrb.w %[x], [%[row], #" k "]\n" \
+    "ldrb.w %[next_x], [%[row], #" next "]\n" \
+    FOUR_COLUMNS("%[x]", "%[w]") FOUR_COLUMNS("%[next_x]", "%[next_w]")
+
+static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
+{
+    uint32_t both0 = 0, both1 = 0, upper0 = 0, upper1 = 0;
+    const uint8_t *end = row + depth;
+    uint32_t x, next_x, w, next_w, odd;
+    if (depth > 0)
+        __asm(".syntax unified\n"
+              "1:\n"
+              TWO_DEPTHS("0", "1", "0", "4")
+              TWO_DEPTHS("2", "3", "8", "12")
+              TWO_DEPTHS("4", "5", "16", "20")
+              TWO_DEPTHS("6", "7", "24", "28")
+              "adds %[row], #8\n"
+              "adds %[weights], #32\n"
+              "cmp %[row], %[end]\n"
+              "bne 1b\n"
+              : [both0] "+r"(both0), [both1] "+r"(both1), [upper0] "+r"(upper0), [upper1] "+r"(upper1),
+                [x] "=&r"(x), [next_x] "=&r"(next_x), [w] "=&r"(w), [next_w] "=&r"(next_w), [odd] "=&r"(odd),
+                [row] "+r"(row), [weights] "+r"(weights)
+              : [end] "r"(end), [mask] "r"(0x00ff00ff)
+              : "cc", "memory");
+    return (struct sums){{both0 - (upper0 << 16), both1 - (upper1 << 16), upper0, upper1}};
+}
+#else
 #define COLUMN(sum, offset) \
     "ldrb %[w], [%[weights], #" offset "]\n" \
     "muls %[w], %[x], %[w]\n" \
@@ -52,6 +95,13 @@ static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
 #define DEPTH(k, offset0, offset1, offset2, offset3) \
     "ldrb %[x], [%[row], #" k "]\n" \
     COLUMN("%[sum0]", offset0) COLUMN("%[sum1]", offset1) COLUMN("%[sum2]", offset2) COLUMN("%[sum3]", offset3)
+
+/* At -Os gcc has no register for "h", which names the upper ones, but takes r12 and lr for "r". */
+#if defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
+#define SUM "+r"
+#else
+#define SUM "+h"
+#endif
 
 static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
 {
@@ -73,12 +123,13 @@ static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, i
               "adds %[weights], #32\n"
               "cmp %[row], %[end]\n"
               "bne 1b\n"
-              : [sum0] "+h"(sum0), [sum1] "+h"(sum1), [sum2] "+h"(sum2), [sum3] "+h"(sum3), [x] "=&l"(x),
+              : [sum0] SUM(sum0), [sum1] SUM(sum1), [sum2] SUM(sum2), [sum3] SUM(sum3), [x] "=&l"(x),
                 [w] "=&l"(w), [row] "+l"(row), [weights] "+l"(weights)
               : [end] "l"(end)
               : "cc", "memory");
     return (struct sums){{sum0, sum1, sum2, sum3}};
 }
+#endif
 /* clang-format on */
 #else
 static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
