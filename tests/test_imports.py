@@ -54,6 +54,7 @@ NEED_TORCH = (
 LIGHT = (
     "cmbuild",
     "cmcompiler.pte",
+    "cmcompiler.tflite",
     "cmcompiler.ir",
     "cmcompiler.decode",
     "cmcompiler.importer",
@@ -84,7 +85,7 @@ COMPILER_LAYERS = (
     ("ops",),
     ("decode",),
     ("ir",),
-    ("pte",),
+    ("pte", "tflite"),
     ("arrays", "errors", "isa", "suggest", "target", "usercode"),
 )
 """Those of the compiler, likewise: torch comes in at the second, a program's bytes at the ninth."""

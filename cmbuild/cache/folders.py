@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.files import unwritable
+from cmcompiler.importer.suffixes import MODELS
 
 LOCK = ".lock"
 """The lock file of a build, in its folder <model>/<place>."""
@@ -41,7 +42,7 @@ def slug(model: str) -> str:
     Any text gives the name of a folder: never an empty or hidden one, nor a folder above.
     """
     path, _, function = model.rpartition(":") if ".py:" in model else (model, "", "")
-    stem = Path(path).stem if Path(path).suffix in (".py", ".pt2", ".pte") else path
+    stem = Path(path).stem if Path(path).suffix in MODELS else path
     name = re.sub(r"[^\w.-]+", "_", f"{stem}-{function}" if function else stem).lstrip(".")
     return name[:_LONGEST_NAME] or "model"
 

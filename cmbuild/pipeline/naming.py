@@ -17,8 +17,9 @@ from cmbuild.pipeline.request import (
 )
 from cmbuild.projects.project import Project
 from cmcompiler import zoo
+from cmcompiler.importer.suffixes import MODELS
 
-_FILES = (".py", ".pt2", ".pte", ".pt", ".pth")
+_FILES = (*MODELS, ".pt", ".pth")
 
 R = TypeVar("R", BuildRequest, PackageRequest)
 

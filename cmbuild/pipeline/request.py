@@ -12,6 +12,7 @@ from cmbuild.hardware.rack.address import PREFIX, RackAddress
 from cmbuild.launchers import simulators
 from cmbuild.pipeline.options import option
 from cmbuild.toolchain.toolchains import CROSS
+from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
 IO = ("program", "int8", "uint8")
 FEEDS = ("whole", "rows")
@@ -37,7 +38,8 @@ class ModelChoice:
     """A model, and how to export it unless it is already a program.
 
     Attributes:
-        model: name in the project or the zoo, `path.py[:callable]`, `path.pt2` or `path.pte`.
+        model: name in the project or the zoo, `path.py[:callable]`, `path.pt2`, `path.pte` or
+            `path.tflite`.
         label: its name in the project, once `model` is what that stands for.
         data: labelled samples that accuracy is measured on, if the project names some.
     """
@@ -76,7 +78,7 @@ class ModelChoice:
 
     @property
     def is_program(self) -> bool:
-        return self.model.endswith(".pte")
+        return self.model.endswith(PROGRAMS)
 
     @property
     def name(self) -> str:
@@ -239,6 +241,14 @@ class BuildRequest:
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
     build_dir: Path = _build_dir()
 
+    def __post_init__(self) -> None:
+        if self.uses_executorch and self.source.model.endswith(TFLITE):
+            raise UsageError(
+                message=f"--executor executorch runs .pte programs; {self.source.model} is a "
+                "TensorFlow Lite program",
+                hint="omit --executor",
+            )
+
     @property
     def uses_executorch(self) -> bool:
         """Whether ExecuTorch's own runtime is the executor."""
@@ -319,7 +329,7 @@ class ApplicationRequest:
     sample: str
     board: str = option("Zephyr's name of the board.", MISSING, flags=("-b",), metavar="NAME")
     model: str | None = option(
-        "Instead of the sample's model: a package, a .pte, or any MODEL of `package`.",
+        "Instead of the sample's model: a package, a .pte or .tflite, or any MODEL of `package`.",
         metavar="MODEL",
     )
     workspace: Path | None = option(

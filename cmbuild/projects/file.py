@@ -53,7 +53,7 @@ class BudgetFile(Table):
     flash: Bytes | None = Field(None, description="Most bytes of flash: weights and code.")
     ram: Bytes | None = Field(None, description="Most bytes of RAM: arena, variables and stack.")
     arena: Bytes | None = Field(None, description="Most bytes of the arena.")
-    pte: Bytes | None = Field(None, description="Most bytes of the .pte program.")
+    pte: Bytes | None = Field(None, description="Most bytes of the program.")
     instructions: Count | None = Field(None, description="Most instructions of one inference.")
     cycles: Count | None = Field(None, description="Most cycles of one inference.")
     milliseconds: Milliseconds | None = Field(None, description="Longest inference.")
@@ -65,7 +65,9 @@ class BudgetFile(Table):
 class ModelFile(Table):
     """[models.NAME]: a model and how it is exported; paths are relative to the file."""
 
-    source: Text = Field(description="path.py[:callable], path.pt2, path.pte, or a zoo model.")
+    source: Text = Field(
+        description="path.py[:callable], path.pt2, path.pte, path.tflite, or a zoo model."
+    )
     weights: Text | None = Field(None, description="State dict to load.")
     calibration: Text | None = Field(None, description="File or folder of calibration inputs.")
     data: Text | None = Field(None, description="Labelled .npz that accuracy is measured on.")

@@ -84,7 +84,7 @@ METRICS = (
     Metric("flash", "bytes", lambda run: run.memory.flash.total, "not linked"),
     Metric("ram", "bytes", lambda run: run.memory.ram.total, "not linked"),
     Metric("arena", "bytes", lambda run: run.memory.ram.arena, "not planned"),
-    Metric("pte", "bytes", lambda run: run.pte, "the .pte file is gone"),
+    Metric("pte", "bytes", lambda run: run.pte, "the program is gone"),
     Metric("instructions", "instructions", _instructions, "not counted here"),
     Metric("cycles", "cycles", _cycles, "not counted here"),
     Metric("milliseconds", "ms", _milliseconds, "no cycles, or no clock in board.toml"),

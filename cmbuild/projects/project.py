@@ -15,10 +15,10 @@ from cmbuild.projects.file import BudgetFile, ModelFile, ProjectFile
 from cmbuild.strictfile import BrokenFile, Inconsistent, broken, read
 from cmcompiler import zoo
 from cmcompiler.extension import Extension
+from cmcompiler.importer.suffixes import MODELS, PROGRAMS
 from cmcompiler.suggest import did_you_mean
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_FILES = (".py", ".pt2", ".pte")
 
 PLACES = ("weights", "calibration", "data")
 """Keys of a model that name files."""
@@ -95,7 +95,7 @@ class Project:
             if place is not None and Path(place).is_absolute() and not Path(place).exists():
                 raise self.broken((*key, part), f"no such file: {os.path.relpath(place)}")
         for part in ("weights", "calibration"):
-            if path.endswith(".pte") and getattr(model, part) is not None:
+            if path.endswith(PROGRAMS) and getattr(model, part) is not None:
                 problem = f"{os.path.relpath(path)} is a program already, and takes none"
                 raise self.broken((*key, part), problem)
         if not Path(path).is_absolute() and path not in zoo.names():
@@ -202,7 +202,7 @@ def is_name(text: str) -> bool:
 
 def is_file(source: str) -> bool:
     """Whether a source is a file, not a model of the zoo."""
-    return _split(source)[0].endswith(_FILES)
+    return _split(source)[0].endswith(MODELS)
 
 
 def _split(source: str) -> tuple[str, str]:

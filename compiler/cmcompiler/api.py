@@ -20,6 +20,7 @@ from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
+from cmcompiler.importer.programs import parse
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.reference import evaluate_all
 from cmcompiler.isa import Isa
@@ -27,7 +28,6 @@ from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.plan import Plan, PlanStep
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import Program
-from cmcompiler.pte.reader import read_program
 from cmcompiler.target import Target
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Compiled:
     """A compiled module, or a program that was loaded.
 
     Attributes:
-        pte: the ExecuTorch program.
+        pte: the ExecuTorch program; of a `.tflite` that was loaded, its bytes.
         program: the same, typed.
         graph: its operators and tensors, which plan and reference work on.
         placement: of every operator, in execution order.
@@ -136,7 +136,8 @@ def compile(
         pte = lower(quantized, target)
     arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
     vectors, left = Samples.stack(arrays), quantized.float_operators
-    return _compiled(pte, target, quantized.input_names, vectors, left)
+    names = quantized.input_names
+    return _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
 
 
 def save(compiled: Compiled, path: str | Path) -> None:
@@ -149,7 +150,7 @@ def save(compiled: Compiled, path: str | Path) -> None:
 
 
 def load(path: str | Path, target: str | Target = "cortex-m55") -> Compiled:
-    """Reads a `.pte` file; a program made for one Cortex-M runs on any other.
+    """Reads a `.pte` or `.tflite` file; a program made for one Cortex-M runs on any other.
 
     Args:
         target: what to place its operators for.
@@ -159,10 +160,10 @@ def load(path: str | Path, target: str | Target = "cortex-m55") -> Compiled:
             program, UNSUPPORTED for a program with an operator that has no kernel.
     """
     try:
-        pte = Path(path).read_bytes()
+        data = Path(path).read_bytes()
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
-    return _compiled(pte, _target(target))
+    return _compiled(data, parse(data, Path(path).suffix), _target(target))
 
 
 def plan(compiled: Compiled, options: PlanOptions = SMALLEST) -> Plan:
@@ -227,12 +228,13 @@ def _target(target: str | Target) -> Target:
 
 def _compiled(
     pte: bytes,
+    program: Program,
     target: Target,
     input_names: Sequence[str] = (),
     vectors: Samples | None = None,
+    *,
     left_in_float: Sequence[FloatOperator] = (),
 ) -> Compiled:
-    program = read_program(pte)
     graph = _graph(program, left_in_float)
     placement = _placement(graph, make_plan(graph, target.isa), left_in_float)
     names = input_names or [port.name for port in graph.inputs]

@@ -81,14 +81,19 @@ def write_program(program: Program) -> bytes:
             [Table({0: whole("I", 0), 1: Vector("Q", starts)})]
         ),
     }
-    file = bytearray(8 + EXTENDED_HEADER_LENGTH)
-    file[4:8] = FILE_IDENTIFIER
-    root = _write(file, Table(fields))
-    struct.pack_into("<I", file, 0, root)
+    file = write_flatbuffer(FILE_IDENTIFIER, Table(fields), EXTENDED_HEADER_LENGTH)
     file += bytes(-len(file) % 16)
     header = (EXTENDED_HEADER_LENGTH, len(file), len(file), len(segment))
     struct.pack_into("<4sIQQQ", file, 8, EXTENDED_HEADER_MAGIC, *header)
     return bytes(file + segment)
+
+
+def write_flatbuffer(identifier: bytes, root: Table, header: int = 0) -> bytearray:
+    """A file with room for a header behind its identifier."""
+    file = bytearray(8 + header)
+    file[4:8] = identifier
+    struct.pack_into("<I", file, 0, _write(file, root))
+    return file
 
 
 def _write(file: bytearray, node: Vector | Table) -> int:

@@ -15,7 +15,9 @@ MOST_AT_THE_TOP = {"cmbuild": 12, "cmcompiler": 8}
 RESERVED = {"run", "build", "fit", "evaluate", "sweep"}
 """Names that functions of the package `cmbuild` will have."""
 
-SAME_IDEA: dict[str, str] = {}
+SAME_IDEA: dict[str, str] = {
+    "TensorTable": "the fields of a tensor in a file, of each format",
+}
 """Class names that stand more than once for one idea, each with the reason."""
 
 TWO_THINGS: set[str] = set()

@@ -17,6 +17,7 @@ from cmbuild.results import WeightsResult
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.extension import Extension
 from cmcompiler.frontend.portability import lacking
+from cmcompiler.importer.suffixes import TFLITE
 from cmcompiler.usercode import shown
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.stages.stage import Stage
     from cmcompiler.frontend.job import ExportRecord
     from cmcompiler.ir.graph import Graph
-    from cmcompiler.pte.program import Method
+    from cmcompiler.pte.program import Method, Program
 
 _INSTRUCTION = re.compile(r"#(\d+)\b")
-_READERS = ("decode", "errors.py", "importer", "ir", "isa.py", "ops", "pte")
+_READERS = ("decode", "errors.py", "importer", "ir", "isa.py", "ops", "pte", "tflite")
 
 
 @cache
@@ -38,7 +39,7 @@ def _code(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSource:
-    """Where a `.pte` comes from, and which method and boundary to use.
+    """Where a program comes from, and which method and boundary to use.
 
     Attributes:
         name: for folders and symbols.
@@ -105,10 +106,9 @@ class ProgramSource:
     def chosen(self) -> Method:
         """The chosen method; raises UsageError or CompilerError like `graph`."""
         from cmcompiler.pte.methods import find_method
-        from cmcompiler.pte.reader import read_program
 
         with self._told():
-            return find_method(read_program(self.read()), self.method)
+            return find_method(self._parsed(), self.method)
 
     def operators(self) -> Iterator[str]:
         """Full names of the method's operators; raises UsageError or CompilerError like `graph`."""
@@ -120,7 +120,12 @@ class ProgramSource:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """Operators that ExecuTorch's own runtime does not have; raises like `graph`."""
+        """Operators that ExecuTorch's own runtime does not have; raises like `graph`.
+
+        None of a `.tflite`, which that runtime does not read at all.
+        """
+        if self.path.suffix == TFLITE:
+            return ()
         if self.record is not None:
             return self.record.lacking
         return lacking(self.operators())
@@ -132,10 +137,14 @@ class ProgramSource:
             CompilerError: the program cannot be run, or an op of the project is broken.
         """
         from cmcompiler.importer.build import build_graph
-        from cmcompiler.pte.reader import read_program
 
         with self._told(), self.ops.registered():
-            return build_graph(read_program(self.read()), self.method, self.io)
+            return build_graph(self._parsed(), self.method, self.io)
+
+    def _parsed(self) -> Program:
+        from cmcompiler.importer.programs import parse
+
+        return parse(self.read(), self.path.suffix)
 
     def _placed(self, message: str) -> str:
         """A message with the lines of the user's source that its instructions, `#3`, come from."""

@@ -19,7 +19,7 @@ from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.pte.program import TensorList, TensorValue, Value
+from cmcompiler.pte.program import StoredQuantization, TensorList, TensorValue, Value
 from cmcompiler.pte.schema import DTYPES
 
 CONTIGUOUS_4D = (0, 1, 2, 3)
@@ -235,6 +235,10 @@ class Call:
                 self.unsupported(f"the output is {tensor.dtype.name}, not {op.element}")
         self.nodes.append(Node(op, tuple(inputs), tuple(outputs), self.source))
 
+    def emit_last(self, op: Op, source: Tensor, output: Tensor) -> None:
+        """Appends a node behind all that are emitted."""
+        self._epilogue.append(Node(op, (source,), (output,), self.source))
+
     # Numbers
 
     def integer(self, name: str, low: int | None = None, high: int | None = None) -> int:
@@ -302,6 +306,17 @@ class Call:
         if code not in DTYPES:
             self.unsupported(f"{name} is scalar type {code}")
         return DTYPES[code]
+
+    def quantization(self, name: str) -> StoredQuantization:
+        """How the integers of a tensor argument represent real numbers.
+
+        Raises:
+            InvalidProgram: the program does not say so.
+        """
+        value = self._scope.tensor_value(self._arguments[name], self.source, name)
+        if value.quantization is None:
+            self.invalid(f"{name} is not quantised")
+        return value.quantization
 
     def is_none(self, name: str) -> bool:
         return self._value(name) is None

@@ -20,6 +20,7 @@ from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Model, ModelSource
 from cmcompiler.frontend.user_model import UserModel
 from cmcompiler.frontend.weights import Origin, Weights, assign
+from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.suggest import likeness
 from cmcompiler.usercode import blaming
 
@@ -39,7 +40,7 @@ def find_source(text: str) -> ModelSource:
         return PythonFile(_existing(match["path"]), match["name"] or "model")
     if text.endswith(".pt2"):
         return ExportedArchive(_existing(text))
-    if text.endswith((".pte", ".pth", ".pt")):
+    if text.endswith((*PROGRAMS, ".pth", ".pt")):
         raise InvalidRequest(
             f"{text} cannot be exported: it is not a module",
             "give a model of the zoo, path.py[:callable] or path.pt2",

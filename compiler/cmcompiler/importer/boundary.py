@@ -18,6 +18,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
+from cmcompiler.pte.program import TensorValue
 
 # An int8 that holds the bits of an unsigned byte less 128.
 _TURN = (np.arange(-128, 128) & 255) - 128
@@ -38,6 +39,15 @@ def describe_ports(graph: Graph) -> Graph:
         found = None if node is None else _of_dequantize(node)
         outputs.append(replace(port, quantization=port.quantization or found))
     return replace(graph, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def stored_quantization(value: TensorValue) -> Quantization | None:
+    """The quantisation that a file has for a tensor of integers as a whole."""
+    stored = value.quantization
+    if stored is None or len(stored.scales) != 1 or value.dtype.kind not in "iu":
+        return None
+    limits = np.iinfo(value.dtype)
+    return Quantization(stored.scales[0], stored.zero_points[0], int(limits.min), int(limits.max))
 
 
 def expose_quantized(graph: Graph) -> Graph:

@@ -16,6 +16,7 @@ from cmcompiler.importer.boundary import (
     expose_quantized,
     keep_states_as_written,
     quantize_states,
+    stored_quantization,
     take_uint8,
 )
 from cmcompiler.importer.control import structured
@@ -107,7 +108,8 @@ def _inputs(method: Method, scope: Scope) -> tuple[Port, ...]:
         value = method.values[index]
         if isinstance(value, TensorValue):
             tensor = scope.input(index, value)
-            ports.append(Port(tensor.name, tensor, value.sizes, value.dim_order))
+            stored = stored_quantization(value)
+            ports.append(Port(tensor.name, tensor, value.sizes, value.dim_order, stored))
     return tuple(ports)
 
 
@@ -121,7 +123,8 @@ def _outputs(method: Method, scope: Scope, nodes: list[Node]) -> tuple[Port, ...
         value = method.values[index]
         if isinstance(value, TensorValue):
             operand = call.tensor(name)
-            ports.append(Port(name, operand.tensor, operand.shape, operand.dim_order))
+            stored = stored_quantization(value)
+            ports.append(Port(name, operand.tensor, operand.shape, operand.dim_order, stored))
         elif isinstance(value, (bool, int, float)):
             ports.append(Port(name, _constant(scope, name, value), (), ()))
         else:

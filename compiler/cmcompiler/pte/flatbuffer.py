@@ -15,6 +15,7 @@ _INT32 = struct.Struct("<i")
 _UINT32 = struct.Struct("<I")
 _INT64 = struct.Struct("<q")
 _UINT64 = struct.Struct("<Q")
+_FLOAT = struct.Struct("<f")
 _DOUBLE = struct.Struct("<d")
 
 MOST_READS = 8
@@ -86,14 +87,14 @@ class TableReader:
     vtable: int
     vtable_size: int
 
-    def int8(self, slot: int) -> int:
-        return self._scalar(slot, _INT8)
+    def int8(self, slot: int, default: int = 0) -> int:
+        return self._scalar(slot, _INT8, default)
 
     def uint8(self, slot: int) -> int:
         return self._scalar(slot, _UINT8)
 
-    def int32(self, slot: int) -> int:
-        return self._scalar(slot, _INT32)
+    def int32(self, slot: int, default: int = 0) -> int:
+        return self._scalar(slot, _INT32, default)
 
     def uint32(self, slot: int) -> int:
         return self._scalar(slot, _UINT32)
@@ -106,6 +107,9 @@ class TableReader:
 
     def boolean(self, slot: int) -> bool:
         return bool(self._scalar(slot, _UINT8))
+
+    def float32(self, slot: int) -> float:
+        return float(self._scalar(slot, _FLOAT))
 
     def double(self, slot: int) -> float:
         return float(self._scalar(slot, _DOUBLE))
@@ -132,6 +136,9 @@ class TableReader:
     def uint64s(self, slot: int) -> tuple[int, ...]:
         return struct.unpack(*self._items(slot, "Q", 8))
 
+    def float32s(self, slot: int) -> tuple[float, ...]:
+        return struct.unpack(*self._items(slot, "f", 4))
+
     def doubles(self, slot: int) -> tuple[float, ...]:
         return struct.unpack(*self._items(slot, "d", 8))
 
@@ -146,9 +153,9 @@ class TableReader:
         except UnicodeDecodeError as error:
             raise InvalidProgram("the program is corrupt: a string is not UTF-8") from error
 
-    def _scalar(self, slot: int, layout: struct.Struct) -> int:
+    def _scalar(self, slot: int, layout: struct.Struct, default: int = 0) -> int:
         field = self._field(slot)
-        return 0 if field is None else self.buffer.read(layout, field)
+        return default if field is None else self.buffer.read(layout, field)
 
     def _vector(self, slot: int, item_size: int) -> tuple[int, int]:
         field = self._field(slot)

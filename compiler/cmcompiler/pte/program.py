@@ -25,6 +25,21 @@ class Allocation:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredQuantization:
+    """How a file says that a tensor's integers represent real numbers.
+
+    Attributes:
+        scales: one, or one for each index of a dimension; positive.
+        zero_points: as many.
+        axis: that dimension.
+    """
+
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TensorValue:
     """A tensor of static shape.
 
@@ -35,6 +50,7 @@ class TensorValue:
             None.
         allocation: assigned by memory planning; None for constants and tensors supplied at run
             time.
+        quantization: if the file has one for each tensor, as a `.tflite` does.
     """
 
     dtype: np.dtype[Any]
@@ -42,6 +58,7 @@ class TensorValue:
     dim_order: tuple[int, ...]
     data: memoryview | None = field(default=None, repr=False)
     allocation: Allocation | None = None
+    quantization: StoredQuantization | None = None
 
     @property
     def nbytes(self) -> int:

@@ -18,12 +18,15 @@ from cmcompiler.errors import CompilerError
 from cmcompiler.isa import Isa
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.schema import DTYPES
+from cmcompiler.tflite.operators import PREFIX
 
 CALLS = operator_calls()
 
 
 def test_there_is_a_call_of_every_operator() -> None:
-    assert CALLS.keys() == operators().keys()
+    # Those of TensorFlow Lite need more than a .pte says of its tensors.
+    names = {name for name in operators() if not name.startswith(PREFIX)}
+    assert CALLS.keys() == names
 
 
 def variants(arguments: Arguments, dtype: np.dtype[Any]) -> Iterator[Arguments]:

@@ -1,0 +1,170 @@
+"""Scales, zero points and fused activations of a `.tflite` as integer arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from cmcompiler.decode.call import Call
+from cmcompiler.decode.registry import Reader, program_op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.activation import Activation
+from cmcompiler.ops.support.affine import EVERY
+from cmcompiler.ops.support.parameters import Rescale
+from cmcompiler.ops.support.requantize import Range, Requantize
+from cmcompiler.tflite.operators import FORMS
+
+
+class FusedActivation(IntEnum):
+    """Fused activations, by their codes in the file."""
+
+    NONE = 0
+    RELU = 1
+    RELU_N1_TO_1 = 2
+    RELU6 = 3
+
+
+_BOUNDS = {
+    FusedActivation.RELU: (0.0, math.inf),
+    FusedActivation.RELU_N1_TO_1: (-1.0, 1.0),
+    FusedActivation.RELU6: (0.0, 6.0),
+}
+
+
+def tflite_op(*names: str) -> Callable[[Reader], Reader]:
+    """Registers a reader for operators of TensorFlow Lite."""
+    return program_op(*(FORMS[name].declaration(name) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """real = scale · (stored - zero_point); the scale is a float32."""
+
+    scale: float
+    zero_point: int
+
+    @property
+    def single(self) -> np.float32:
+        return np.float32(self.scale)
+
+    def stored(self, real: float) -> int:
+        """The integer nearest to a real number, divided in float32 as TFLite does."""
+        steps = np.float32(real) / self.single
+        return self.zero_point + int(math.copysign(math.floor(abs(float(steps)) + 0.5), steps))
+
+
+def read_scale(call: Call, name: str) -> Scale:
+    """The one scale of an int8 tensor.
+
+    Raises:
+        InvalidProgram: it has none, or one that is not positive.
+        Unsupported: it has one for each channel, or a zero point outside int8.
+    """
+    stored = call.quantization(name)
+    if len(stored.scales) != 1:
+        call.unsupported(f"{name} has {len(stored.scales)} scales, not one")
+    (scale,), (zero_point,) = stored.scales, stored.zero_points
+    if not scale > 0:
+        call.invalid(f"{name} has scale {scale:g}")
+    if not -128 <= zero_point <= 127:
+        call.unsupported(f"{name} has zero point {zero_point}")
+    return Scale(scale, zero_point)
+
+
+def read_channel_scales(call: Call, name: str, channels: int, axis: int) -> tuple[float, ...]:
+    """A scale for each channel of weights, whose zero points are 0."""
+    stored = call.quantization(name)
+    if any(stored.zero_points):
+        call.unsupported(f"{name} has zero points other than 0")
+    if len(stored.scales) == 1:
+        return stored.scales * channels
+    if len(stored.scales) != channels or stored.axis != axis:
+        call.unsupported(
+            f"{name} has {len(stored.scales)} scales along dimension {stored.axis}, "
+            f"not {channels} along {axis}"
+        )
+    return stored.scales
+
+
+def quantize_multiplier(factor: float) -> tuple[int, int]:
+    """A factor ≥ 0 as multiplier · 2^(shift - 31), as TFLite's QuantizeMultiplier rounds it."""
+    if factor == 0:
+        return 0, 0
+    mantissa, shift = math.frexp(factor)
+    multiplier = math.floor(math.ldexp(mantissa, 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier, shift = multiplier // 2, shift + 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:  # TFLite saturates there
+        return (1 << 31) - 1, 30
+    return multiplier, shift
+
+
+def product_factor(source: Scale, weight: float, result: float) -> float:
+    """The scale of products in steps of a result; the product of scales is a float32."""
+    return float(source.single * np.float32(weight)) / result
+
+
+def read_same_scale(call: Call, first: str, second: str) -> Scale:
+    """The scale that two int8 tensors share; refuses others."""
+    scale = read_scale(call, first)
+    if read_scale(call, second) != scale:
+        call.unsupported(f"{first} and {second} have different scales")
+    return scale
+
+
+def clamped(call: Call, output: Tensor, limits: Range) -> Tensor:
+    """A tensor to write, whose values a table clamps to those of the output."""
+    if limits.is_int8:
+        return output
+    table = limits.clamp(EVERY).tobytes()
+    unbounded = call.temporary(output.dtype, output.shape)
+    call.emit_last(Activation(table, name="clamp"), unbounded, output)
+    return unbounded
+
+
+def rescale(call: Call, zero_point: int, factor: float) -> Rescale:
+    """A factor and the zero point of its quantised side."""
+    return Rescale(zero_point, *_finite(call, factor))
+
+
+def read_activation_range(call: Call, output: Scale) -> Range:
+    """The bounds of the fused activation in steps of the output."""
+    code = call.integer("activation")
+    if code == FusedActivation.NONE:
+        return Range(-128, 127)
+    if code not in _BOUNDS:
+        call.unsupported(f"fused activation {code}")
+    low, high = _BOUNDS[FusedActivation(code)]
+    bounds = [-128 if math.isinf(low) else output.stored(low)]
+    bounds.append(127 if math.isinf(high) else output.stored(high))
+    return Range(max(-128, bounds[0]), min(127, bounds[1]))
+
+
+def read_requantize(
+    call: Call, factors: Sequence[float], output: Scale, limits: Range
+) -> Requantize:
+    """From sums in units of each channel's factor to the output."""
+    pairs = [_finite(call, factor) for factor in factors]
+    try:
+        return Requantize.checked(
+            [multiplier for multiplier, _ in pairs],
+            [shift for _, shift in pairs],
+            len(pairs),
+            zero_point=output.zero_point,
+            minimum=limits.minimum,
+            maximum=limits.maximum,
+        )
+    except ValueError as error:
+        call.unsupported(str(error))
+
+
+def _finite(call: Call, factor: float) -> tuple[int, int]:
+    if not math.isfinite(factor):
+        call.invalid(f"its scales make the factor {factor}")
+    return quantize_multiplier(factor)

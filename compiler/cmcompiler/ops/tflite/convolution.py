@@ -1,0 +1,92 @@
+"""CONV_2D and DEPTHWISE_CONV_2D."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmcompiler.decode.call import Call
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support.convolution import Operands, check_depth, read_bias
+from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.tflite._scales import (
+    read_activation_range,
+    read_channel_scales,
+    read_requantize,
+    read_scale,
+    tflite_op,
+)
+from cmcompiler.ops.tflite._windows import read_window
+
+
+@tflite_op("CONV_2D")
+def read_conv2d(call: Call) -> None:
+    weights = call.constant("filter", dtype=np.int8, rank=4)
+    operands = _read_operands(call, weights, 0)
+    channels = operands.images.shape[3]
+    groups, rest = divmod(channels, weights.shape[3])
+    if groups == 0 or rest or len(weights) % groups:
+        call.invalid(f"filter has shape {list(weights.shape)} for {channels} channels")
+    if weights.shape[3] == 1 and groups == len(weights) > 1:
+        _emit_depthwise(call, operands, weights.transpose(3, 1, 2, 0)[0])
+    else:
+        _emit_grouped(call, operands, weights, groups)
+
+
+@tflite_op("DEPTHWISE_CONV_2D")
+def read_depthwise(call: Call) -> None:
+    weights = call.constant("filter", dtype=np.int8, rank=4)
+    operands = _read_operands(call, weights, 3)
+    channels = operands.images.shape[3]
+    if len(weights) != 1 or weights.shape[3] % channels:
+        call.invalid(f"filter has shape {list(weights.shape)} for {channels} channels")
+    if weights.shape[3] == channels > 1:
+        _emit_depthwise(call, operands, weights[0])
+    else:
+        # Several filters per channel are groups of one channel each.
+        _emit_grouped(call, operands, weights.transpose(3, 1, 2, 0), channels)
+
+
+def _read_operands(call: Call, weights: Int8Array, axis: int) -> Operands:
+    """What both have in common.
+
+    Args:
+        axis: the dimension of the weights that is the output's channels.
+    """
+    images = call.tensor("input", dtype=np.int8, rank=4).tensor
+    output = call.output("out", dtype=np.int8)
+    if output.rank != 4 or 0 in images.shape or weights.size == 0:
+        call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
+    window = read_window(
+        call, (weights.shape[1], weights.shape[2]), images, output.tensor, dilated=True
+    )
+    channels = weights.shape[axis]
+    if output.shape[3] != channels or output.shape[0] != images.shape[0]:
+        call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
+    source, result = read_scale(call, "input"), read_scale(call, "out")
+    factors = [
+        source.scale * scale / result.scale
+        for scale in read_channel_scales(call, "filter", channels, axis)
+    ]
+    limits = read_activation_range(call, result)
+    return Operands(
+        images,
+        output.tensor,
+        weights,
+        read_bias(call, channels),
+        window,
+        source.zero_point,
+        read_requantize(call, factors, result, limits),
+    )
+
+
+def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:
+    """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
+    check_depth(call, weights[0].size)
+    operands.emit(call, Conv2d, weights, groups)
+
+
+def _emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:
+    """Appends a depthwise convolution with weights [kernel height, kernel width, C]."""
+    check_depth(call, operands.window.area)
+    operands.emit(call, DepthwiseConv2d, weights)

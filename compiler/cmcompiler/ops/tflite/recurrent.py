@@ -1,0 +1,171 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cmcompiler.decode.call import Call
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ops.lstm import MOST_CELL_BITS, Lstm
+from cmcompiler.ops.support.convolution import check_depth
+from cmcompiler.ops.support.gates import GATE_BITS, GateProduct, Narrowing
+from cmcompiler.ops.support.recurrence import Walk
+from cmcompiler.ops.support.requantize import Int8Array, Int32Array, wrap32
+from cmcompiler.ops.svdf import Svdf
+from cmcompiler.ops.tflite._scales import (
+    FusedActivation,
+    Scale,
+    product_factor,
+    quantize_multiplier,
+    read_channel_scales,
+    read_scale,
+    tflite_op,
+)
+
+_GATES = ("input", "forget", "cell", "output")
+_TANH = 4
+"""The code of a fused activation."""
+
+_ABSENT = (
+    "cell_to_input",
+    "cell_to_forget",
+    "cell_to_output",
+    "projection",
+    "projection_bias",
+    *(f"{gate}_norm" for gate in _GATES),
+)
+
+
+@tflite_op("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def read_lstm(call: Call) -> None:
+    """Each run starts from zero, whatever the file's variables of state held before."""
+    sequence = call.tensor("input", dtype=np.int8, rank=3)
+    output = call.output("out", dtype=np.int8)
+    for name in _ABSENT:
+        if not call.is_none(name):
+            call.unsupported(f"it has {name}")
+    if call.integer("activation") != _TANH:
+        call.unsupported(f"fused activation {call.integer('activation')}, not tanh")
+    if call.boolean("diagonal") or call.number("projection_clip") != 0:
+        call.unsupported("it has a diagonal or clipped projection")
+    source, hidden, result = (read_scale(call, name) for name in ("input", "hidden", "out"))
+    units, features = call.constant("input_to_forget", rank=2).shape
+    is_batch_first = not call.boolean("time_major")
+    batch, steps = sequence.shape[:2] if is_batch_first else sequence.shape[1::-1]
+    if sequence.shape[2] != features or output.shape != (*sequence.shape[:2], units):
+        call.invalid(f"{list(sequence.shape)} to {list(output.shape)} with {units} units")
+    if hidden != result or 0 in (*sequence.shape, units):
+        call.unsupported("the output's scale is not that of the hidden state")
+    inputs = _gates(call, "input_to", source, (units, features), [f"{g}_bias" for g in _GATES])
+    hiddens = _gates(call, "hidden_to", hidden, (units, units), [])
+    narrowing = Narrowing(*quantize_multiplier(2.0**-30 / hidden.scale), hidden.zero_point)
+    op = Lstm(
+        Walk(is_batch_first, is_reverse=False, has_initial=False),
+        steps,
+        batch,
+        inputs,
+        hiddens,
+        hidden.zero_point,
+        slot=0,
+        cell_bits=_cell_bits(call),
+        narrowing=narrowing,
+        projection=None,
+        initial=Narrowing(0, 0, hidden.zero_point),
+        has_final=False,
+    )
+    call.emit(op, [sequence.tensor], [output.tensor])
+
+
+def _cell_bits(call: Call) -> int:
+    """Fractional bits of the cell state, whose scale is a power of two."""
+    (scale,) = call.quantization("cell").scales
+    mantissa, exponent = math.frexp(scale)
+    if mantissa != 0.5 or not 0 <= 1 - exponent <= MOST_CELL_BITS:
+        call.unsupported(f"the cell state has scale {scale:g}")
+    return 1 - exponent
+
+
+def _gates(
+    call: Call, prefix: str, source: Scale, shape: tuple[int, int], biases: Sequence[str]
+) -> GateProduct:
+    """The products of all gates with one source, in the order of _GATES."""
+    check_depth(call, shape[1])
+    parts, factors = [], []
+    for gate in _GATES:
+        name = f"{prefix}_{gate}"
+        weights = call.constant(name, dtype=np.int8, rank=2)
+        if weights.shape != shape:
+            call.invalid(f"{name} has shape {list(weights.shape)}, not {list(shape)}")
+        scales = read_channel_scales(call, name, shape[0], 0)
+        factors += [product_factor(source, scale, 2.0**-GATE_BITS) for scale in scales]
+        parts.append(weights)
+    bias = [call.constant(name, dtype=np.int32, rank=1) for name in biases]
+    if any(part.shape != shape[:1] for part in bias):
+        call.invalid(f"the biases are not of {shape[0]} units")
+    return gate_product(
+        np.concatenate(parts), np.concatenate(bias) if bias else None, source.zero_point, factors
+    )
+
+
+def gate_product(
+    weights: Int8Array, bias: Int32Array | None, zero_point: int, factors: Sequence[float]
+) -> GateProduct:
+    """With the zero point of the source in the bias."""
+    sums = -zero_point * weights.astype(np.int64).sum(axis=1)
+    pairs = [quantize_multiplier(factor) for factor in factors]
+    multipliers, shifts = zip(*pairs, strict=True)
+    return GateProduct(weights, wrap32(sums if bias is None else sums + bias), multipliers, shifts)
+
+
+@tflite_op("SVDF")
+def read_svdf(call: Call) -> None:
+    rows, output = call.tensor("input", dtype=np.int8, rank=2), call.output("out", dtype=np.int8)
+    weights = call.constant("feature_weights", dtype=np.int8, rank=2)
+    times = call.constant("time_weights", dtype=np.int16, rank=2)
+    state, final = call.tensor("state", dtype=np.int16), call.output("state")
+    features, depth = weights.shape
+    outputs = output.shape[-1] if output.rank == 2 else 0
+    if call.integer("activation") not in (FusedActivation.NONE, FusedActivation.RELU):
+        call.unsupported(f"fused activation {call.integer('activation')}")
+    if rows.shape[0] != 1:
+        call.unsupported(f"a batch of {rows.shape[0]}")
+    if rows.shape != (1, depth) or len(times) != features or times.size == 0 or outputs == 0:
+        call.invalid(f"{list(rows.shape)} with {list(weights.shape)} and {list(times.shape)}")
+    if features != outputs * call.integer("rank", 1) or output.shape != (1, outputs):
+        call.invalid(f"{features} features to {list(output.shape)}")
+    if state.numel != times.size:
+        call.invalid(f"state has shape {list(state.shape)} for {list(times.shape)} weights")
+    check_depth(call, depth)
+    bias = call.optional_constant("bias", dtype=np.int32)
+    bias = np.zeros(outputs, np.int32) if bias is None else bias
+    if bias.shape != (outputs,):
+        call.invalid(f"bias has shape {list(bias.shape)}")
+    source, kept, result = (
+        read_scale(call, "input"),
+        _scale16(call, "state"),
+        read_scale(call, "out"),
+    )
+    scales = read_channel_scales(call, "feature_weights", 1, 0)
+    product = gate_product(
+        weights, None, source.zero_point, [source.scale * scales[0] / kept] * features
+    )
+    factor = kept * _scale16(call, "time_weights") / result.scale
+    narrowing = Narrowing(*quantize_multiplier(factor), result.zero_point)
+    rectify = call.integer("activation") == FusedActivation.RELU
+    op = Svdf(product, times, bias, narrowing, rectify, time_first=False)
+    shape = (1, *times.shape)
+    before, after = (call.temporary(np.int16, shape) for _ in range(2))
+    call.emit(View(shape), [state.tensor], [before])
+    call.emit(op, [rows.tensor, before], [after, output.tensor])
+    call.emit(View(final.tensor.shape), [after], [final.tensor])
+
+
+def _scale16(call: Call, name: str) -> float:
+    """The scale of int16 numbers whose zero point is 0."""
+    stored = call.quantization(name)
+    if len(stored.scales) != 1 or stored.zero_points != (0,) or not stored.scales[0] > 0:
+        call.unsupported(f"{name} has scales {list(stored.scales)}")
+    return stored.scales[0]

@@ -1,0 +1,1 @@
+"""The bytes of a `.tflite` file as a typed program."""

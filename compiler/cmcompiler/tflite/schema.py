@@ -1,0 +1,183 @@
+"""Field numbers and codes of TensorFlow Lite's schema.fbs, version 3.
+
+One class per table, named as in the schema plus `Table`; each member is a field with its vtable
+slot as the value.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+FILE_IDENTIFIER = b"TFL3"
+
+
+class ModelTable(IntEnum):
+    VERSION = 0
+    OPERATOR_CODES = 1
+    SUBGRAPHS = 2
+    BUFFERS = 4
+
+
+class OperatorCodeTable(IntEnum):
+    DEPRECATED_BUILTIN_CODE = 0
+    CUSTOM_CODE = 1
+    VERSION = 2
+    BUILTIN_CODE = 3
+
+
+class SubGraphTable(IntEnum):
+    TENSORS = 0
+    INPUTS = 1
+    OUTPUTS = 2
+    OPERATORS = 3
+
+
+class TensorTable(IntEnum):
+    SHAPE = 0
+    TYPE = 1
+    BUFFER = 2
+    NAME = 3
+    QUANTIZATION = 4
+    IS_VARIABLE = 5
+    SPARSITY = 6
+
+
+class QuantizationTable(IntEnum):
+    SCALE = 2
+    ZERO_POINT = 3
+    DETAILS_TYPE = 4
+    QUANTIZED_DIMENSION = 6
+
+
+class OperatorTable(IntEnum):
+    OPCODE_INDEX = 0
+    INPUTS = 1
+    OUTPUTS = 2
+    BUILTIN_OPTIONS_TYPE = 3
+    BUILTIN_OPTIONS = 4
+
+
+class BuiltinOptions(IntEnum):
+    """Codes of the options tables that are read."""
+
+    NONE = 0
+    Conv2DOptions = 1
+    DepthwiseConv2DOptions = 2
+    Pool2DOptions = 5
+    SVDFOptions = 6
+    FullyConnectedOptions = 8
+    SoftmaxOptions = 9
+    ConcatenationOptions = 10
+    AddOptions = 11
+    L2NormOptions = 12
+    ResizeBilinearOptions = 15
+    ReshapeOptions = 17
+    SpaceToDepthOptions = 19
+    MulOptions = 21
+    GatherOptions = 23
+    ReducerOptions = 27
+    SubOptions = 28
+    SqueezeOptions = 30
+    StridedSliceOptions = 32
+    SplitOptions = 35
+    CastOptions = 37
+    ArgMaxOptions = 40
+    TransposeConvOptions = 49
+    ArgMinOptions = 57
+    PackOptions = 59
+    UnpackOptions = 64
+    UnidirectionalSequenceLSTMOptions = 71
+    ResizeNearestNeighborOptions = 74
+    LeakyReluOptions = 75
+    MirrorPadOptions = 77
+    SplitVOptions = 79
+    IfOptions = 92
+    DepthToSpaceOptions = 94
+    BatchMatMulOptions = 101
+    CallOnceOptions = 103
+    VarHandleOptions = 111
+
+
+class BufferTable(IntEnum):
+    DATA = 0
+    OFFSET = 1
+    SIZE = 2
+
+
+class TensorType(IntEnum):
+    FLOAT32 = 0
+    FLOAT16 = 1
+    INT32 = 2
+    UINT8 = 3
+    INT64 = 4
+    STRING = 5
+    BOOL = 6
+    INT16 = 7
+    COMPLEX64 = 8
+    INT8 = 9
+    FLOAT64 = 10
+    COMPLEX128 = 11
+    UINT64 = 12
+    RESOURCE = 13
+    VARIANT = 14
+    UINT32 = 15
+    UINT16 = 16
+    INT4 = 17
+    BFLOAT16 = 18
+
+
+DTYPES: dict[int, np.dtype[Any]] = {
+    TensorType.FLOAT32: np.dtype(np.float32),
+    TensorType.FLOAT16: np.dtype(np.float16),
+    TensorType.INT32: np.dtype(np.int32),
+    TensorType.UINT8: np.dtype(np.uint8),
+    TensorType.INT64: np.dtype(np.int64),
+    TensorType.BOOL: np.dtype(np.bool_),
+    TensorType.INT16: np.dtype(np.int16),
+    TensorType.INT8: np.dtype(np.int8),
+    TensorType.FLOAT64: np.dtype(np.float64),
+    TensorType.UINT64: np.dtype(np.uint64),
+    TensorType.UINT32: np.dtype(np.uint32),
+    TensorType.UINT16: np.dtype(np.uint16),
+}
+"""The types that NumPy supports; others are refused."""
+
+BuiltinOperator = IntEnum(
+    "BuiltinOperator",
+    "ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE "
+    "EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D "
+    "LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU "
+    "RELU_N1_TO_1 RELU6 RESHAPE RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH SVDF TANH "
+    "CONCAT_EMBEDDINGS SKIP_GRAM CALL CUSTOM EMBEDDING_LOOKUP_SPARSE PAD "
+    "UNIDIRECTIONAL_SEQUENCE_RNN GATHER BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND TRANSPOSE MEAN "
+    "SUB DIV SQUEEZE UNIDIRECTIONAL_SEQUENCE_LSTM STRIDED_SLICE BIDIRECTIONAL_SEQUENCE_RNN "
+    "EXP TOPK_V2 SPLIT LOG_SOFTMAX DELEGATE BIDIRECTIONAL_SEQUENCE_LSTM CAST PRELU MAXIMUM "
+    "ARG_MAX MINIMUM LESS NEG PADV2 GREATER GREATER_EQUAL LESS_EQUAL SELECT SLICE SIN "
+    "TRANSPOSE_CONV SPARSE_TO_DENSE TILE EXPAND_DIMS EQUAL NOT_EQUAL LOG SUM SQRT RSQRT SHAPE "
+    "POW ARG_MIN FAKE_QUANT REDUCE_PROD REDUCE_MAX PACK LOGICAL_OR ONE_HOT LOGICAL_AND "
+    "LOGICAL_NOT UNPACK REDUCE_MIN FLOOR_DIV REDUCE_ANY SQUARE ZEROS_LIKE FILL FLOOR_MOD "
+    "RANGE RESIZE_NEAREST_NEIGHBOR LEAKY_RELU SQUARED_DIFFERENCE MIRROR_PAD ABS SPLIT_V "
+    "UNIQUE CEIL REVERSE_V2 ADD_N GATHER_ND COS WHERE RANK ELU REVERSE_SEQUENCE MATRIX_DIAG "
+    "QUANTIZE MATRIX_SET_DIAG ROUND HARD_SWISH IF WHILE NON_MAX_SUPPRESSION_V4 "
+    "NON_MAX_SUPPRESSION_V5 SCATTER_ND SELECT_V2 DENSIFY SEGMENT_SUM BATCH_MATMUL "
+    "PLACEHOLDER_FOR_GREATER_OP_CODES CUMSUM CALL_ONCE BROADCAST_TO RFFT2D CONV_3D IMAG REAL "
+    "COMPLEX_ABS HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL "
+    "CONV_3D_TRANSPOSE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE BROADCAST_ARGS "
+    "RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE "
+    "RELU_0_TO_1 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM ATAN2 "
+    "UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR RIGHT_SHIFT STABLEHLO_LOGISTIC "
+    "STABLEHLO_ADD STABLEHLO_DIVIDE STABLEHLO_MULTIPLY STABLEHLO_MAXIMUM STABLEHLO_RESHAPE "
+    "STABLEHLO_CLAMP STABLEHLO_CONCATENATE STABLEHLO_BROADCAST_IN_DIM STABLEHLO_CONVOLUTION "
+    "STABLEHLO_SLICE STABLEHLO_CUSTOM_CALL STABLEHLO_REDUCE STABLEHLO_ABS STABLEHLO_AND "
+    "STABLEHLO_COSINE STABLEHLO_EXPONENTIAL STABLEHLO_FLOOR STABLEHLO_LOG STABLEHLO_MINIMUM "
+    "STABLEHLO_NEGATE STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REMAINDER STABLEHLO_RSQRT "
+    "STABLEHLO_SELECT STABLEHLO_SUBTRACT STABLEHLO_TANH STABLEHLO_SCATTER STABLEHLO_COMPARE "
+    "STABLEHLO_CONVERT STABLEHLO_DYNAMIC_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE STABLEHLO_PAD "
+    "STABLEHLO_IOTA STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW STABLEHLO_SORT "
+    "STABLEHLO_WHILE STABLEHLO_GATHER STABLEHLO_TRANSPOSE DILATE STABLEHLO_RNG_BIT_GENERATOR "
+    "REDUCE_WINDOW STABLEHLO_COMPOSITE STABLEHLO_SHIFT_LEFT STABLEHLO_CBRT",
+    start=0,
+)

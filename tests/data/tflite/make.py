@@ -1,0 +1,51 @@
+"""Makes expected.npz: what TensorFlow Lite Micro computes for the programs of tflite_calls.
+
+Needs PyPI's tflite-micro; `python tests/data/tflite/make.py` from the root.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from tflite_micro import runtime
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
+
+from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402
+
+
+def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
+    """Each output of each sample; its state is kept from sample to sample."""
+    interpreter = runtime.Interpreter.from_bytes(call.data)
+    found = {}
+    for number, sample in enumerate(call.samples):
+        for index, array in enumerate(sample):
+            interpreter.set_input(array, index)
+        interpreter.invoke()
+        index = 0
+        while True:
+            try:
+                array = interpreter.get_output(index)
+            except (IndexError, ValueError):
+                break
+            found[f"{call.name}.{number}.{index}"] = array.copy()
+            index += 1
+    return found
+
+
+def main() -> None:
+    found = {}
+    for call in tflite_calls():
+        try:
+            found |= outputs(call)
+        except Exception as error:
+            print(call.name, "fails:", error)
+    np.savez_compressed(HERE / "expected.npz", **found)
+    print(len(found), "arrays")
+
+
+if __name__ == "__main__":
+    main()
