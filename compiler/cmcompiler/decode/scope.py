@@ -12,7 +12,7 @@ from cmcompiler.decode.contents import Contents
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.ir.graph import MutableBuffer
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.tensor import HeldValue, Tensor
 from cmcompiler.pte.program import Method, TensorValue, Value
 
 
@@ -39,12 +39,13 @@ class Scope:
         dtype: np.dtype[Any],
         shape: Sequence[int],
         data: npt.NDArray[Any] | None = None,
+        held: HeldValue | None = None,
     ) -> Tensor:
         """A tensor with a unique name based on `name`."""
         stem = name.partition(".")[0]
         count = self._names.get(stem, 0)
         self._names[stem] = count + 1
-        return Tensor(f"{stem}.{count}" if count else stem, dtype, tuple(shape), data)
+        return Tensor(f"{stem}.{count}" if count else stem, dtype, tuple(shape), data, held)
 
     def input(self, index: int, value: TensorValue) -> Tensor:
         """Makes a value an input of the method.
@@ -124,7 +125,8 @@ class Scope:
             InvalidProgram: the value is not a tensor, or a constant.
         """
         value = self.check_written(index, writer, argument)
-        return self.new(f"value_{index}", value.dtype, value.physical_shape)
+        held = HeldValue(index, value.sizes, value.dim_order)
+        return self.new(f"value_{index}", value.dtype, value.physical_shape, held=held)
 
     def check_written(self, index: int, writer: str, argument: str) -> TensorValue:
         """A value that an instruction may write.

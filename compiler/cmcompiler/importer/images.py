@@ -146,7 +146,9 @@ class _Rewriting:
         output, order = result, np.arange(result.numel)
         if result in self._passing:
             batch, channels, height, width = result.shape
-            output = Tensor(f"{result.name}.last", result.dtype, (batch, height, width, channels))
+            shape, value = (batch, height, width, channels), result.held
+            value = value and value.permuted(_TO_CHANNELS_LAST)
+            output = Tensor(f"{result.name}.last", result.dtype, shape, held=value)
             order = _all(Strided.dense(output.shape).permute(_TO_CHANNELS_FIRST))
             self._held[result] = _Held(output, order)
         bases: dict[Tensor, int] = {}

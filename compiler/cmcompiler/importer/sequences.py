@@ -78,7 +78,7 @@ def _is_sequence(tensor: Tensor) -> bool:
 
 
 def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return Tensor(f"{tensor.name}.steps", tensor.dtype, shape)
+    return Tensor(f"{tensor.name}.steps", tensor.dtype, shape, held=tensor.held)
 
 
 def _view(node: Node, source: Tensor, result: Tensor) -> Node:
