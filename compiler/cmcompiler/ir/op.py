@@ -20,6 +20,13 @@ ALIGN = 16
 """Alignment of every tensor, in bytes."""
 
 
+ONE_ROUNDING = 0.55
+"""Steps: half of one, and what multipliers of 32 bits add to that."""
+
+LONG_SUM = 0.8
+"""Steps of a sum over many elements, whose factor is a multiplier of 32 bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A place in the memory of a node's tensor.
@@ -268,6 +275,14 @@ class Op(ABC):
 
     transcendental: ClassVar[bool] = False
     """Computes exponentials, sines or the like in float, which every runtime rounds its own way."""
+
+    error_steps: ClassVar[float] = ONE_ROUNDING
+    """Largest difference from exact arithmetic on the same inputs: in steps of a quantised result,
+    in 2e-5 of the largest element of a float one. Nothing for ops that only move or choose.
+    """
+
+    fine_error_steps: ClassVar[float] = ONE_ROUNDING
+    """The same for int16 results, whose steps may be finer than the arithmetic that makes them."""
 
     @property
     def title(self) -> str:

@@ -74,6 +74,7 @@ class Attention(Op):
     """
 
     label = "attention"
+    error_steps = 0.95
     element = np.dtype(np.int8)
 
     batch: int

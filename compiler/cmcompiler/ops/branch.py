@@ -16,6 +16,7 @@ class Move(Op):
     """The input's elements in memory of their own."""
 
     label = "move"
+    error_steps = fine_error_steps = 0.0
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (inputs[0],)
@@ -34,6 +35,7 @@ class Merge(Op):
     """
 
     label = "merge"
+    error_steps = fine_error_steps = 0.0
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         condition, when_true, when_false = inputs

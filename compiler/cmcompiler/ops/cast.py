@@ -23,6 +23,7 @@ class Cast(Op):
     """Elements converted to `dtype`, see `converted`."""
 
     label = "cast"
+    error_steps = fine_error_steps = 0.0
     in_place = frozenset({0})
 
     dtype: np.dtype[Any]

@@ -22,6 +22,7 @@ class Dequantize(Op):
     """float32(x - zero_point) · float32(scale) of int8, uint8 or int16 x."""
 
     label = "dequantize"
+    error_steps = fine_error_steps = 0.0
     element = np.dtype(np.float32)
 
     scale: float

@@ -22,6 +22,7 @@ class Extreme(Op):
     """The largest members of int8 [outer, members, inner], or the smallest."""
 
     label = "extreme"
+    error_steps = fine_error_steps = 0.0
     element = np.dtype(np.int8)
 
     is_maximum: bool

@@ -150,6 +150,7 @@ class PortableMaxPool(PortablePool):
     """
 
     label = "max_pool2d"
+    error_steps = fine_error_steps = 0.0
 
     of_places: bool = False
 

@@ -48,6 +48,7 @@ class Gather(Op):
     """
 
     label = "gather"
+    error_steps = fine_error_steps = 0.0
 
     loops: Loops
     places: Places

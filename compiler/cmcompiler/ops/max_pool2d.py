@@ -25,6 +25,7 @@ class MaxPool2d(Pool2d):
     """Maximum of the image's pixels in a window, clamped."""
 
     label = "max_pool2d"
+    error_steps = fine_error_steps = 0.0
     kernel = "max_pool2d_s8"
     microkernel = MAX_WINDOW
     combine = np.maximum

@@ -23,6 +23,7 @@ class Minimum(Pair):
     """The smaller of two int8 elements."""
 
     label = "minimum"
+    error_steps = fine_error_steps = 0.0
     microkernel = MINIMUM
     choose: ClassVar[np.ufunc] = np.minimum
 
@@ -39,6 +40,7 @@ class Maximum(Minimum):
     """The larger of two int8 elements."""
 
     label = "maximum"
+    error_steps = fine_error_steps = 0.0
     microkernel = MAXIMUM
     choose = np.maximum
 

@@ -33,6 +33,7 @@ class Quantize(Op):
     """
 
     label = "quantize"
+    error_steps = fine_error_steps = 0.0
     in_place = frozenset({0})
 
     dtype: np.dtype[Any]

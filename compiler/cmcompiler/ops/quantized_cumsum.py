@@ -9,7 +9,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import LONG_SUM, Address, Array, KernelCall, Op, Tensors, Words
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
 
@@ -28,6 +28,7 @@ class QuantizedCumsum(Op):
     """
 
     label = "cumsum"
+    error_steps = LONG_SUM
     element = np.dtype(np.int8)
 
     source: Strided

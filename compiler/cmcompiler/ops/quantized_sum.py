@@ -9,7 +9,17 @@ from math import prod
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.op import (
+    LONG_SUM,
+    Address,
+    Array,
+    KernelCall,
+    Op,
+    RowCall,
+    Scratch,
+    Tensors,
+    Words,
+)
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
@@ -30,6 +40,7 @@ class QuantizedSum(Op):
     """
 
     label = "sum"
+    error_steps = LONG_SUM
     element = np.dtype(np.int8)
 
     outer: int

@@ -32,6 +32,7 @@ class Scatter(Op):
     """
 
     label = "scatter"
+    error_steps = fine_error_steps = 0.0
     in_place = frozenset({0})
 
     loops: Loops

@@ -34,6 +34,7 @@ class Sort(Op):
     """
 
     label = "sort"
+    error_steps = fine_error_steps = 0.0
 
     source: Strided
     values: Strided

@@ -34,6 +34,7 @@ class Svdf(Op):
     """
 
     label = "svdf"
+    fine_error_steps = 1.1
 
     product: GateProduct
     time_weights: Int16Array

@@ -23,6 +23,7 @@ class Where(Elementwise):
     """The second input where the first, of bools, is true, else the third."""
 
     label = "where"
+    error_steps = fine_error_steps = 0.0
 
     @property
     def in_place(self) -> frozenset[int]:

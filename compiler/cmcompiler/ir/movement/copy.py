@@ -59,6 +59,7 @@ class Copy(Op):
     """
 
     label = "copy"
+    error_steps = fine_error_steps = 0.0
 
     name: str
     dtype: np.dtype[Any]

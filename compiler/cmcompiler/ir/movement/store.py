@@ -19,6 +19,7 @@ class Store(Op):
     """
 
     label = "store"
+    error_steps = fine_error_steps = 0.0
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (inputs[1],)

@@ -18,6 +18,7 @@ class Transpose(Op):
     """Dimension i of the output is dimension order[i] of the input, both physical."""
 
     label = "transpose"
+    error_steps = fine_error_steps = 0.0
 
     order: tuple[int, ...]
 

@@ -19,6 +19,7 @@ class View(Op):
     """
 
     label = "view"
+    error_steps = fine_error_steps = 0.0
     view_of = 0
 
     shape: tuple[int, ...]
@@ -40,6 +41,7 @@ class Part(Op):
     """
 
     label = "part"
+    error_steps = fine_error_steps = 0.0
     view_of = 0
 
     shape: tuple[int, ...]

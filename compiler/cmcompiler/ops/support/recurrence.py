@@ -71,6 +71,9 @@ class Recurrence(Op):
         slot: of the layer's initial states among those given.
     """
 
+    error_steps = 1.4
+    fine_error_steps = 4.0
+
     gates_per_unit: ClassVar[int]
 
     walk: Walk
