@@ -36,6 +36,47 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LayerFidelity:
+    """One layer of a program beside the float model, on the program's own inputs.
+
+    Attributes:
+        name: operator, and the module that calls it: `conv2d (blocks.0)`.
+        file, line: where.
+        error_steps: the largest error, in steps of the layer's result.
+        bound_steps: the largest that its arithmetic allows.
+        snr_db: of the layer alone; infinite without any error, which is null in JSON.
+        clipped: the share of elements beyond the calibrated range by more than a step.
+    """
+
+    name: str
+    file: str | None
+    line: int | None
+    error_steps: float
+    bound_steps: float
+    snr_db: Decibels
+    clipped: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faithfulness:
+    """Whether every layer of a program computes what the float model does.
+
+    Attributes:
+        faithful: None where nothing could be compared.
+        layers: in the order of the program.
+        unpaired: instructions without a counterpart in the float model.
+        faults: layers that are not faithful, each with an example, in words.
+        reason: why nothing could be compared; else None.
+    """
+
+    faithful: bool | None
+    layers: tuple[LayerFidelity, ...] = ()
+    unpaired: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
     """How close the int8 reference is to the float model.
 
@@ -44,11 +85,13 @@ class Fidelity:
             infinite without any error, which is null in JSON.
         agreement: the share of samples whose largest element of the first output is the same.
         samples: compared.
+        layers: see Faithfulness.
     """
 
     snr_db: Decibels
     agreement: Share
     samples: int
+    layers: tuple[LayerFidelity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
+from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity, FloatUse
 from cmbuild.boards.memory import RegionUse
 from cmbuild.cycles.results import Cycles
 from cmbuild.display.tables import HtmlTable
@@ -280,6 +280,7 @@ class RunResult(HtmlTable):
         machine: what it ran on, for people: `QEMU mps3-an547`.
         best: the best classes of the first sample, for a classifier.
         accuracy, fidelity: None without labels or without a float model.
+        faithfulness: of every layer to the float model.
         warnings: why the outputs may be useless, though verified.
         lacking: operators that ExecuTorch's own runtime does not have.
         has_fpu: of the core; without one, floats are computed in software.
@@ -310,6 +311,7 @@ class RunResult(HtmlTable):
     best: tuple[Score, ...]
     accuracy: Accuracy | None
     fidelity: Fidelity | None
+    faithfulness: Faithfulness
     warnings: tuple[str, ...]
     lacking: tuple[str, ...]
     float: FloatUse

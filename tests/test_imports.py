@@ -33,6 +33,8 @@ NEED_TORCH = (
     "cmcompiler.frontend.bias_correction",
     "cmcompiler.frontend.buffers",
     "cmcompiler.frontend.equalisation",
+    *(f"cmcompiler.frontend.fidelity.{name}" for name in ("check", "forced", "layer_errors")),
+    "cmcompiler.frontend.fidelity.pairing",
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",
     "cmcompiler.frontend.lowering",

@@ -80,6 +80,7 @@ class RunDocument(ResultDocument):
     launcher: str
     machine: str
     verified: bool
+    faithful: bool | None
     rule: str
     samples: int
     mismatches: int

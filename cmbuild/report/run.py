@@ -44,6 +44,7 @@ class RunReport:
             self.result,
             steps,
             verified=check.verified,
+            faithful=self.result.faithfulness.faithful,
             rule=check.rule,
             samples=check.samples,
             mismatches=check.mismatches,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.accuracy import Accuracy, Fidelity
+from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.report import text
 from cmbuild.report.floats import float_lines, lacking_lines
@@ -30,6 +30,7 @@ from cmbuild.text import FEW, count, plural, rate, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops
+_FAULTS = 3  # layers that are not faithful
 _TITLE, _TITLE_LEAST = 26, 18  # columns for their titles
 _BAR_LEAST = 8
 
@@ -41,7 +42,8 @@ def screen(run: RunResult, by_layer: bool = False) -> Text:
         by_layer: with a table of all steps.
     """
     lines = [
-        _verdict(run.verification, _reference(run)),
+        _verdict(run.verification, run.faithfulness, _reference(run)),
+        *_faults(run.faithfulness),
         *map(Text, _quality(run.accuracy, run.fidelity)),
         *weights_lines(run.weights),
         *(Text(text.warning(each), "yellow") for each in run.warnings),
@@ -68,13 +70,14 @@ def _reference(run: RunResult) -> str:
     return "the reference" if all(port.scale is None for port in ports) else "the int8 reference"
 
 
-def _verdict(check: Verification, reference: str) -> Text:
+def _verdict(check: Verification, faithful: Faithfulness, reference: str) -> Text:
     good = check.samples - check.failed
     if check.verified:
-        verb = "matches" if check.samples == 1 else "match"
         measure = "bit-exact" if check.rule == "exact" else "within tolerance"
         mark, style = "✓ verified", GOOD
-        facts = f"{good} of {plural(check.samples, 'sample')} {verb} {reference}, {measure}"
+        facts = f"{good} of {plural(check.samples, 'sample')} {measure}"
+        if faithful.faithful is not False:
+            facts += f"; {_faithful(faithful)}"
     else:
         mark, style = "✗ NOT verified", BAD
         facts = (
@@ -87,6 +90,35 @@ def _verdict(check: Verification, reference: str) -> Text:
     verdict = Text("\n".join(lines))
     verdict.stylize(style, 2, 2 + len(mark))
     return verdict
+
+
+def _faithful(check: Faithfulness) -> str:
+    """`faithful: 42 of 42 layers`"""
+    layers, unpaired = len(check.layers), len(check.unpaired)
+    if check.faithful is None:
+        return f"layers not compared: {check.reason or 'none has a counterpart'}"
+    if not unpaired:
+        return f"faithful: {layers} of {plural(layers, 'layer')}"
+    names = ", ".join(dict.fromkeys(map(_operator, check.unpaired)))
+    return (
+        f"faithful: {layers} of {plural(layers + unpaired, 'layer')} checked, "
+        f"{unpaired} without a counterpart: {names}"
+    )
+
+
+def _operator(source: str) -> str:
+    """`add` of `aten::add.out #12`"""
+    return source.rpartition("::")[2].partition(".")[0]
+
+
+def _faults(check: Faithfulness) -> Iterator[Text]:
+    """Layers that are not the model's, the first few."""
+    for fault in check.faults[:_FAULTS]:
+        line = Text(text.indented(f"✗ not faithful: {fault}", 2))
+        line.stylize(BAD, 2, 2 + len("✗ not faithful"))
+        yield line
+    if (more := len(check.faults) - _FAULTS) > 0:
+        yield Text(text.indented(f"and {plural(more, 'more layer')}: --json has them all", 4))
 
 
 def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
+from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity, FloatUse, LayerFidelity
 from cmbuild.boards.memory import PartUse, RegionUse
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.pipeline.layers import PlacedLayer
@@ -55,6 +55,20 @@ MV2 = RunResult(
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
     accuracy=Accuracy(metric="top-1", float=0.985, reference=0.98, device=0.98, samples=200),
     fidelity=Fidelity(snr_db=41.23, agreement=0.99, samples=200),
+    faithfulness=Faithfulness(
+        faithful=True,
+        layers=(
+            LayerFidelity(
+                name="conv2d (features.0)",
+                file="net.py",
+                line=7,
+                error_steps=0.502,
+                bound_steps=0.56,
+                snr_db=44.1,
+                clipped=0.0,
+            ),
+        ),
+    ),
     warnings=(),
     lacking=(),
     float=FloatUse(share=0.0, estimated=False, operators=()),

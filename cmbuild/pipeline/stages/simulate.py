@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cmbuild.accuracy import Faithfulness, Fidelity
 from cmbuild.cache.store import Entry
 from cmbuild.cycles.counter import Counter, counter
 from cmbuild.cycles.plugin import NoCounter
@@ -35,6 +36,7 @@ from cmbuild.process import Processes
 from cmbuild.projects.figures import FILE as FIGURES
 from cmbuild.projects.figures import RunFigures
 from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
+from cmbuild.text import plural
 
 if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
@@ -53,6 +55,11 @@ class ExecutorchMismatch(Mismatch):
         "docs/correctness.md lists where ExecuTorch's kernels compute something else; "
         "--executor static runs the same program with cmbuild's"
     )
+
+
+class NotFaithful(Failed):
+    template = "not faithful: {fault}{more}"
+    hint = "this is a bug in cmbuild, not in the model; please report it with {folder}"
 
 
 class SimulateStage(RepeatedStage):
@@ -170,11 +177,19 @@ class SimulateStage(RepeatedStage):
         if self.result is None:
             return None
         if self.result.verification.verified:
-            return excess(self.result.float, self._request.limits.max_float)
+            unfaithful = self._unfaithful(self.result.faithfulness)
+            return unfaithful or excess(self.result.float, self._request.limits.max_float)
         check = self.result.verification
         first = f", first at {check.first}" if check.first else ""
         kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
         return kind(failed=check.failed, samples=check.samples, first=first, folder=self._folder)
+
+    def _unfaithful(self, check: Faithfulness) -> Failed | None:
+        if check.faithful is not False:
+            return None
+        first, *others = check.faults
+        more = f"; and {plural(len(others), 'more layer')}" if others else ""
+        return NotFaithful(fault=first, more=more, folder=self._folder)
 
     def _preflight(self) -> None:
         """Checks the image; falls back to a simulator with enough memory.
@@ -315,6 +330,7 @@ class SimulateStage(RepeatedStage):
         outputs: Sequence[Path],
         cycles: Cycles | None,
     ) -> RunResult:
+        from cmbuild.verify.faithfulness import faithfulness
         from cmbuild.verify.quality import measure
 
         runner, plan = self.runner, self.runner.plan.record
@@ -322,6 +338,7 @@ class SimulateStage(RepeatedStage):
         instructions = self._instructions(execution)
         counts = instructions.per_op or None
         quality = measure(self.reference, self.measured, comparison.outputs, self.labelled)
+        faithful = faithfulness(source.record)
         return RunResult(
             model=source.name,
             board=board.name,
@@ -339,7 +356,8 @@ class SimulateStage(RepeatedStage):
             ),
             best=comparison.best(),
             accuracy=quality.accuracy,
-            fidelity=quality.fidelity,
+            fidelity=_with_layers(quality.fidelity, faithful),
+            faithfulness=faithful,
             warnings=quality.warnings,
             lacking=source.lacking,
             float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
@@ -382,3 +400,7 @@ class SimulateStage(RepeatedStage):
             for step, ticks in zip(steps, execution.step_ticks[0], strict=True)
         )
         return Instructions(total, self.launcher.provenance, per_op, unit=unit)
+
+
+def _with_layers(fidelity: Fidelity | None, check: Faithfulness) -> Fidelity | None:
+    return None if fidelity is None else replace(fidelity, layers=check.layers)

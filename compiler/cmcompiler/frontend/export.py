@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -19,6 +20,7 @@ from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.intermediates import Intermediates, Note, ignore
 from cmcompiler.frontend.job import ExportJob, ExportRecord
 from cmcompiler.frontend.model import Model
@@ -52,7 +54,7 @@ class Exporter:
 
     Attributes:
         step: called with the name of each step as it begins: import, load, quantize, evaluate,
-            lower, write.
+            lower, compare, write.
         verbose: lets the libraries log and warn.
     """
 
@@ -93,10 +95,12 @@ class Exporter:
                 note = stages.note if job.intermediates else ignore
             with self._timed("lower", seconds):
                 lowered = lower_with_nodes(prepared.quantized, target, note)
+            with self._timed("compare", seconds):
+                fidelity = self._compare(prepared, lowered)
         if job.portable and lowered.lacking:
             names = ", ".join(lowered.lacking)
             raise Unsupported(f"ExecuTorch's runtime does not have {names}", "omit --portable")
-        record = _record(job, prepared, lowered, seconds | prepared.seconds)
+        record = _record(job, prepared, lowered, fidelity, seconds | prepared.seconds)
         self.step("write")
         with _replaced(job.output) as folder:
             (folder / records.PROGRAM).write_bytes(lowered.program)
@@ -136,6 +140,19 @@ class Exporter:
         )
         return _Prepared(model, quantized, outputs, seen, seconds)
 
+    def _compare(self, prepared: _Prepared, lowered: Lowered) -> ProgramFidelity:
+        """Of each layer to the float model's; a layer that cannot be compared fails no export."""
+        from cmcompiler.frontend.fidelity.check import check
+
+        samples, real = prepared.model.samples, prepared.quantized.real
+        try:
+            return check(lowered.program, lowered.nodes, real, samples)
+        except Exception as error:
+            if self.verbose:
+                traceback.print_exc()
+            reason = str(error).strip().partition("\n")[0]
+            return ProgramFidelity(reason=f"{type(error).__name__}: {reason}")
+
     @contextmanager
     def _timed(self, name: str, seconds: dict[str, float]) -> Iterator[None]:
         self.step(name)
@@ -158,7 +175,11 @@ def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
 
 
 def _record(
-    job: ExportJob, prepared: _Prepared, lowered: Lowered, seconds: dict[str, float]
+    job: ExportJob,
+    prepared: _Prepared,
+    lowered: Lowered,
+    fidelity: ProgramFidelity,
+    seconds: dict[str, float],
 ) -> ExportRecord:
     model, quantized = prepared.model, prepared.quantized
     inputs = tuple(
@@ -190,6 +211,7 @@ def _record(
         lacking=lowered.lacking,
         layers=quantized.layers,
         call_sites=_located(quantized.call_sites, find_source(job.model).definition),
+        fidelity=fidelity,
         seconds=seconds,
     )
 

@@ -13,6 +13,7 @@ import cmcompiler
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.calibration import calibration_files
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Refinement
@@ -28,12 +29,9 @@ INTERMEDIATES = "intermediates"
 """A folder; while the export is at work, beside the output: `<output>.intermediates`."""
 MAX_SEED = (1 << 32) - 1
 
-# Modules of the package that the frontend imports; a test compares this with the imports.
-_SHARED = (
-    *("arrays.py", "ir/op.py", "ir/quantization.py", "ir/tensor.py", "isa.py"),
-    *(f"ops/support/{name}.py" for name in ("__init__", "gates", "packing", "requantize")),
-    *("target.py", "usercode.py"),
-)
+# Parts of the package that the frontend imports; a test compares this with the imports.
+_SHARED_PACKAGES = ("decode", "importer", "ir", "ops", "pte")
+_SHARED = ("arrays.py", "isa.py", "target.py", "usercode.py")
 
 PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
 """Distributions that exports may depend on."""
@@ -117,6 +115,7 @@ class ExportRecord(Strict):
         layers: the most sensitive first, if the job asks for that.
         call_sites: of the nodes of the exported graph, by name.
         instructions: nodes by the index of the program's instruction that they became.
+        fidelity: of the program's layers to the float model's.
         seconds: by step; all else is the same for every export of a job.
     """
 
@@ -138,6 +137,7 @@ class ExportRecord(Strict):
     layers: tuple[OperatorCost, ...]
     call_sites: dict[str, CallSite]
     instructions: dict[int, str]
+    fidelity: ProgramFidelity
     seconds: dict[str, float]
 
 
@@ -187,6 +187,7 @@ def dependencies(job: ExportJob) -> tuple[Path, ...]:
         *(calibration_files(job.calibration) if job.calibration else []),
         *(sorted(job.torch_ops.rglob("*.py")) if job.torch_ops else []),
         *sorted(Path(__file__).parent.rglob("*.py")),
+        *(file for name in _SHARED_PACKAGES for file in sorted((package / name).rglob("*.py"))),
         *(package / name for name in _SHARED),
     )
 

@@ -12,7 +12,7 @@ from cmcompiler.frontend.bias_correction import drop_zero_biases
 from cmcompiler.frontend.buffers import WithBuffers
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.preparation import Inputs, channels_last, export, prepare
-from cmcompiler.frontend.quantized import OperatorCost, Quantized
+from cmcompiler.frontend.quantized import FloatGraph, OperatorCost, Quantized
 from cmcompiler.frontend.sensitivity import layers
 from cmcompiler.frontend.training import QuantizationAware
 from cmcompiler.usercode import unsupported
@@ -62,6 +62,8 @@ def quantize(
             unfolded = convert_pt2e(deepcopy(graph), fold_quantize=False)
             arranged = [tuple(map(channels_last, sample)) for sample in calibration]
             costs = layers(unfolded, prepared.call_sites, arranged, states)
+        # Converting replaces the ranges in place.
+        real = FloatGraph(deepcopy(graph), states)
         with unsupported("the Cortex-M quantizer"):
             converted = convert_pt2e(graph)
         if states:
@@ -74,6 +76,7 @@ def quantize(
             prepared.output_names,
             prepared.call_sites,
             prepared.float_operators,
+            real,
             costs,
             prepared.refinements,
         )

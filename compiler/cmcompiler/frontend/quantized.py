@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from cmcompiler.frontend.call_sites import CallSite
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch.export import ExportedProgram
+    from torch.fx import GraphModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,19 @@ class Refinement:
     snr_db: float
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class FloatGraph:
+    """A model in float with the ranges of its program.
+
+    Attributes:
+        graph: takes inputs and states, returns outputs and, if there are states, their new values.
+        states: their initial values.
+    """
+
+    graph: GraphModule
+    states: tuple[Tensor, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Quantized:
     """A quantised program in the ATen dialect.
@@ -64,6 +79,7 @@ class Quantized:
         layers: the most sensitive first; empty if not asked for.
         call_sites: of the nodes of the exported graph, by name.
         refinements: in the order in which they were made.
+        real: the graph that was quantised.
     """
 
     program: ExportedProgram
@@ -71,5 +87,6 @@ class Quantized:
     output_names: tuple[str, ...]
     call_sites: Mapping[str, CallSite]
     float_operators: tuple[FloatOperator, ...]
+    real: FloatGraph
     layers: tuple[OperatorCost, ...] = ()
     refinements: tuple[Refinement, ...] = ()

@@ -71,6 +71,8 @@ class QuantizedOperator:
         is_portable: the lowering returns operators of ExecuTorch's own runtime only.
         states: scales of int16 arguments with zero point 0, by position; None where observed.
         final: scale of results after the first, or the argument that they share one with.
+        rows: positions of the constant matrices whose rows the lowering rounds to 8 bits, each by
+            its own scale.
     """
 
     lowering: Lowering
@@ -79,6 +81,7 @@ class QuantizedOperator:
     is_portable: bool
     states: Mapping[int, float | None]
     final: float | SameAs | None
+    rows: frozenset[int] = frozenset()
 
 
 QUANTIZED: dict[OpOverload, QuantizedOperator] = {}
@@ -93,6 +96,7 @@ def quantized_op(
     is_portable: bool = False,
     states: Mapping[int, float | None] = MappingProxyType({}),
     final: float | SameAs | None = None,
+    rows: Collection[int] = (),
 ) -> Callable[[Lowering], Lowering]:
     """Registers the lowering of a float operator: see QuantizedCall and QuantizedOperator.
 
@@ -104,8 +108,9 @@ def quantized_op(
     def register(lowering: Lowering) -> Lowering:
         if operator in QUANTIZED:
             raise ValueError(f"{operator} is registered twice")
-        held = frozenset(constants)
-        QUANTIZED[operator] = QuantizedOperator(lowering, held, output, is_portable, states, final)
+        QUANTIZED[operator] = QuantizedOperator(
+            lowering, frozenset(constants), output, is_portable, states, final, frozenset(rows)
+        )
         return lowering
 
     return register

@@ -20,7 +20,7 @@ def test_two_bad_calibration_samples_warn_with_both_accuracies(cmbuild: Commands
     shown = cmbuild(*words, "-n", "50")
     assert shown.exit_code == 0
     first, second = shown.stdout.split("✓ verified")[1].splitlines()[:2]
-    assert "match the int8 reference" in first
+    assert "bit-exact; faithful: 7 of 7 layers" in first
     assert second.startswith("  accuracy  float ")
     assert ", on the device " in second
     assert "! quantisation costs accuracy: float " in shown.stdout

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from harness.results import MV2
 
-from cmbuild.accuracy import Fidelity, FloatCall, FloatUse
+from cmbuild.accuracy import Faithfulness, Fidelity, FloatCall, FloatUse
 from cmbuild.cycles.results import SlowestCycles
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
@@ -14,7 +14,7 @@ from cmbuild.report.screen import screen
 from cmbuild.results import Instructions, OpCount, Verification, WeightsResult
 
 MV2_SCREEN = """\
-  ✓ verified: 2 of 2 samples match the int8 reference, bit-exact
+  ✓ verified: 2 of 2 samples bit-exact; faithful: 1 of 1 layer
   accuracy  float 98.5 %, int8 98.0 %, on the device 98.0 % (200 samples)
   ! random weights: bit-exact but meaningless outputs
             pretrained weights could not be downloaded: no network; --weights
@@ -110,8 +110,26 @@ def test_tolerance_and_trained_weights_are_named() -> None:
     check = Verification("tolerance", samples=1, failed=0, mismatches=0)
     run = replace(MV2, verification=check, weights=WeightsResult("pretrained", "mobilenet_v2.pth"))
     lines = screen(run).plain.splitlines()
-    assert lines[0] == "  ✓ verified: 1 of 1 sample matches the int8 reference, within tolerance"
+    assert lines[0] == "  ✓ verified: 1 of 1 sample within tolerance; faithful: 1 of 1 layer"
     assert lines[2] == "  weights   pretrained: mobilenet_v2.pth"
+
+
+def test_layers_without_a_counterpart_are_counted_and_named() -> None:
+    some = replace(MV2.faithfulness, unpaired=("aten::add.out #12", "cortex_m::pad.out #3"))
+    shown = " ".join(screen(replace(MV2, faithfulness=some)).plain.split())
+    assert "faithful: 1 of 3 layers checked, 2 without a counterpart: add, pad accuracy" in shown
+    none = Faithfulness(faithful=None, reason="a program alone has no float model")
+    shown = " ".join(screen(replace(MV2, faithfulness=none)).plain.split())
+    assert "2 of 2 samples bit-exact; layers not compared: a program alone has no float" in shown
+
+
+def test_a_layer_that_is_not_the_models_cannot_be_overlooked() -> None:
+    faults = tuple(f"fill at net.py:{line} has 0.726 where the model has 0" for line in range(5))
+    wrong = replace(MV2.faithfulness, faithful=False, faults=faults)
+    lines = screen(replace(MV2, faithfulness=wrong)).plain.splitlines()
+    assert lines[0] == "  ✓ verified: 2 of 2 samples bit-exact"
+    assert lines[1] == f"  ✗ not faithful: {faults[0]}"
+    assert lines[4] == "    and 2 more layers: --json has them all"
 
 
 def test_without_labels_the_outputs_are_compared_with_those_of_the_float_model() -> None:

@@ -227,33 +227,43 @@ torch.library.register_fake("cmbuild::cat_states", _cat_states)
 
 LSTM_STATES = {1: None, 2: 2.0**-CELL_BITS}
 GRU_STATES = {1: 2.0**-STATE_BITS}
+ROWS, LSTM_ROWS = (2, 3), (3, 4, 7)
+"""Positions of the matrices that `pack_rows` packs."""
 
 
-@quantized_op(ops.lstm.default, constants=range(3, 8), states=LSTM_STATES)
+@quantized_op(ops.lstm.default, constants=range(3, 8), states=LSTM_STATES, rows=LSTM_ROWS)
 def to_quantized_lstm(call: QuantizedCall) -> Replacement:
     return ops.quantized_lstm.default, _lstm_arguments(call)
 
 
 @quantized_op(
-    ops.lstm_state.default, constants=range(3, 8), states=LSTM_STATES, final=2.0**-CELL_BITS
+    ops.lstm_state.default,
+    constants=range(3, 8),
+    states=LSTM_STATES,
+    final=2.0**-CELL_BITS,
+    rows=LSTM_ROWS,
 )
 def to_quantized_lstm_state(call: QuantizedCall) -> Replacement:
     return ops.quantized_lstm_state.default, _lstm_arguments(call)
 
 
-@quantized_op(ops.gru.default, constants=range(2, 6), states=GRU_STATES)
+@quantized_op(ops.gru.default, constants=range(2, 6), states=GRU_STATES, rows=ROWS)
 def to_quantized_gru(call: QuantizedCall) -> Replacement:
     return ops.quantized_gru.default, _gru_arguments(call)
 
 
 @quantized_op(
-    ops.gru_state.default, constants=range(2, 6), states=GRU_STATES, final=2.0**-STATE_BITS
+    ops.gru_state.default,
+    constants=range(2, 6),
+    states=GRU_STATES,
+    final=2.0**-STATE_BITS,
+    rows=ROWS,
 )
 def to_quantized_gru_state(call: QuantizedCall) -> Replacement:
     return ops.quantized_gru_state.default, _gru_arguments(call)
 
 
-@quantized_op(ops.rnn.default, constants=range(2, 6), states={1: None})
+@quantized_op(ops.rnn.default, constants=range(2, 6), states={1: None}, rows=ROWS)
 def to_quantized_rnn(call: QuantizedCall) -> Replacement:
     x, hidden, *_, function, slot, batch_first, reverse = call.arguments
     # Gates of a ReLU have the range of its results.

@@ -65,7 +65,7 @@ torch.library.register_fake("cmbuild::svdf", partial(_like, 3))
 torch.library.register_fake("cmbuild::quantized_svdf", partial(_like, 4))
 
 
-@quantized_op(ops.svdf.default, constants=range(2, 6), states={1: None}, final=SameAs(1))
+@quantized_op(ops.svdf.default, constants=range(2, 6), states={1: None}, final=SameAs(1), rows=[2])
 def to_quantized_svdf(call: QuantizedCall) -> Replacement:
     x, state, *_, rectify, time_first = call.arguments
     feature_weight, time_weight, bias = (call.constants[position] for position in (2, 4, 5))

@@ -1,0 +1,1 @@
+"""The second verdict: every layer of an exported program against the float model."""

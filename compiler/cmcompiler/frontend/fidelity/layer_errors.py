@@ -1,0 +1,117 @@
+"""Errors of layers over several runs. Importing it imports torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from cmcompiler.frontend.fidelity.forced import Array, real
+from cmcompiler.frontend.fidelity.pairing import ValuePair
+from cmcompiler.frontend.fidelity.record import LayerError
+
+FLOAT_STEP = 2e-5
+"""The step of a float result, relative to its largest element: see Op.error_steps."""
+
+_FEW = 64
+"""Elements whose mean error says nothing."""
+
+
+@dataclass(slots=True)
+class LayerErrors:
+    """Errors of one layer."""
+
+    pair: ValuePair
+    _largest: float = 0.0
+    _example: tuple[float, float] = (0.0, 0.0)
+    _clipped: float = 0.0
+    _signal: float = 0.0
+    _noise: float = 0.0
+    _count: int = 0
+    _inside: int = 0
+    _sum: float = 0.0
+    _turn: complex = field(default=0j)
+
+    def add(self, computed: Tensor, made: Array) -> None:
+        """
+        Args:
+            computed: by the float graph.
+            made: by the program.
+        """
+        exact = computed.detach().double()
+        found = real(made, self.pair.range).double().reshape(exact.shape)
+        if not exact.numel():
+            return
+        expected = self._clamped(exact)
+        step = self._step(exact, made)
+        errors = torch.where(found == expected, 0.0, (found - expected) / step)
+        both_nan = found.isnan() & expected.isnan()
+        errors = torch.where(both_nan, 0.0, errors).nan_to_num(math.inf, math.inf, -math.inf)
+        sizes = errors.abs()
+        worst = int(sizes.argmax())
+        if float(sizes.flatten()[worst]) >= self._largest:
+            self._largest = float(sizes.flatten()[worst])
+            self._example = float(found.flatten()[worst]), float(exact.flatten()[worst])
+        self._count += exact.numel()
+        finite = exact.isfinite() & found.isfinite()
+        self._signal += float(exact[finite].square().sum())
+        self._noise += float((exact - found)[finite].square().sum())
+        if self.pair.range is not None:
+            self._add_mean(exact, errors)
+
+    def _clamped(self, exact: Tensor) -> Tensor:
+        held = self.pair.range
+        if held is None:
+            return exact
+        least, largest = held.limits
+        if not held.is_fixed:
+            beyond = (exact < least - held.scale) | (exact > largest + held.scale)
+            self._clipped += float(beyond.sum())
+        return exact.clamp(least, largest)
+
+    def _step(self, exact: Tensor, made: Array) -> float:
+        if self.pair.range is not None:
+            return self.pair.range.scale
+        if made.dtype.kind in "iub":
+            return 1.0
+        sizes = exact[exact.isfinite()].abs()
+        return max(float(sizes.max()) if sizes.numel() else 0.0, 1e-30) * FLOAT_STEP
+
+    def _add_mean(self, exact: Tensor, errors: Tensor) -> None:
+        """Adds errors inside the range, and where between two steps the exact numbers lie."""
+        held = self.pair.range
+        assert held is not None
+        least, largest = held.limits
+        inside = (exact > least) & (exact < largest)
+        steps = exact[inside] / held.scale
+        turns = torch.polar(torch.ones_like(steps), steps * (2 * math.pi))
+        self._turn += complex(turns.sum())
+        self._inside += steps.numel()
+        self._sum += float(errors[inside].sum())
+
+    @property
+    def _mean(self) -> float:
+        """The mean of the errors if the exact numbers lie anywhere between two steps: roundings of
+        those that all lie at the same place do not cancel out.
+        """
+        if self._inside < _FEW or abs(self._turn) > self._inside / 4:
+            return 0.0
+        return self._sum / self._inside
+
+    def layer(self) -> LayerError:
+        snr = None
+        if self._noise > 0 and self._signal > 0:
+            snr = 10 * math.log10(self._signal / self._noise)
+        made, exact = self._example
+        return LayerError(
+            node=self.pair.name,
+            error_steps=min(self._largest, 1e9),
+            bound_steps=self.pair.bound,
+            mean_steps=self._mean,
+            snr_db=snr,
+            clipped=self._clipped / max(1, self._count),
+            made=made,
+            exact=exact,
+        )

@@ -1,0 +1,205 @@
+"""Which value of a program is which node of its float graph. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import FixedQParamsObserver
+
+from cmcompiler.decode.registry import operators
+from cmcompiler.frontend.call_sites import marked
+from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.tensor import HeldValue, Tensor
+from cmcompiler.ops.change_scale import ChangeScale
+from cmcompiler.ops.dequantize import Dequantize
+from cmcompiler.ops.quantize import Quantize
+from cmcompiler.pte.program import KernelInstruction, Method, TensorList, TensorValue
+
+_DTYPES = {
+    np.dtype(np.int8): torch.int8,
+    np.dtype(np.uint8): torch.uint8,
+    np.dtype(np.int16): torch.int16,
+    np.dtype(np.int32): torch.int32,
+}
+
+
+_SLACK = 0.01
+"""Steps that the check's own arithmetic may be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRange:
+    """How the float graph says that a tensor is quantised.
+
+    Attributes:
+        least, largest: stored integers.
+        is_fixed: by the operator, whatever calibration saw.
+    """
+
+    scale: float
+    zero_point: int
+    least: int
+    largest: int
+    is_fixed: bool
+
+    @classmethod
+    def of(cls, observer: Any) -> StepRange:
+        scale, zero_point = observer.calculate_qparams()
+        limits = observer.quant_min, observer.quant_max
+        is_fixed = isinstance(observer, FixedQParamsObserver)
+        return cls(float(scale), int(zero_point), *limits, is_fixed)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest number."""
+        least, largest = self.least - self.zero_point, self.largest - self.zero_point
+        return least * self.scale, largest * self.scale
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValuePair:
+    """A value of a program and the node of the float graph that computes it.
+
+    Attributes:
+        node: in float; of a layer fused of several nodes the last.
+        name: of the layer, as `mark` gave it.
+        tensor: of the program's graph, which holds the value.
+        held: how.
+        range: None where the program has the number itself.
+        bound: steps: see Op.error_steps.
+    """
+
+    node: Node
+    name: str
+    tensor: Tensor
+    held: HeldValue
+    range: StepRange | None
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """
+    Attributes:
+        unpaired: instructions without a counterpart: `aten::add.out #12`.
+    """
+
+    pairs: tuple[ValuePair, ...]
+    unpaired: tuple[str, ...]
+
+
+def pair(
+    program: Graph, method: Method, nodes: Mapping[int, str], prepared: GraphModule
+) -> Pairing:
+    """
+    Args:
+        program: of the method.
+        nodes: names given by `mark` by instruction: see Lowered.
+        prepared: in float, with a range for each quantised tensor.
+    """
+    by_name: defaultdict[str, list[Node]] = defaultdict(list)
+    for node in prepared.graph.nodes:
+        if node.op == "call_function" and (name := marked(node)) is not None:
+            by_name[name].append(node)
+    tensors = _holders(program)
+    pairs: dict[Node, ValuePair] = {}
+    unpaired = []
+    for number, instruction in enumerate(method.instructions):
+        if not isinstance(instruction, KernelInstruction):
+            continue
+        # What the lowering adds, as padding before a pool, is checked with what reads it.
+        if (name := nodes.get(number)) is None:
+            continue
+        for place, index in enumerate(_results(method, instruction)):
+            tensor = tensors.get(index)
+            value = method.values[index]
+            if tensor is None or tensor.held is None or not isinstance(value, TensorValue):
+                continue
+            found = _counterpart(by_name[name], place, value)
+            if found is None:
+                unpaired.append(f"{instruction.operator} #{number}")
+                continue
+            node, range_ = found
+            # A value and the same one in another form, as a conversion's: the integers count.
+            if node not in pairs or pairs[node].range is None:
+                pairs[node] = ValuePair(node, name, tensor, tensor.held, range_, 0.0)
+    return Pairing(tuple(_bounded(program, list(pairs.values()))), tuple(unpaired))
+
+
+def _holders(program: Graph) -> dict[int, Tensor]:
+    """The tensor of each value that an operator computes, conversions of numbers excepted."""
+    return {
+        tensor.held.index: tensor
+        for node in program.nodes
+        if not isinstance(node.op, Quantize | Dequantize | ChangeScale)
+        for tensor in node.outputs
+        if tensor.held is not None
+    }
+
+
+def _results(method: Method, instruction: KernelInstruction) -> Iterator[int]:
+    schema = operators()[instruction.operator].schema
+    given = dict(zip(schema.names, instruction.arguments, strict=False))
+    for name in schema.results:
+        value = method.values[given[name]]
+        items = value.items if isinstance(value, TensorList) else (given[name],)
+        yield from (index for index in items if index is not None)
+
+
+def _counterpart(
+    nodes: Sequence[Node], place: int, value: TensorValue
+) -> tuple[Node, StepRange | None] | None:
+    """The node of a layer's value, or the follower that the layer was fused with."""
+    for first in nodes:
+        node: Node | None = first
+        if isinstance(first.meta.get("val"), tuple | list):
+            takers = (u for u in first.users if u.op == "call_function" and u.args[1] == place)
+            node = next(takers, None)
+        while node is not None:
+            example = node.meta.get("val")
+            if not isinstance(example, torch.Tensor):
+                break
+            observers = list(_observers(node))
+            is_real = example.is_floating_point()
+            if tuple(example.shape) == value.sizes:
+                if value.dtype.kind in "fb" or not is_real:
+                    return node, None
+                wanted = _DTYPES.get(value.dtype)
+                for observer in observers:
+                    if observer.dtype == wanted:
+                        return node, StepRange.of(observer)
+            follower = next(iter(node.users), None)
+            is_fused = len(node.users) == 1 and not observers
+            node = follower if is_fused and follower and follower.op == "call_function" else None
+    return None
+
+
+def _observers(node: Node) -> Iterator[Any]:
+    module = node.graph.owning_module
+    assert module is not None
+    for user in node.users:
+        if user.op == "call_module":
+            yield module.get_submodule(str(user.target))
+
+
+def _bounded(program: Graph, pairs: Sequence[ValuePair]) -> Iterator[ValuePair]:
+    """Pairs with what the ops between a value and the values that it depends on allow."""
+    known = {pair.tensor for pair in pairs}
+    for pair in pairs:
+        nodes, ahead = set(), [pair.tensor]
+        while ahead:
+            node = program.producer.get(ahead.pop())
+            if node is not None and node not in nodes:
+                nodes.add(node)
+                ahead += [tensor for tensor in node.reads if tensor not in known]
+        is_fine = pair.tensor.dtype == np.int16
+        bound = _SLACK + sum(
+            node.op.fine_error_steps if is_fine else node.op.error_steps for node in nodes
+        )
+        yield ValuePair(pair.node, pair.name, pair.tensor, pair.held, pair.range, bound)
