@@ -51,13 +51,6 @@ def check_output_folder(folder: Path | None) -> None:
             return
 
 
-def check_output_file(file: Path | None) -> None:
-    """Raises UsageError if the path is a folder, or lies in something that is not one."""
-    if file is not None and file.is_dir():
-        raise UsageError(message=f"{file} is a folder", hint="name a file")
-    check_output_folder(None if file is None else file.absolute().parent)
-
-
 def copy(source: Path, target: Path) -> None:
     """Copies a file; missing folders are created.
 
@@ -74,6 +67,15 @@ def write(target: Path, text: str) -> None:
         NotWritable, NoSpace: the target cannot be written.
     """
     _put(target, text.encode)
+
+
+def put(target: Path, content: bytes) -> None:
+    """Writes a file; missing folders are created.
+
+    Raises:
+        NotWritable, NoSpace: the target cannot be written.
+    """
+    _put(target, lambda: content)
 
 
 def _put(target: Path, content: Callable[[], bytes]) -> None:

@@ -12,9 +12,9 @@ from cmbuild import paths
 from cmbuild.accuracy import EvalResult
 from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
+from cmbuild.delivery import check_delivery, deliver
 from cmbuild.display.tables import ResultTable
 from cmbuild.errors import UsageError
-from cmbuild.files import check_output_file, write
 from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest
 from cmbuild.pipeline.evaluation import evaluate as compare_forms
@@ -65,8 +65,9 @@ def run(
         CmbuildError: anything else that makes the command fail.
     """
     report = None if html is None else Path(html)
-    check_output_file(report)
     request = compose(RunRequest, model=str(model), board=board, **options)
+    force = request.build.source.force
+    check_delivery([report], force)
     folder = build_folder(request.build)
     with _session(folder / "logs", progress) as session:
         stage = Pipeline(session.context).simulate(request)
@@ -74,7 +75,7 @@ def run(
             perform(session, [stage], [folder], jobs)
         finally:
             if report is not None and stage.result is not None:
-                write(report, page(stage.result))
+                deliver({report: page(stage.result).encode()}, force)
     assert stage.result is not None
     return stage.result
 
@@ -111,6 +112,7 @@ def package(
 
     Args:
         output_dir: replaces an earlier package there; by default in the build folder.
+            `force=True` writes over files there that others made or changed.
         options: those of `cmbuild package`, whose `--as` is `form` here.
 
     Other args and errors are those of `run`.
@@ -123,7 +125,7 @@ def package(
         perform(session, [stage], [folder], jobs)
         if session.failures.first is not None:
             raise session.failures.first
-        result = stage.deliver(place)
+        result = stage.deliver(request.destination)
         if (error := excess(result.float, request.limits.max_float)) is not None:
             raise error
     return result

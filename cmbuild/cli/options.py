@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from cmbuild.files import check_output_folder
 from cmbuild.pipeline.options import Option, Spelling, options
-from cmbuild.pipeline.request import BuildRequest
+from cmbuild.pipeline.request import FORCE, BuildRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -176,6 +176,8 @@ firmware = of(BuildRequest, method={"flags": ("--program-method",)})
 json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on standard output."
 )
+
+force = click.option("--force", is_flag=True, help=FORCE)
 
 verbose = click.option("--verbose", "-v", is_flag=True, help="Print the commands as they run.")
 

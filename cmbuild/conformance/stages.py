@@ -17,6 +17,7 @@ from cmbuild.conformance.results import (
     read_event,
 )
 from cmbuild.conformance.suite import Suite
+from cmbuild.delivery import check_delivery, deliver
 from cmbuild.errors import Failed, UsageError
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results.jsonl"
 FAILURES = "failures.txt"
+_JUNIT = "junit.xml"
 
 # For all tests; a hundredth of it is usual. Each program has its own limit.
 _SECONDS = 12 * 3600.0
@@ -88,9 +90,15 @@ class ConformanceStage(RepeatedStage):
     def entry(self) -> Entry:
         return Entry(self._folder / "tests")
 
+    def check(self) -> None:
+        """Raises NotOverwritten, UsageError: see `check_delivery`."""
+        check_delivery([self._request.junit], self._request.force)
+
     def make(self, folder: Path) -> None:
         with (folder / RESULTS).open("w") as file:
             results = self._run(folder, file)
+        if self._request.junit is not None:
+            deliver({self._request.junit: folder / _JUNIT}, self._request.force)
         self.conclude(folder, results)
 
     def conclude(self, folder: Path, results: Sequence[CaseVerdict]) -> None:
@@ -177,7 +185,7 @@ class ConformanceStage(RepeatedStage):
             "--continue-on-collection-errors",
             *(("-k", request.expression) if request.expression else ()),
             *(("-p", "xdist", "-n", str(request.jobs)) if request.jobs > 1 else ()),
-            *(("--junitxml", request.junit.absolute()) if request.junit else ()),
+            *(("--junitxml", settings.parent / _JUNIT) if request.junit else ()),
         ]
 
     def _environment(self) -> Mapping[str, str]:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cmbuild.errors import UsageError
-from cmbuild.files import unwritable
+from cmbuild.delivery import digest_of
 
 MANIFEST = "package.json"
-
-
-class ChangedPackage(UsageError):
-    template = "{file} belongs to an earlier package and has been changed since"
-    hint = "remove it, or name another folder"
 
 
 class Manifest(BaseModel):
@@ -46,33 +38,15 @@ class Manifest(BaseModel):
     files: dict[str, str]
 
 
-def remove_package(folder: Path, kept: Collection[str]) -> None:
-    """Removes the files of a package from a folder, if there is one, so that none of them mixes
-    with those of the next.
-
-    Args:
-        kept: paths that the next package overwrites.
-
-    Raises:
-        ChangedPackage: one of the files is not as it was packaged; then none is removed.
-        NotWritable: a file cannot be removed.
+def own_files(folder: Path) -> dict[Path, str]:
+    """The digests of the files of a package in a folder, by what the package itself says; none if
+    there is no package.
     """
-    due = []
-    for path, digest in _files_of(folder).items():
-        file = folder / path
-        if path in kept or not file.is_file():
-            continue
-        if hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-            raise ChangedPackage(file=file)
-        due.append(file)
-    try:
-        for file in due:
-            file.unlink()
-            for parent in file.relative_to(folder).parents[:-1]:
-                if not any((folder / parent).iterdir()):
-                    (folder / parent).rmdir()
-    except OSError as error:
-        raise unwritable(folder, error) from error
+    files = _files_of(folder)
+    digest = digest_of(folder / MANIFEST) if files else None
+    return {folder / path: each for path, each in files.items()} | (
+        {} if digest is None else {folder / MANIFEST: digest}
+    )
 
 
 def _files_of(folder: Path) -> dict[str, str]:

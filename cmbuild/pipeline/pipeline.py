@@ -133,9 +133,7 @@ class Pipeline:
     def _exported(self, source: ModelChoice, job: ExportJob, batch: Batch) -> ExportStage:
         home = None if source.label is None else self._project.folder.absolute()
         folder = CacheFolder.EXPORTS.path
-        return ExportStage(
-            job, batch, folder, label=source.label, home=home, wanted=source.intermediates
-        )
+        return ExportStage(job, batch, folder, label=source.label, home=home, wanted=source.texts)
 
     def _job(self, source: ModelChoice, target: str) -> ExportJob:
         is_ours = source.label is not None
@@ -179,8 +177,8 @@ class Pipeline:
             return self._executorch_runner(request, source, library, board, launcher)
         plan = PlanStage(source, board, isa, folder, _options(request, isa, board.name))
         runner = RunnerStage(plan, library, board, folder)
-        if request.source.intermediates is not None:
-            runner.after += (TextsStage(plan, request.source.intermediates, folder),)
+        if request.source.texts is not None:
+            runner.after += (TextsStage(plan, request.source.texts, folder),)
         return runner
 
     def simulate(self, request: RunRequest) -> SimulateStage:
@@ -234,11 +232,12 @@ class Pipeline:
         folder = build_folder(request.build)
         return FlashStage(runner, request.flashing, self.context.processes, folder)
 
-    def workspace(self, folder: Path, build_dir: Path) -> WorkspaceStage:
+    def workspace(self, folder: Path, build_dir: Path, force: bool = False) -> WorkspaceStage:
         """A new workspace for Zephyr, in the user's folder."""
         from cmbuild.zephyr.stages import WorkspaceStage
 
-        return WorkspaceStage(folder, self.context.processes, build_dir.absolute() / "zephyr")
+        build = build_dir.absolute() / "zephyr"
+        return WorkspaceStage(folder, self.context.processes, build, force)
 
     def application(self, request: ApplicationRequest) -> ApplicationStage:
         """A Zephyr application."""

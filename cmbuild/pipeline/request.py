@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 
 from cmbuild import paths, text
+from cmbuild.delivery import Destination
 from cmbuild.discovery import listed, names
 from cmbuild.errors import UsageError
 from cmbuild.hardware.rack.address import PREFIX, RackAddress
@@ -19,6 +20,9 @@ FEEDS = ("whole", "rows")
 SIMULATOR, HARDWARE = "simulator", "hardware"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 EXECUTORS = ("static", "executorch")
+
+
+FORCE = "Write over files that others made or changed."
 
 
 class UnknownPlace(UsageError):
@@ -55,6 +59,7 @@ class ModelChoice:
     intermediates: Path | None = option(
         "Write each stage of export and plan as text.", is_output=True, metavar="DIR"
     )
+    force: bool = option(FORCE, False)
     label: str | None = None
     data: Path | None = None
 
@@ -84,6 +89,11 @@ class ModelChoice:
     def name(self) -> str:
         """As the user calls it."""
         return self.label or self.model
+
+    @property
+    def texts(self) -> Destination | None:
+        """Where the stages of export and plan go as text, if they are wanted."""
+        return None if self.intermediates is None else Destination(self.intermediates, self.force)
 
 
 class SensitiveChoice(ModelChoice):
@@ -317,6 +327,12 @@ class PackageRequest:
     limits: Limits = field(default_factory=Limits)
     build_dir: Path = _build_dir()
 
+    @property
+    def destination(self) -> Destination | None:
+        """The user's folder for the package, if one is named."""
+        folder = self.sampling.output_dir
+        return None if folder is None else Destination(folder, self.source.force)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApplicationRequest:
@@ -369,6 +385,7 @@ class ConformanceRequest:
         "Only tests that match, as for pytest.", name="k", metavar="EXPR"
     )
     junit: Path | None = option("Write results as JUnit XML.", metavar="FILE")
+    force: bool = option(FORCE, False)
     build_dir: Path = _build_dir()
     jobs: int = 1
 

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.conformance.results import CaseOutcome, CaseVerdict
 from cmbuild.conformance.stages import RESULTS, ConformanceStage
+from cmbuild.delivery import deliver
 from cmbuild.errors import CmbuildError
 from cmbuild.files import write
 from cmbuild.pipeline.events import WorkStep
@@ -121,7 +122,8 @@ def suite_on_workers(
     write(stage.entry.folder / RESULTS, lines)
     stage.conclude(stage.entry.folder, verdicts)
     if request.junit is not None:
-        write(request.junit, _merged([each.junit for each in found if each.junit]))
+        merged = _merged([each.junit for each in found if each.junit])
+        deliver({request.junit: merged.encode()}, request.force)
     return stage
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from cmbuild import paths
 from cmbuild.cache.store import Entry
 from cmbuild.catalog import readable_boards
+from cmbuild.delivery import Destination
 from cmbuild.errors import Failed, Missing, UsageError
-from cmbuild.files import copy
 from cmbuild.image.console import records
 from cmbuild.pipeline.request import ApplicationRequest
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
@@ -79,12 +79,19 @@ class WorkspaceStage(RepeatedStage):
     kind = StageKind.WORKSPACE
     verb = "made"
 
-    def __init__(self, folder: Path, processes: Processes, build: Path) -> None:
+    def __init__(
+        self, folder: Path, processes: Processes, build: Path, force: bool = False
+    ) -> None:
+        """
+        Args:
+            force: write over a manifest that others made or changed.
+        """
         self.name = folder.name
         self.subject = f"Zephyr {RELEASE}"
         self.folder = folder.absolute()
         self._processes = processes
         self._build = build
+        self._force = force
 
     @property
     def entry(self) -> Entry:
@@ -105,7 +112,8 @@ class WorkspaceStage(RepeatedStage):
     def make(self, folder: Path) -> None:
         west, logs = find_west(), self._build / "logs"
         manifest = self.folder / "manifest"
-        copy(paths.data() / "zephyr" / MANIFEST, manifest / MANIFEST)
+        source = paths.data() / "zephyr" / MANIFEST
+        Destination(manifest, self._force).put({MANIFEST: source})
         run = self._processes.run
         if not (self.folder / ".west").is_dir():
             log = logs / "west-init.txt"

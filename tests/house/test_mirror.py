@@ -10,7 +10,6 @@ TESTS = ROOT / "tests"
 
 ELSEWHERE = {
     "cmbuild.benchmark.matrix": "tests/cmbuild/cli/test_bench.py",
-    "cmbuild.cache.cleaning": "tests/cmbuild/cli/test_lists.py",
     "cmbuild.cli": "tests/cmbuild/cli",
     "cmbuild.conformance": "tests/cmbuild/conformance/test_command.py",
     "cmbuild.cycles.vector_decoding": "tests/cmbuild/cycles/test_decoding.py",

@@ -55,6 +55,7 @@ board, the row gives the reason, the others continue, and the exit status is 1.
 @options.of(RunRequest, only=("on",))
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
+@options.force
 @options.build_dir
 @options.jobs
 @options.cluster
@@ -74,6 +75,7 @@ def command(
     on: str,
     csv_file: Path | None,
     markdown: Path | None,
+    force: bool,
     build_dir: Path,
     jobs: int,
     workers: int | None,
@@ -86,12 +88,13 @@ def command(
     """
     from cmbuild.benchmark import matrix
     from cmbuild.cli.session import session
-    from cmbuild.files import write
+    from cmbuild.delivery import check_delivery, deliver
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
     from cmbuild.report.bench_files import to_csv, to_markdown
     from cmbuild.workers.choice import WorkersChoice
 
+    check_delivery([csv_file, markdown], force)
     executors = matrix.Executors.named(executor, executorch_root)
     requests = matrix.requests(
         models,
@@ -139,8 +142,8 @@ def command(
         cells = [matrix.cell(run, failures[run]) for run in runs]
         work.show(BenchReport(cells))
         if csv_file is not None:
-            write(csv_file, to_csv(cells))
+            deliver({csv_file: to_csv(cells).encode()}, force)
         if markdown is not None:
-            write(markdown, to_markdown(cells, command_line))
+            deliver({markdown: to_markdown(cells, command_line).encode()}, force)
         matrix.check(cells)
     return work.status

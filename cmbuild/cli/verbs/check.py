@@ -29,6 +29,7 @@ mistake in cmbuild.toml; 3 something is missing here; 130 Ctrl-C.
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
 @options.boards("Only on this one.")
 @click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
+@options.force
 @options.build_dir
 @options.jobs
 @options.output
@@ -37,6 +38,7 @@ def command(
     models: tuple[str, ...],
     boards: tuple[str, ...],
     junit: Path | None,
+    force: bool,
     build_dir: Path,
     jobs: int,
     as_json: bool,
@@ -46,7 +48,7 @@ def command(
     RAM, instructions, accuracy and more with their budgets.
     """
     from cmbuild.cli.session import session
-    from cmbuild.files import write
+    from cmbuild.delivery import check_delivery, deliver
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
@@ -55,6 +57,7 @@ def command(
     from cmbuild.projects.project import needed_project
     from cmbuild.report.check import CheckReport
 
+    check_delivery([junit], force)
     units = check.budgeted(needed_project(), models, boards)
     requests = [
         compose(RunRequest, model=unit.model, board=unit.board, build_dir=build_dir)
@@ -72,6 +75,6 @@ def command(
         ]
         work.show(CheckReport(results))
         if junit is not None:
-            write(junit, to_junit(results))
+            deliver({junit: to_junit(results).encode()}, force)
         check.verdict(results)
     return work.status

@@ -36,7 +36,7 @@ device.
     "eval", epilog=EPILOG, short_help="Compare a model in float, in int8, and on a board."
 )
 @options.model
-@options.of(ModelChoice, without=("intermediates",))
+@options.of(ModelChoice, without=("intermediates", "force"))
 @options.of(BuildRequest, only=("board", "isa", "toolchain"), board={"required": False})
 @options.of(RunRequest, only=("on",))
 @options.of(Sampling, only=("samples",), samples={"help": "Number of samples; by default all."})

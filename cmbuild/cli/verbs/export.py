@@ -44,14 +44,17 @@ def command(
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
+    from cmbuild.delivery import Destination
 
     sources = [ModelChoice(model=model, **chosen) for model in models]
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
         exports = [work.pipeline.export(source, target) for source in sources]
         work.perform(exports)
+        force = bool(chosen["force"])
+        place = None if output_dir is None else Destination(output_dir, force)
         for export, source in zip(exports, sources, strict=True):
-            texts = source.intermediates
+            texts = source.texts
             if texts is not None and len(exports) > 1:
-                texts = texts / export.name
-            work.show(export.deliver(output_dir, texts))
+                texts = Destination(texts.folder / export.name, force)
+            work.show(export.deliver(place, texts))
     return work.status

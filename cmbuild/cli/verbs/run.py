@@ -47,7 +47,7 @@ def command(
     reference.
     """
     from cmbuild.cli.session import session
-    from cmbuild.files import check_output_file, write
+    from cmbuild.delivery import check_delivery, deliver
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
@@ -55,8 +55,9 @@ def command(
     from cmbuild.report.run import RunReport
 
     named, remarks = complete(chosen)
-    check_output_file(html)
     request = compose(RunRequest, **named)
+    force = request.build.source.force
+    check_delivery([html], force)
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
@@ -66,5 +67,5 @@ def command(
             if run.result is not None:
                 work.show(RunReport(run.result, layers))
                 if html is not None:
-                    write(html, page(run.result))
+                    deliver({html: page(run.result).encode()}, force)
     return work.status

@@ -42,14 +42,15 @@ _application = options.together(
 
 @command.command("init", short_help="Create a workspace with Zephyr.")
 @click.argument("workspace", type=options.FILE)
+@options.force
 @options.build_dir
 @options.output
-def init(workspace: Path, build_dir: Path, as_json: bool, verbose: bool) -> int:
+def init(workspace: Path, force: bool, build_dir: Path, as_json: bool, verbose: bool) -> int:
     """Create WORKSPACE with the Zephyr release that the samples need; takes a few gigabytes."""
     from cmbuild.cli.session import session
 
     with session(build_dir.absolute() / "zephyr" / "logs", json=as_json, verbose=verbose) as work:
-        stage = work.pipeline.workspace(workspace, build_dir)
+        stage = work.pipeline.workspace(workspace, build_dir, force)
         work.perform([stage])
         work.note(
             f"next: cd {stage.folder} && west packages pip --install; "

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.folders import slug
 from cmbuild.cache.store import Condition, Entry
+from cmbuild.delivery import Destination
 from cmbuild.errors import CmbuildError, compiler_failure
-from cmbuild.files import copy
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
@@ -63,7 +63,7 @@ class ExportStage(Stage):
         *,
         label: str | None = None,
         home: Path | None = None,
-        wanted: Path | None = None,
+        wanted: Destination | None = None,
     ) -> None:
         """
         Args:
@@ -143,17 +143,21 @@ class ExportStage(Stage):
         """Each of its stages as text, if the job asks for that."""
         return sorted((self.entry.folder / INTERMEDIATES).glob("*.txt"))
 
-    def deliver(self, folder: Path | None, wanted: Path | None = None) -> ExportResult:
-        """The result; copies it into the user's folder, and its stages into `wanted`, if given."""
+    def deliver(self, place: Destination | None, wanted: Destination | None = None) -> ExportResult:
+        """The result; copies it into the user's folder, and its stages into `wanted`, if given.
+
+        Raises:
+            NotOverwritten: files of others are in the way.
+            NotWritable, NoSpace: a folder cannot be written.
+        """
         if wanted is not None:
-            for file in self.texts:
-                copy(file, wanted.absolute() / file.name)
+            wanted.put({file.name: file for file in self.texts})
         program, samples = self.program, self.samples
-        if folder is not None:
-            stem = folder.absolute() / slug(self.model)
-            program, samples = Path(f"{stem}.pte"), Path(f"{stem}.npz")
-            copy(self.program, program)
-            copy(self.samples, samples)
+        if place is not None:
+            stem = slug(self.model)
+            place.put({f"{stem}.pte": program, f"{stem}.npz": samples})
+            folder = place.folder.absolute()
+            program, samples = folder / f"{stem}.pte", folder / f"{stem}.npz"
         record = self.record.model_copy(update={"model": self.model})
         return ExportResult(record, program, samples)
 
@@ -251,11 +255,10 @@ class Batch:
                 self._keep(staging / f"{index}.{INTERMEDIATES}", stage.wanted)
         return outcomes
 
-    def _keep(self, folder: Path, wanted: Path) -> None:
+    def _keep(self, folder: Path, wanted: Destination) -> None:
         """What there is of an export that failed."""
         files = sorted(folder.glob("*.txt"))
-        for file in files:
-            copy(file, wanted.absolute() / file.name)
+        wanted.put({file.name: file for file in files})
         if files:
-            last = files[-1].stem.partition("-")[2]
-            self._context.note(f"its stages until it failed are in {wanted}; the last is {last}")
+            place, last = wanted.folder, files[-1].stem.partition("-")[2]
+            self._context.note(f"its stages until it failed are in {place}; the last is {last}")

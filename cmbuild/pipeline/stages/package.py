@@ -13,8 +13,8 @@ from cmbuild import paths, text
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.fingerprint import files as files_below
 from cmbuild.cache.store import STAMP, Entry
-from cmbuild.files import copy
-from cmbuild.packaging.manifest import MANIFEST, Manifest, remove_package
+from cmbuild.delivery import Destination, deliver
+from cmbuild.packaging.manifest import MANIFEST, Manifest, own_files
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -117,21 +117,25 @@ class PackageStage(Stage):
         count = text.plural(self.manifest.samples, "test vector")
         return f"{self.subject}, weights {text.size(self.plan.record.constant_bytes)}, {count}"
 
-    def deliver(self, output_dir: Path | None) -> PackageResult:
+    def deliver(self, place: Destination | None) -> PackageResult:
         """The package's content; copies it into the user's folder, if one is given, in place of an
         earlier package there.
 
         Raises:
-            ChangedPackage: files of the earlier one were changed.
+            NotOverwritten: files of others are in the way, or the earlier one's were changed.
             NotWritable, NoSpace: that folder cannot be written.
         """
         made = folder = self.entry.folder
-        if output_dir is not None:
-            folder = output_dir.absolute()
-            found = [file for file in files_below(made) if file.name != STAMP]
-            remove_package(folder, {file.relative_to(made).as_posix() for file in found})
-            for file in found:
-                copy(file, folder / file.relative_to(made))
+        if place is not None:
+            folder = place.folder.absolute()
+            files = {
+                folder / file.relative_to(made): file
+                for file in files_below(made)
+                if file.name != STAMP
+            }
+            own = own_files(folder)
+            obsolete = [file for file in own if file not in files and file.is_file()]
+            deliver(files, place.force, own=own, obsolete=obsolete)
         plan, manifest = self.plan, self.manifest
         fpu = has_fpu(self.target.cpu, self.target.fpu)
         return PackageResult(

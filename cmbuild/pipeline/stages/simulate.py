@@ -13,8 +13,9 @@ from cmbuild.cache.store import Entry
 from cmbuild.cycles.counter import Counter, counter
 from cmbuild.cycles.plugin import NoCounter
 from cmbuild.cycles.results import Cycles
+from cmbuild.delivery import Destination, check_delivery
 from cmbuild.errors import CmbuildError, Failed, Interrupted
-from cmbuild.files import check_input, check_output_folder, copy, write
+from cmbuild.files import check_input, check_output_folder, write
 from cmbuild.hardware.method import Selection
 from cmbuild.hardware.rack.flashing import FlashChoice
 from cmbuild.image.checks import OutsideMemory, check_image
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
     from cmcompiler.ir.reference import Array
 
+_OUTPUT = "output_{}.npy"
 _CLOCK_STANDS = "not counted: the clock of cm_board_ticks does not advance here"
 
 
@@ -136,7 +138,10 @@ class SimulateStage(RepeatedStage):
             self.launcher.check(self._processes, self._folder / "logs" / "labgrid.txt")
         for file in self._request.sampling.inputs:
             check_input(file)
-        check_output_folder(self._request.sampling.output_dir)
+        wanted = self._request.sampling.output_dir
+        check_output_folder(wanted)
+        if wanted is not None:  # the others are known once there is a plan
+            check_delivery([wanted / _OUTPUT.format(0)], self._request.build.source.force)
 
     @property
     def entry(self) -> Entry:
@@ -314,14 +319,15 @@ class SimulateStage(RepeatedStage):
         """Writes output_0.npy, …: of the output's shape, or several samples stacked."""
         import numpy as np
 
-        output_dir = self._request.sampling.output_dir
-        wanted = output_dir and output_dir.absolute()
-        names = [f"output_{index}.npy" for index in range(len(stacks))]
+        names = [_OUTPUT.format(index) for index in range(len(stacks))]
         for name, stack in zip(names, stacks, strict=True):
             np.save(folder / name, stack[0] if len(stack) == 1 else stack)
-            if wanted is not None:
-                copy(folder / name, wanted / name)
-        return [(wanted or self.entry.folder) / name for name in names]
+        wanted = self._request.sampling.output_dir
+        if wanted is None:
+            return [self.entry.folder / name for name in names]
+        force = self._request.build.source.force
+        Destination(wanted, force).put({name: folder / name for name in names})
+        return [wanted.absolute() / name for name in names]
 
     def _result(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cmbuild.cache.store import Entry
+from cmbuild.delivery import Destination
 from cmbuild.files import copy
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
@@ -17,10 +18,10 @@ class TextsStage(RepeatedStage):
     kind = StageKind.TEXTS
     verb = "written"
 
-    def __init__(self, plan: PlanStage, wanted: Path, folder: Path) -> None:
+    def __init__(self, plan: PlanStage, wanted: Destination, folder: Path) -> None:
         """
         Args:
-            wanted: the user's folder; files of the same names are replaced.
+            wanted: the user's folder.
         """
         self.name = plan.name
         self.subject = plan.source.name
@@ -43,9 +44,8 @@ class TextsStage(RepeatedStage):
             copy(file, folder / file.name)
         plan = folder / f"{len(texts):02}-plan.txt"
         plan.write_text(listing(self._plan.record), encoding="utf-8")
-        for file in (*texts, plan):
-            copy(file, self._wanted.absolute() / file.name)
+        self._wanted.put({file.name: file for file in (*texts, plan)})
         self._count = len(texts) + 1
 
     def summary(self) -> str:
-        return f"{plural(self._count, 'file')} in {self._wanted}"
+        return f"{plural(self._count, 'file')} in {self._wanted.folder}"

@@ -134,8 +134,41 @@ def test_a_package_takes_the_place_of_an_earlier_one(cmbuild: Commands) -> None:
     (folder / "second.c").write_text("changed")
     again = cmbuild("package", NETWORK, *first)
     assert again.exit_code == 2
-    assert "second.c belongs to an earlier package and has been changed since" in again.stderr
+    assert again.stderr.startswith(
+        "error: would overwrite made/second.c (changed since cmbuild wrote it)\n"
+    )
     assert not (folder / "first.c").exists()
+    assert cmbuild("package", NETWORK, *first, "--force").exit_code == 0
+    assert (folder / "first.c").exists() and not (folder / "second.c").exists()
+
+
+def test_a_package_writes_over_nothing_of_others(cmbuild: Commands) -> None:
+    words = ("package", NETWORK, "--as", "source", "--name", "kws", "-o", "made")
+    folder = cmbuild.folder / "made"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text("mine")
+    refused = cmbuild(*words)
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        "error: would overwrite made/CMakeLists.txt (not written by cmbuild)\n"
+        "  try: --force overwrites; or name another place\n"
+    )
+    assert [path.name for path in folder.iterdir()] == ["CMakeLists.txt"]
+    (folder / "CMakeLists.txt").rename(folder / "mine.cmake")
+    assert cmbuild(*words).exit_code == 0
+    assert cmbuild(*words).exit_code == 0
+    header = folder / "kws.h"
+    header.write_text(header.read_text() + "/* mine */\n")
+    refused = cmbuild(*words)
+    assert refused.exit_code == 2
+    assert "made/kws.h (changed since cmbuild wrote it)" in refused.stderr
+    assert header.read_text().endswith("/* mine */\n")
+    assert cmbuild(*words, "--force").exit_code == 0
+    assert not header.read_text().endswith("/* mine */\n")
+    # Its own record goes with it, wherever it is.
+    folder.rename(cmbuild.folder / "moved")
+    moved = cmbuild(*words[:-1], "moved", "--target", "cortex-m33")
+    assert moved.exit_code == 0, moved.stderr
 
 
 @pytest.mark.parametrize(

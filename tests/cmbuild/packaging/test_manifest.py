@@ -1,4 +1,4 @@
-"""A package takes the place of an earlier one."""
+"""A package says which files are its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.packaging.manifest import MANIFEST, ChangedPackage, Manifest, remove_package
+from cmbuild.packaging.manifest import MANIFEST, Manifest, own_files
 
 
 def write_package(folder: Path, **files: str) -> None:
@@ -28,39 +28,27 @@ def write_package(folder: Path, **files: str) -> None:
     (folder / MANIFEST).write_text(manifest.model_dump_json())
 
 
-def listed(folder: Path) -> set[str]:
-    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-
-
-def test_files_of_an_earlier_package_go(tmp_path: Path) -> None:
-    files = {"kws.h": "a", "runtime/kws_cm_add.c": "b", "runtime/deep/x.c": "c"}
+def test_files_of_a_package_and_its_manifest_are_its_own(tmp_path: Path) -> None:
+    files = {"kws.h": "a", "runtime/deep/x.c": "c"}
     write_package(tmp_path, **files)
     (tmp_path / "mine.c").write_text("mine")
-    remove_package(tmp_path, {"kws.h"})
-    assert listed(tmp_path) == {"kws.h", "mine.c", MANIFEST}
-    assert not (tmp_path / "runtime").exists()
-
-
-def test_a_changed_file_stays_and_is_named(tmp_path: Path) -> None:
-    write_package(tmp_path, **{"kws.h": "a", "kws.c": "b"})
-    (tmp_path / "kws.c").write_text("my own")
-    with pytest.raises(ChangedPackage, match=r"kws\.c belongs to an earlier package"):
-        remove_package(tmp_path, set())
-    assert listed(tmp_path) == {"kws.h", "kws.c", MANIFEST}
+    (tmp_path / "kws.h").write_text("changed")
+    own = own_files(tmp_path)
+    assert own.keys() == {tmp_path / path for path in (*files, MANIFEST)}
+    assert own[tmp_path / "kws.h"] == hashlib.sha256(b"a").hexdigest()
+    content = (tmp_path / MANIFEST).read_bytes()
+    assert own[tmp_path / MANIFEST] == hashlib.sha256(content).hexdigest()
 
 
 @pytest.mark.parametrize("path", ["../outside", "/{root}/outside"])
-def test_nothing_outside_of_the_folder_goes(tmp_path: Path, path: str) -> None:
+def test_nothing_outside_of_the_folder_is_its_own(tmp_path: Path, path: str) -> None:
     folder = tmp_path / "package"
     folder.mkdir()
-    (tmp_path / "outside").write_text("a")
     write_package(folder, **{path.format(root=str(tmp_path).lstrip("/")): "a"})
-    remove_package(folder, set())
-    assert (tmp_path / "outside").read_text() == "a"
+    assert own_files(folder).keys() <= {folder / MANIFEST}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"name": "an npm package"}'])
 def test_another_tools_manifest_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
-    remove_package(tmp_path, set())
-    assert listed(tmp_path) == {MANIFEST}
+    assert own_files(tmp_path) == {}
