@@ -1,14 +1,16 @@
 /* One int8 row by four columns at a time with the DSP extension.
 
-   As in gemm_s8.c, the row is widened once and int8 weights at each use, and the assembly needs all fourteen
-   registers. Four columns are their biases, four depths of each in turn, and what OUTPUT reads. */
+   The row is widened once, and the assembly needs all fourteen registers. Columns of int8 weights are in
+   pairs as in gemm_s8.c: a halfword is 256 * second + 128 + first, so that SMLAD takes it as it is and the
+   second weight alone is its upper byte. The sum of the row makes good for the 128. Four columns are their
+   biases, four depths of each pair in turn, and what OUTPUT reads. */
 #ifndef ROW_PRODUCT_H
 #define ROW_PRODUCT_H
 
 #include "cmrt/assembly.h"
 #include "simd.h"
 
-enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, NARROW_CODE = 88 };
+enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, PAIRED_CODE = 72 };
 
 /* Operands of the assembly, which copies all but the weights to its stack frame. */
 struct strip {
@@ -21,24 +23,45 @@ struct strip {
 };
 
 /* clang-format off */
-#define EVEN(weights) "sxtb16 r10, " weights "\n"
-#define ODD(weights) "sxtb16 " weights ", " weights ", ror #8\n"
-#define ADD_EVEN(sum) "smlad " sum ", r8, r10, " sum "\n"
-#define ADD_ODD(sum, weights) "smlad " sum ", r9, " weights ", " sum "\n"
+#define SECOND(weights) "sxtb16 " weights ", " weights ", ror #8\n"
+#define ADD(sum, row, weights) "smlad " sum ", " row ", " weights ", " sum "\n"
 
-/* Four depths: 22 instructions of four bytes. No result is used by the instruction after; loads that follow
-   each other overlap on a Cortex-M4. */
-#define MULTIPLY_NARROW \
+/* Of the first of each pair: less 128 times the sum of the row, the word before it. */
+#define TAKE_OFFSET_OFF "ldr r4, [lr, #-4]\n" "sub r0, r4\n" "sub r2, r4\n"
+
+/* Four depths: 18 instructions of four bytes. */
+#if __ARM_ARCH_7EM__ && __ARM_FP & 8
+/* A Cortex-M7: see gemm_s8_w16.c. Up to eight bytes behind the weights and four behind the row are read. */
+#define PAIRED_PRELOAD \
+    TAKE_OFFSET_OFF \
+    "ldr r4, [r12]\n" \
+    "ldr r5, [r12, #4]\n" \
+    "ldr r8, [lr]\n"
+
+#define MULTIPLY_PAIRED \
+    ADD("r0", "r8", "r4") "ldr.w r9, [lr, #4]\n" SECOND("r4") "ldr.w r6, [r12, #8]\n" \
+    ADD("r2", "r8", "r5") SECOND("r5") ADD("r1", "r8", "r4") "ldr.w r7, [r12, #12]\n" \
+    ADD("r3", "r8", "r5") "ldr.w r4, [r12, #16]!\n" \
+    ADD("r0", "r9", "r6") SECOND("r6") ADD("r2", "r9", "r7") SECOND("r7") "ldr.w r8, [lr, #8]!\n" \
+    ADD("r1", "r9", "r6") "ldr.w r5, [r12, #4]\n" ADD("r3", "r9", "r7")
+#else
+#define PAIRED_PRELOAD TAKE_OFFSET_OFF
+
+/* No result is used by the instruction after; loads that follow each other overlap on a Cortex-M4. */
+#define MULTIPLY_PAIRED \
     "ldr.w r5, [r12, #4]\n" \
     "ldr.w r6, [r12, #8]\n" \
     "ldr.w r7, [r12, #12]\n" \
     "ldr.w r4, [r12], #16\n" \
     "ldr.w r9, [lr, #4]\n" \
     "ldr.w r8, [lr], #8\n" \
-    EVEN("r4") ODD("r4") ADD_EVEN("r0") \
-    EVEN("r5") ADD_ODD("r0", "r4") ODD("r5") ADD_EVEN("r1") \
-    EVEN("r6") ADD_ODD("r1", "r5") ODD("r6") ADD_EVEN("r2") \
-    EVEN("r7") ADD_ODD("r2", "r6") ODD("r7") ADD_EVEN("r3") ADD_ODD("r3", "r7")
+    ADD("r0", "r9", "r6") SECOND("r6") ADD("r2", "r9", "r7") SECOND("r7") \
+    ADD("r0", "r8", "r4") SECOND("r4") ADD("r2", "r8", "r5") SECOND("r5") \
+    ADD("r1", "r9", "r6") ADD("r3", "r9", "r7") ADD("r1", "r8", "r4") ADD("r3", "r8", "r5")
+#endif
+
+/* After the last turn: the first of each pair alone. */
+#define PART_PAIRS "sub r0, r0, r1, lsl #8\n" "sub r2, r2, r3, lsl #8\n"
 
 #define TURN_OF_FOUR(MULTIPLY) MULTIPLY MULTIPLY MULTIPLY MULTIPLY
 
@@ -84,17 +107,27 @@ struct strip {
     "add r12, #" bytes "\n"
 /* clang-format on */
 
-/* All but columns and outputs, of a row that is widened into the workspace.
+/* All but columns and outputs, of a row that is widened already.
 
    code: bytes of code for four depths. */
-static inline struct strip strip_of(void *workspace, const int8_t *row, int32_t depth, int32_t zero_point,
-                                    int32_t code)
+static inline struct strip strip_of(const uint32_t *row, int32_t depth, int32_t zero_point, int32_t code)
 {
     int32_t chunks = depth > 0 ? (depth + DEPTHS - 1) / DEPTHS : 1;
-    struct strip strip = {.row = workspace, .entry = (-chunks & (TURN - 1)) * code, .zero_point = zero_point};
+    struct strip strip = {.row = row, .entry = (-chunks & (TURN - 1)) * code, .zero_point = zero_point};
     strip.row_end = strip.row + chunks * DEPTHS / 2;
-    widen_single(workspace, row, depth);
     return strip;
+}
+
+/* The same for paired columns, of a row that is widened into the workspace, behind 128 times its sum. */
+static inline struct strip paired_strip_of(void *workspace, const int8_t *row, int32_t depth,
+                                           int32_t zero_point)
+{
+    uint32_t *words = workspace, sum = 0;
+    words[1] = words[2] = 0; /* for a depth of zero */
+    for (int32_t k = 0; k < depth; k += DEPTHS)
+        sum = add_bytes(widen_four(words + 1 + k / 2, row + k) ^ 0x80808080, sum - DEPTHS * 128);
+    words[0] = 128 * sum;
+    return strip_of(words + 1, depth, zero_point, PAIRED_CODE);
 }
 
 /* Of the weights and biases of four columns. */

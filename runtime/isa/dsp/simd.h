@@ -29,14 +29,13 @@ static inline uint32_t widen_odd(uint32_t bytes)
     return halves;
 }
 
-/* Bytes 0 and 2, then 1 and 3, of each four in turn; up to three bytes after the row are read. */
-static inline void widen_single(uint32_t *out, const int8_t *row, int32_t depth)
+/* Bytes 0 and 2, then 1 and 3, of four. Returns the four. */
+static inline uint32_t widen_four(uint32_t *out, const int8_t *four)
 {
-    for (int32_t k = 0; k < depth; k += 4) {
-        uint32_t word = load_bytes(row + k);
-        *out++ = widen_even(word);
-        *out++ = widen_odd(word);
-    }
+    uint32_t word = load_bytes(four);
+    out[0] = widen_even(word);
+    out[1] = widen_odd(word);
+    return word;
 }
 
 /* The lower, or the upper, halves of two words as one word. */

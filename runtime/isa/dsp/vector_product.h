@@ -46,12 +46,23 @@ struct loop {
     int32_t weight_bytes, code;
 };
 
+/* All but columns and outputs. Up to three bytes after the row are read. */
+static inline struct strip widened(const struct cm_gemm *gemm, const struct loop *loop)
+{
+    int32_t zero_point = gemm->output.zero_point;
+    if (loop->weight_bytes == 1)
+        return paired_strip_of(gemm->workspace, gemm->lhs, gemm->depth, zero_point);
+    uint32_t *words = gemm->workspace;
+    for (int32_t k = 0; k < gemm->depth; k += DEPTHS)
+        widen_four(words + k / 2, gemm->lhs + k);
+    return strip_of(words, gemm->depth, zero_point, loop->code);
+}
+
 /* For outputs that the assembly does not support. */
 static inline void multiply_general(const struct cm_gemm *gemm, const struct loop *sum)
 {
     int32_t bytes = block_bytes(gemm->depth, sum->weight_bytes, sizeof(struct rescale));
-    struct strip strip =
-        strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, sum->code);
+    struct strip strip = widened(gemm, sum);
     const int8_t *weights = gemm->weights;
     for (int32_t c = 0; c < gemm->columns; c += COLUMNS, weights += bytes) {
         int32_t sums[COLUMNS];
@@ -68,8 +79,7 @@ static inline void multiply_general(const struct cm_gemm *gemm, const struct loo
 static inline void multiply_row(const struct cm_gemm *gemm, const struct loop *loop)
 {
     int32_t bytes = block_bytes(gemm->depth, loop->weight_bytes, sizeof(struct rescale));
-    struct strip strip =
-        strip_of(gemm->workspace, gemm->lhs, gemm->depth, gemm->output.zero_point, loop->code);
+    struct strip strip = widened(gemm, loop);
     int32_t whole = gemm->columns / COLUMNS, rest = gemm->columns % COLUMNS;
     const int8_t *last = (const int8_t *)gemm->weights + whole * bytes;
     if (whole > 0) {

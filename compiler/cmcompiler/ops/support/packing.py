@@ -266,7 +266,7 @@ def gemv_workspace(depth: int, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemv_s8 and cm_isa_gemv_s16 need."""
     return {
         Isa.SCALAR: -(-depth // 8) * 8,
-        Isa.DSP: -(-depth // 4) * 8,
+        Isa.DSP: 4 + max(1, -(-depth // 4)) * 8,
         Isa.MVE: 0,
     }[GEMV.provider(isa)]
 
@@ -354,12 +354,20 @@ def _wide_blocks(full: Filters, size: int, starts: Int32Array) -> bytes:
 
 
 def _columns_dsp(filters: Filters, rescale: Int32Array) -> bytes:
-    """Blocks of four channels: biases, 4 depths of each in turn, then each one's rescaling."""
+    """Blocks of four channels: biases, 4 depths of each pair in turn, then each one's rescaling.
+
+    Pairs are as those of _gemm_dsp. The first bias of a pair is for both: the kernel takes 256 times
+    the second sum off it.
+    """
     full = filters.filled(4)
     channels = np.minimum(np.arange(len(full.bias)), len(rescale) - 1)
     parts = rescale[channels].astype("<i4").reshape(len(full.bias) // 4, -1)
-    biases = full.bias.astype("<i4").reshape(-1, 4)
-    return _joined(biases, _chunk_blocks(full.weights, 4, 4), parts)
+    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
+    biases = wrap32(np.stack([first + 256 * second, second], axis=1)).astype("<i4").reshape(-1, 4)
+    blocks = _chunk_blocks(full.weights, 4, 4)
+    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2, 2).transpose(0, 1, 5, 2, 4, 3).copy()
+    weights[..., 0] ^= -128
+    return _joined(biases, weights, parts)
 
 
 def _gemm_mve(filters: Filters) -> bytes:
