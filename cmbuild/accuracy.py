@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from pydantic import WithJsonSchema
 
 from cmbuild.display.tables import HtmlTable
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 Share: TypeAlias = float
 """From 0 to 1."""
@@ -77,21 +78,55 @@ class Faithfulness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFidelity:
+    """How close one output of the int8 reference is to the float model's.
+
+    Attributes:
+        name: key or field of what the module returns; the program's name for one without.
+        snr_db: like that of Fidelity, over the elements of this output.
+        worst_error: the largest absolute error of an element; None if it is not finite.
+        largest: the largest absolute element in float.
+        is_integer: whether it holds integers or truth values, not real numbers.
+    """
+
+    name: str
+    snr_db: Decibels
+    worst_error: float | None
+    largest: float
+    is_integer: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
     """How close the int8 reference is to the float model.
 
     Attributes:
         snr_db: the power of the float outputs over that of the error, all elements of all samples;
             infinite without any error, which is null in JSON.
-        agreement: the share of samples whose largest element of the first output is the same.
+        agreement: the share of samples with the same answer: the largest element of an output that
+            holds one number a class, or all of an output of integers. None if the model gives no
+            such answer.
         samples: compared.
+        inputs: where these come from.
+        detail: describes them for people.
+        sequence: samples in the whole sequence, for a model with state; None without state.
+        outputs: each output by itself.
         layers: see Faithfulness.
     """
 
     snr_db: Decibels
-    agreement: Share
+    agreement: Share | None
     samples: int
+    inputs: SampleOrigin
+    detail: str
+    sequence: int | None
+    outputs: tuple[OutputFidelity, ...]
     layers: tuple[LayerFidelity, ...] = ()
+
+    @property
+    def worst(self) -> OutputFidelity:
+        """The output with the lowest SNR."""
+        return min(self.outputs, key=lambda output: output.snr_db)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +169,8 @@ class EvalRow:
     Attributes:
         form: `float`, `fake-quantised`: as torch computes it; `reference`, `device`.
         accuracy: top-1, where there are labels.
-        snr_db, agreement: against float; None for float itself.
+        snr_db, agreement: against float, as of Fidelity; None for float itself.
+        outputs: each output by itself; empty for float itself.
         interval: that holds the true accuracy with 95 % confidence, on a data set.
     """
 
@@ -143,6 +179,7 @@ class EvalRow:
     snr_db: Decibels | None
     agreement: Share | None
     interval: tuple[Share, Share] | None = None
+    outputs: tuple[OutputFidelity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +205,7 @@ class EvalResult(HtmlTable):
     Attributes:
         board: of the device; None without one.
         samples: that all forms computed.
+        inputs, detail, sequence: which these are, as of Fidelity.
         layers: the most sensitive first; empty if not asked for.
     """
 
@@ -176,6 +214,9 @@ class EvalResult(HtmlTable):
     model: str
     board: str | None
     samples: int
+    inputs: SampleOrigin
+    detail: str
+    sequence: int | None
     forms: tuple[EvalRow, ...]
     layers: tuple[LayerCost, ...]
     warnings: tuple[str, ...]

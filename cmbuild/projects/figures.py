@@ -64,10 +64,21 @@ class AccuracyFigures(_Part):
     samples: int
 
 
-class FidelityFigures(_Part):
+class OutputFigures(_Part):
     """`snr_db` is null where there is no error at all."""
 
     snr_db: float | None
+
+
+class FidelityFigures(_Part):
+    """`snr_db` is null where there is no error at all.
+
+    Attributes:
+        outputs: each by itself; earlier versions did not have them.
+    """
+
+    snr_db: float | None
+    outputs: tuple[OutputFigures, ...] = ()
 
 
 class FloatFigures(_Part):

@@ -77,7 +77,8 @@ def _accuracy(run: RunFigures) -> float | None:
 def _snr(run: RunFigures) -> float | None:
     if run.fidelity is None:
         return None
-    return math.inf if run.fidelity.snr_db is None else run.fidelity.snr_db
+    parts = run.fidelity.outputs or (run.fidelity,)
+    return min(math.inf if part.snr_db is None else part.snr_db for part in parts)
 
 
 METRICS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isinf
 from pathlib import Path
 
 from rich.text import Text
@@ -13,7 +12,9 @@ from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.fidelity import basis_text, decibels, noise, worst_element
 from cmbuild.text import percent, plural, rate
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 _LAYERS = 12  # rows of the table of layers
 
@@ -22,6 +23,9 @@ class EvalDocument(ResultDocument):
     model: str
     board: str | None
     samples: int
+    inputs: SampleOrigin
+    detail: str
+    sequence: int | None
     forms: tuple[EvalRow, ...]
     layers: tuple[LayerCost, ...]
     warnings: tuple[str, ...]
@@ -37,7 +41,9 @@ class EvalReport:
     def screen(self) -> Text:
         result = self.result
         device = f" and {result.board}" if result.board else ""
-        title = f"  {result.model} on {plural(result.samples, 'sample')}{device}"
+        basis = basis_text(result)
+        samples = plural(result.samples, "sample") + (f" ({basis})" if basis else "")
+        title = f"  {result.model} on {samples}{device}"
         lines = [Text(title), Text(), *map(Text, _forms(result.forms, result.samples))]
         if result.warnings:
             lines += [Text(), *(Text(text.warning(each), "yellow") for each in result.warnings)]
@@ -54,12 +60,24 @@ def _forms(rows: Sequence[EvalRow], samples: int) -> Iterator[str]:
         (
             row.form,
             _accuracy(row, samples),
-            "" if row.snr_db is None else _decibels(row.snr_db),
-            "" if row.agreement is None else rate(row.agreement, samples),
+            noise(row.outputs) if row.outputs else "",
+            _answers(row, samples),
         )
         for row in rows
     ]
-    yield text.table(("", "accuracy", "SNR", "largest output agrees with float's"), cells)
+    compared = next((row for row in rows if row.outputs), None)
+    title = "largest output agrees with float's"
+    if compared is not None and compared.agreement is None:
+        title = "worst element"
+    elif compared is not None and compared.outputs[0].is_integer:
+        title = "output equals float's"
+    yield text.table(("", "accuracy", "SNR", title), cells)
+
+
+def _answers(row: EvalRow, samples: int) -> str:
+    if row.agreement is not None:
+        return rate(row.agreement, samples)
+    return worst_element(row.outputs) if row.outputs else ""
 
 
 def _accuracy(row: EvalRow, samples: int) -> str:
@@ -70,7 +88,7 @@ def _accuracy(row: EvalRow, samples: int) -> str:
 
 
 def _layers(layers: Sequence[LayerCost]) -> Iterator[str]:
-    cells = [(_decibels(each.snr_db), each.name, _place(each)) for each in layers[:_LAYERS]]
+    cells = [(decibels(each.snr_db), each.name, _place(each)) for each in layers[:_LAYERS]]
     yield text.table(("SNR", "with this operator alone in int8", ""), cells)
     if more := len(layers) - _LAYERS:
         yield from [f"  and {more} more"] if more > 0 else []
@@ -78,7 +96,3 @@ def _layers(layers: Sequence[LayerCost]) -> Iterator[str]:
 
 def _place(layer: LayerCost) -> str:
     return "" if layer.file is None else f"{Path(layer.file).name}:{layer.line}"
-
-
-def _decibels(snr: float) -> str:
-    return "no error" if isinf(snr) and snr > 0 else f"{snr:.1f} dB"

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import isinf
 from pathlib import Path
 
 from rich.text import Text
@@ -14,6 +13,7 @@ from rich.text import Text
 from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.report import text
+from cmbuild.report.fidelity import fidelity_text
 from cmbuild.report.floats import float_lines, lacking_lines
 from cmbuild.report.layers import layer_lines
 from cmbuild.report.weights import weights_lines
@@ -136,12 +136,7 @@ def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[s
         )
         yield text.entry("accuracy", f"{', '.join(known)} ({counted})")
     elif fidelity is not None:
-        agreeing = round(fidelity.agreement * fidelity.samples)
-        snr = "no error" if isinf(fidelity.snr_db) else f"SNR {fidelity.snr_db:.1f} dB"
-        yield text.entry(
-            "accuracy",
-            f"{snr}, largest output agrees on {agreeing:,} of {fidelity.samples:,}",
-        )
+        yield text.entry("accuracy", fidelity_text(fidelity))
 
 
 def _facts(run: RunResult) -> Iterator[str]:

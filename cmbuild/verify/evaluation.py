@@ -25,6 +25,8 @@ def compared(
     source, labels = stage.plan.source, stage.samples.labels
     assert source.export is not None and stage.real_outputs is not None
     real, count = stage.real_outputs, len(stage.real_outputs[0])
+    basis = stage.basis
+    assert basis is not None
     forms = {
         "float": real,
         "fake-quantised": [stack[:count] for stack in source.export.outputs.quantized],
@@ -34,19 +36,23 @@ def compared(
         forms["device"] = _real(stage, device, count)
     rows = []
     for form, outputs in forms.items():
-        figures = None if form == "float" else compare(real, outputs)
+        figures = None if form == "float" else compare(real, outputs, basis)
         rows.append(
             EvalRow(
                 form=form,
                 accuracy=None if labels is None else top_1(outputs[0], labels),
                 snr_db=None if figures is None else figures.snr_db,
                 agreement=None if figures is None else figures.agreement,
+                outputs=() if figures is None else figures.outputs,
             )
         )
     return EvalResult(
         model=source.name,
         board=board,
         samples=count,
+        inputs=basis.inputs,
+        detail=basis.detail,
+        sequence=basis.sequence,
         forms=tuple(rows),
         layers=tuple(_layers(source.export.record)),
         warnings=measure(stage, stage, device).warnings,

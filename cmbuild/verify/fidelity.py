@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cmbuild.accuracy import Accuracy, Fidelity
+from cmbuild.accuracy import Accuracy, Fidelity, OutputFidelity
 from cmbuild.text import percent, plural
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.job import CalibrationRecord
@@ -23,6 +24,9 @@ METRIC = "top-1"
 
 LOW_SNR = 20.0
 """Decibels; below this the error is at least a tenth of the signal."""
+
+LEAST_SNR = -200.0
+"""Decibels of an output that is all error, such as one that is all zeros in float."""
 
 LOST_ACCURACY = 0.02
 LOST_SAMPLES = 3
@@ -36,6 +40,23 @@ SATURATED = 0.01
 _NO_RANGE = float(np.finfo(np.float32).eps)
 
 
+@dataclass(frozen=True, slots=True)
+class FidelityBasis:
+    """What figures are measured on, and how outputs are read.
+
+    Attributes:
+        inputs, detail, sequence: as of Fidelity.
+        names: of the outputs.
+        holds_classes: whether the only output has one number a class.
+    """
+
+    inputs: SampleOrigin
+    detail: str
+    sequence: int | None
+    names: tuple[str, ...]
+    holds_classes: bool
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Outputs:
     """Outputs of the float model, the reference and the device for the same samples.
@@ -45,6 +66,7 @@ class Outputs:
         labels: class of each sample, -1 where unknown; None without any.
         real: of the float model, for the first samples or all; None if not known.
         device: None where another set of samples ran there.
+        basis: None for a program without a float model.
     """
 
     ports: Sequence[PortRecord]
@@ -52,6 +74,7 @@ class Outputs:
     real: Sequence[Array] | None
     reference: Sequence[Array]
     device: Sequence[Array] | None
+    basis: FidelityBasis | None
 
     def accuracy(self) -> Accuracy | None:
         """Over the samples with a known class; None if there are none."""
@@ -69,33 +92,110 @@ class Outputs:
 
     def fidelity(self) -> Fidelity | None:
         """Of the reference to the float model, where that is known."""
-        if self.real is None or not self.reference:
+        if self.real is None or not self.reference or self.basis is None:
             return None
         count = len(self.real[0])
         reference = [stack[:count] for stack in self.reference]
-        return compare(self.real, list(map(dequantized, reference, self.ports)))
+        return compare(self.real, list(map(dequantized, reference, self.ports)), self.basis)
 
 
-def compare(real: Sequence[Array], found: Sequence[Array]) -> Fidelity | None:
+def compare(
+    real: Sequence[Array], quantized: Sequence[Array], basis: FidelityBasis
+) -> Fidelity | None:
     """Outputs beside those of the float model; None if it has none, or their shapes differ.
 
     Only elements that are finite in the float model count.
     """
-    if [stack.shape for stack in real] != [stack.shape for stack in found] or not real:
+    if [stack.shape for stack in real] != [stack.shape for stack in quantized] or not real:
         return None
     if real[0].size == 0:
         return None
-    signal = noise = 0.0
-    for wanted, got in zip(real, found, strict=True):
-        finite = np.isfinite(wanted)
-        exact = wanted[finite].astype(np.float64)
-        signal += float(np.square(exact).sum())
-        noise += float(np.square(exact - got[finite]).sum())
-    snr = math.inf if noise == 0 else -math.inf
-    if signal > 0 and noise > 0:
-        snr = 10 * math.log10(signal / noise)
-    same = _largest(real[0]) == _largest(found[0])
-    return Fidelity(snr_db=snr, agreement=float(np.mean(same)), samples=len(same))
+    errors = list(map(OutputError.between, real, quantized))
+    return Fidelity(
+        snr_db=OutputError.total(errors).snr_db,
+        agreement=_agreement(real, quantized, basis),
+        samples=len(real[0]),
+        inputs=basis.inputs,
+        detail=basis.detail,
+        sequence=basis.sequence,
+        outputs=tuple(
+            OutputFidelity(
+                name=name,
+                snr_db=error.snr_db,
+                worst_error=error.worst if math.isfinite(error.worst) else None,
+                largest=error.largest,
+                is_integer=_is_integer(exact),
+            )
+            for name, error, exact in zip(basis.names, errors, real, strict=True)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputError:
+    """Power of an output in float and of its error, over all elements of all samples.
+
+    Attributes:
+        worst: the largest absolute error.
+        largest: the largest absolute element in float.
+    """
+
+    signal: float
+    noise: float
+    worst: float
+    largest: float
+
+    @classmethod
+    def between(cls, real: Array, quantized: Array) -> OutputError:
+        finite = np.isfinite(real)
+        exact = real[finite].astype(np.float64)
+        errors = np.abs(exact - quantized[finite].astype(np.float64))
+        # Where only the quantised output is not a number, it is wrong without limit.
+        errors[np.isnan(errors)] = math.inf
+        return cls(
+            float(np.square(exact).sum()),
+            float(np.square(errors).sum()),
+            float(errors.max(initial=0.0)),
+            float(np.abs(exact).max(initial=0.0)),
+        )
+
+    @classmethod
+    def total(cls, errors: Sequence[OutputError]) -> OutputError:
+        """Of several outputs together."""
+        return cls(
+            sum(error.signal for error in errors),
+            sum(error.noise for error in errors),
+            max(error.worst for error in errors),
+            max(error.largest for error in errors),
+        )
+
+    @property
+    def snr_db(self) -> float:
+        """Infinite without any error; never less than LEAST_SNR."""
+        if self.noise == 0:
+            return math.inf
+        if self.signal == 0 or math.isinf(self.noise):
+            return LEAST_SNR
+        return max(LEAST_SNR, 10 * math.log10(self.signal / self.noise))
+
+
+def _agreement(
+    real: Sequence[Array], quantized: Sequence[Array], basis: FidelityBasis
+) -> float | None:
+    """The share of samples with the same answer; None if the model does not give one."""
+    if len(real) != 1:
+        return None
+    (exact,), (other,) = real, quantized
+    if _is_integer(exact):
+        same = (exact == other).reshape(len(exact), -1).all(axis=1)
+        return float(np.mean(same))
+    if not basis.holds_classes:
+        return None
+    return float(np.mean(_largest(exact) == _largest(other)))
+
+
+def _is_integer(stack: Array) -> bool:
+    return stack.dtype.kind in "iub"
 
 
 def top_1(scores: Array, labels: Array) -> float | None:
@@ -133,8 +233,10 @@ def warnings(
                 f"quantisation costs accuracy: float {percent(accuracy.float)}, "
                 f"int8 {percent(accuracy.reference)}"
             )
-    if fidelity is not None and fidelity.snr_db < LOW_SNR:
-        yield f"SNR {fidelity.snr_db:.1f} dB against float: below {LOW_SNR:.0f} dB"
+    if fidelity is not None and (worst := fidelity.worst).snr_db < LOW_SNR:
+        place = f"output {worst.name}: " if len(fidelity.outputs) > 1 else ""
+        on = ", on made-up inputs" if fidelity.inputs is SampleOrigin.SYNTHETIC else ""
+        yield f"{place}SNR {worst.snr_db:.1f} dB against float{on}: below {LOW_SNR:.0f} dB"
     for port in outputs:
         scheme = port.quantization
         if scheme is not None and scheme.scale <= _NO_RANGE:
@@ -142,7 +244,7 @@ def warnings(
                 f"output {port.name} has collapsed: scale {scheme.scale:.2g}, since calibration "
                 "saw nothing but zeros there"
             )
-    if calibration is not None and calibration.samples < FEW_SAMPLES:
+    if calibration is not None and calibration.samples + calibration.held_out < FEW_SAMPLES:
         yield (
             f"calibrated on {plural(calibration.samples, 'sample')} ({calibration.detail}); "
             f"use {FEW_SAMPLES} or more that look like the device's inputs: --calibration"

@@ -61,7 +61,12 @@ def _notes(run: ReferenceStage) -> Iterator[str]:
 
 def _outputs(stage: ReferenceStage, device: Sequence[Array] | None) -> Outputs:
     return Outputs(
-        stage.plan.record.outputs, stage.samples.labels, stage.real_outputs, stage.outputs, device
+        stage.plan.record.outputs,
+        stage.samples.labels,
+        stage.real_outputs,
+        stage.outputs,
+        device,
+        stage.basis,
     )
 
 

@@ -37,6 +37,7 @@ from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import distribute
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.pipeline import Pipeline
@@ -301,6 +302,9 @@ def _result(model: str, request: DataRequest, total: ChunkTally) -> EvalResult:
         model=model,
         board=request.board,
         samples=total.samples,
+        inputs=SampleOrigin.DATA,
+        detail=request.data.name,
+        sequence=None,
         forms=tuple(rows),
         layers=(),
         warnings=(),

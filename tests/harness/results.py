@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity, FloatUse, LayerFidelity
+from cmbuild.accuracy import (
+    Accuracy,
+    Faithfulness,
+    Fidelity,
+    FloatUse,
+    LayerFidelity,
+    OutputFidelity,
+)
 from cmbuild.boards.memory import PartUse, RegionUse
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.pipeline.layers import PlacedLayer
@@ -27,6 +35,7 @@ from cmbuild.results import (
     Verification,
     WeightsResult,
 )
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 
 def _layer(name: str, title: str, **others: Any) -> PlacedLayer:
@@ -34,6 +43,20 @@ def _layer(name: str, title: str, **others: Any) -> PlacedLayer:
     same = {"name": name, "title": title, "source": "…conv2d.out #3", "kernel": "conv2d_s8"}
     usual = {"arithmetic": "integer", "macs": 0, "weights": 1_280, "arena": 16_384}
     return PlacedLayer(**unknown | same | usual | others)
+
+
+def fidelity(*snrs: float, names: Sequence[str] = ("y", "z", "w"), **others: Any) -> Fidelity:
+    """Of outputs with so many dB; the first is that of all."""
+    usual = {"agreement": None, "samples": 8, "detail": "", "sequence": None}
+    outputs = (
+        OutputFidelity(name=name, snr_db=snr, worst_error=0.031, largest=3.4)
+        for name, snr in zip(names, snrs, strict=False)
+    )
+    return Fidelity(
+        snr_db=snrs[0],
+        outputs=tuple(outputs),
+        **usual | {"inputs": SampleOrigin.SAMPLES} | others,
+    )
 
 
 MV2 = RunResult(
@@ -54,7 +77,7 @@ MV2 = RunResult(
     ),
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),
     accuracy=Accuracy(metric="top-1", float=0.985, reference=0.98, device=0.98, samples=200),
-    fidelity=Fidelity(snr_db=41.23, agreement=0.99, samples=200),
+    fidelity=fidelity(41.23, agreement=0.99, samples=200),
     faithfulness=Faithfulness(
         faithful=True,
         layers=(

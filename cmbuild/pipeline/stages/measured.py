@@ -31,4 +31,5 @@ class MeasuredStage(ReferenceStage):
         from cmcompiler.frontend.outputs import MOST
 
         there = 1 if exported is None else len(exported)
-        return max(1, min(there, MOST, _MACS // max(1, self.plan.record.macs)))
+        most = there if self.plan.record.states else MOST
+        return max(1, min(there, most, _MACS // max(1, self.plan.record.macs)))

@@ -17,6 +17,9 @@ from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 if TYPE_CHECKING:
+    from cmbuild.verify.fidelity import FidelityBasis
+    from cmcompiler.frontend.job import SamplesRecord
+    from cmcompiler.frontend.sample_origin import SampleOrigin
     from cmcompiler.frontend.vectors import Samples
     from cmcompiler.ir.reference import Array
 
@@ -114,6 +117,28 @@ class ReferenceStage(Stage):
         if export is None or not self.is_exported or (self.reset and self.plan.record.states):
             return None
         return tuple(stack[: len(self.samples)] for stack in export.outputs.real)
+
+    @cached_property
+    def basis(self) -> FidelityBasis | None:
+        """What a comparison with the float model is made on; None for a program without one."""
+        from cmbuild.verify.fidelity import FidelityBasis
+
+        record, ports = self.plan.source.record, self.plan.record.outputs
+        if record is None:
+            return None
+        names = record.outputs if len(record.outputs) == len(ports) else ("",) * len(ports)
+        origin, detail, count = self._origin(record.samples)
+        return FidelityBasis(
+            origin,
+            detail,
+            count if record.samples.is_sequence else None,
+            tuple(name or port.name for name, port in zip(names, ports, strict=True)),
+            record.holds_classes,
+        )
+
+    def _origin(self, exported: SamplesRecord) -> tuple[SampleOrigin, str, int]:
+        """Where the samples come from, and how many there are."""
+        return exported.origin, exported.detail, exported.count
 
     @cached_property
     def _exported(self) -> Samples | None:

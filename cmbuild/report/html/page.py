@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cmbuild import text
+from cmbuild.report.fidelity import basis_text
 from cmbuild.report.html.provenance import sources
 from cmbuild.report.run import RunReport
 from cmbuild.results import RunResult
@@ -41,6 +42,7 @@ def page(run: RunResult) -> str:
         run=document,
         sources=sources(run),
         uncounted=run.uncounted,
+        basis="" if run.fidelity is None else basis_text(run.fidelity),
         embedded=_embedded(document),
     )
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,14 +21,17 @@ from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
+from cmcompiler.frontend.holdout import Holdout
 from cmcompiler.frontend.intermediates import Intermediates, Note, ignore
 from cmcompiler.frontend.job import ExportJob, ExportRecord
-from cmcompiler.frontend.model import Model
-from cmcompiler.frontend.outputs import ModelOutputs, run_on
+from cmcompiler.frontend.model import Model, Task
+from cmcompiler.frontend.outputs import MOST, ModelOutputs, run_on
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.quiet import quiet
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
+from cmcompiler.frontend.vectors import Samples
 from cmcompiler.target import Target
 from cmcompiler.usercode import import_folder
 
@@ -114,6 +117,7 @@ class Exporter:
     def _prepare(
         self, job: ExportJob, load: Callable[[int, Path | None], Model], note: Note
     ) -> _Prepared:
+        from cmcompiler.frontend.preparation import check_calibration
         from cmcompiler.frontend.quantization import quantize
 
         seconds: dict[str, float] = {}
@@ -122,6 +126,13 @@ class Exporter:
             calibration = model.calibration
             if job.calibration is not None:
                 calibration = read_calibration(job.calibration, model.example_inputs)
+            is_real = job.calibration is not None or model.has_real_calibration
+            held_out = 0
+            if is_real and model.samples_origin is SampleOrigin.SYNTHETIC:
+                check_calibration(calibration, model.example_inputs)
+                parts = Holdout.of(calibration, _is_stateful(model))
+                calibration, held_out = parts.calibrating, parts.held_out
+                model = _judged_by(model, parts)
         with self._timed("quantize", seconds):
             quantized = quantize(
                 model.module,
@@ -136,7 +147,10 @@ class Exporter:
             outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
         seen = records.CalibrationRecord(
-            samples=len(calibration), detail=detail, refinements=quantized.refinements
+            samples=len(calibration),
+            detail=detail,
+            held_out=held_out,
+            refinements=quantized.refinements,
         )
         return _Prepared(model, quantized, outputs, seen, seconds)
 
@@ -169,9 +183,31 @@ def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
     module = in_eval_mode(deepcopy(model.module))
     if isinstance(module, QuantizationAware):
         module.rounding = False
-    real = run_on(module, model.samples)
+    most = None if quantized.is_sequence else MOST
+    real = run_on(module, model.samples, most=most)
     graph = deepcopy(quantized.program).module(check_guards=False)
-    return ModelOutputs(real, run_on(graph, model.samples, channels_last))
+    return ModelOutputs(real, run_on(graph, model.samples, channels_last, most))
+
+
+def _is_stateful(model: Model) -> bool:
+    from cmcompiler.frontend.buffers import mutable_buffers
+    from cmcompiler.frontend.preparation import in_eval_mode
+
+    # A module that fails is refused where it is exported, which names the user's line.
+    with suppress(Exception):
+        return bool(mutable_buffers(in_eval_mode(model.module), model.example_inputs))
+    return False
+
+
+def _judged_by(model: Model, parts: Holdout) -> Model:
+    """The model with calibration inputs instead of made-up samples."""
+    arrays = [[tensor.numpy() for tensor in inputs] for inputs in parts.judging]
+    return replace(
+        model,
+        samples=Samples.stack(arrays),
+        samples_origin=SampleOrigin.CALIBRATION,
+        samples_detail="held out" if parts.held_out else "which also calibrated",
+    )
 
 
 def _record(
@@ -199,10 +235,15 @@ def _record(
         image=model.image,
         inputs=inputs,
         outputs=quantized.output_names,
+        holds_classes=_holds_classes(model.task, quantized),
         notes=model.notes,
         calibration=prepared.calibration,
         samples=records.SamplesRecord(
-            count=len(model.samples), labels=model.samples.labels is not None
+            count=len(model.samples),
+            labels=model.samples.labels is not None,
+            origin=model.samples_origin,
+            detail=model.samples_detail,
+            is_sequence=quantized.is_sequence,
         ),
         float_operators=quantized.float_operators,
         instructions={
@@ -214,6 +255,12 @@ def _record(
         fidelity=fidelity,
         seconds=seconds,
     )
+
+
+def _holds_classes(task: Task, quantized: Quantized) -> bool:
+    if task is Task.UNKNOWN:
+        return quantized.holds_classes
+    return task is Task.CLASSIFICATION and len(quantized.output_names) == 1
 
 
 def _located(

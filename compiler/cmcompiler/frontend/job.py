@@ -17,6 +17,7 @@ from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Refinement
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.weights import Origin, Weights
 from cmcompiler.target import Target
@@ -79,19 +80,30 @@ class CalibrationRecord(Strict):
     """What activation ranges were observed on.
 
     Attributes:
+        samples: that calibrated.
+        held_out: others of the calibration inputs, which judge the program.
         refinements: what improved on the quantizer's own settings, if anything did.
     """
 
     samples: int
     detail: str
+    held_out: int = 0
     refinements: tuple[Refinement, ...] = ()
 
 
 class SamplesRecord(Strict):
-    """Contents of samples.npz."""
+    """Contents of samples.npz.
+
+    Attributes:
+        detail: describes them for people; empty for the model's own.
+        is_sequence: whether the model carries state from one to the next.
+    """
 
     count: int
     labels: bool
+    origin: SampleOrigin
+    detail: str = ""
+    is_sequence: bool = False
 
 
 class InputRecord(Strict):
@@ -109,6 +121,7 @@ class ExportRecord(Strict):
         versions: of the packages that made the program.
         classes: names of a classifier's outputs, if any.
         outputs: keys and fields of what the module returns, "" for outputs without a name.
+        holds_classes: whether its only output has one number a class.
         notes: what people should know of how the model was read.
         float_operators: what the quantizer left in float.
         lacking: operators of the program that ExecuTorch's own runtime does not have.
@@ -129,6 +142,7 @@ class ExportRecord(Strict):
     image: ImageInput | None
     inputs: tuple[InputRecord, ...]
     outputs: tuple[str, ...]
+    holds_classes: bool = False
     notes: tuple[str, ...] = ()
     calibration: CalibrationRecord
     samples: SamplesRecord

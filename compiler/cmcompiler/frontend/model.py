@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Weights
 
@@ -35,7 +36,10 @@ class Model:
         example_inputs: set the program's shapes and dtypes.
         calibration: inputs to observe activation ranges on.
         calibration_detail: describes them for people.
+        has_real_calibration: False if these are made up, or only the example.
         samples: inputs to verify and evaluate the program with.
+        samples_origin: whether they are the model's own or made up.
+        samples_detail: describes made-up ones for people.
         weights: where the module's weights come from.
         task: what its outputs mean.
         classes: names of a classifier's outputs, if any.
@@ -50,6 +54,9 @@ class Model:
     samples: Samples
     weights: Weights
     task: Task = Task.UNKNOWN
+    samples_origin: SampleOrigin = SampleOrigin.SAMPLES
+    samples_detail: str = ""
+    has_real_calibration: bool = True
     classes: tuple[str, ...] = ()
     image: ImageInput | None = None
     notes: tuple[str, ...] = ()

@@ -17,13 +17,26 @@ from cmcompiler.errors import InvalidRequest
 if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
+    from torch.fx import Node
 
     from cmcompiler.frontend.vectors import Samples
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
 MOST = 1000
-"""Samples that outputs are computed for; more would not change what they say."""
+"""Samples that outputs are computed for; more would not change what they say, except of a model
+with state, whose samples are a sequence."""
+
+_LAST_OF_CLASSIFIERS = {
+    *("aten::linear", "aten::addmm", "aten::mm", "aten::matmul"),
+    *("aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax"),
+}
+_MOVEMENTS = {
+    *("aten::view", "aten::reshape", "aten::flatten", "aten::squeeze", "aten::unsqueeze"),
+    *("aten::_unsafe_view", "aten::clone", "aten::contiguous", "aten::to", "aten::_to_copy"),
+    *("aten::alias", "aten::detach", "aten::dropout", "aten::permute", "aten::transpose"),
+}
+"""Operators that may follow it without another meaning."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,15 +98,42 @@ def names_of_outputs(exported: ExportedProgram) -> tuple[str, ...]:
     )
 
 
+def holds_classes(exported: ExportedProgram) -> bool:
+    """Whether a module's only output has one number a class, as a classifier's last linear layer or
+    softmax gives it."""
+    import torch
+
+    names = exported.graph_signature.user_outputs
+    if len(names) != 1:
+        return False
+    node = next((node for node in exported.graph.nodes if node.name == names[0]), None)
+    value = None if node is None else node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return False
+    if sum(size > 1 for size in value.shape) != 1:
+        return False
+    while node is not None and _operator(node) in _MOVEMENTS:
+        node = next(iter(node.all_input_nodes), None)
+    return node is not None and _operator(node) in _LAST_OF_CLASSIFIERS
+
+
+def _operator(node: Node) -> str:
+    """`aten::linear`; empty for what is no operator."""
+    schema = getattr(node.target, "_schema", None)
+    return "" if schema is None else str(schema.name)
+
+
 def run_on(
     module: Callable[..., Any],
     samples: Samples,
     arrange: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
+    most: int | None = MOST,
 ) -> Arrays:
     """The tensors among a module's outputs on the first samples, one after the other.
 
     Args:
         module: a copy that may change its buffers, which carry over from one sample to the next.
+        most: how many samples; None for all.
         arrange: gives inputs the memory layout that the module expects.
 
     Raises:
@@ -104,7 +144,7 @@ def run_on(
 
     rows: list[Sequence[torch.Tensor]] = []
     with torch.no_grad():
-        for number, sample in enumerate(islice(samples, MOST), start=1):
+        for number, sample in enumerate(islice(samples, most), start=1):
             inputs = [arrange(torch.from_numpy(np.ascontiguousarray(array))) for array in sample]
             try:
                 leaves = tree_leaves(module(*inputs))

@@ -25,7 +25,7 @@ from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
 from cmcompiler.frontend.observations import hold_ranges
-from cmcompiler.frontend.outputs import names_of_outputs
+from cmcompiler.frontend.outputs import holds_classes, names_of_outputs
 from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
@@ -61,6 +61,7 @@ class Prepared:
         inputs: examples, channels-last.
         input_names: parameter names of the module's forward().
         output_names: keys and fields of what forward() returns: see names_of_outputs.
+        holds_classes: whether the only output has one number a class.
         states: initial values of the buffers that the module changes.
         call_sites: of the nodes of the graph, by name.
         zero_biases: names of layers that had no bias.
@@ -71,6 +72,7 @@ class Prepared:
     inputs: Inputs
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
+    holds_classes: bool
     states: Inputs
     call_sites: dict[str, CallSite]
     float_operators: tuple[FloatOperator, ...]
@@ -95,7 +97,7 @@ def prepare(
     module = in_eval_mode(module)
     exported = export(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
-    output_names = names_of_outputs(exported)
+    output_names, is_choice = names_of_outputs(exported), holds_classes(exported)
     buffers = mutable_buffers(module, inputs)
     states = tuple(map(channels_last, buffers.values()))
     if buffers:
@@ -128,7 +130,16 @@ def prepare(
             refinements = refiner.refine(observations, means, operands)
     left = tuple(_float_operators(prepared, quantizer.rejections()))
     return Prepared(
-        prepared, inputs, names, output_names, states, call_sites, left, zero_biases, refinements
+        prepared,
+        inputs,
+        names,
+        output_names,
+        is_choice,
+        states,
+        call_sites,
+        left,
+        zero_biases,
+        refinements,
     )
 
 
@@ -220,15 +231,9 @@ def _observe(
     states: Inputs,
 ) -> list[Inputs]:
     """Shows the calibration inputs to the observers; returns them, with the states before each."""
-    expected = describe(example)
+    check_calibration(calibration, example)
     observed: list[Inputs] = []
-    if not calibration:
-        raise InvalidRequest("no calibration samples")
     for count, sample in enumerate(calibration, start=1):
-        if describe(sample) != expected:
-            raise InvalidRequest(
-                f"calibration sample {count} has {describe(sample)}, the model takes {expected}"
-            )
         observed.append((*map(channels_last, sample), *states))
         try:
             results = prepared(*observed[-1])
@@ -241,6 +246,21 @@ def _observe(
         if states:
             _, states = results
     return observed
+
+
+def check_calibration(calibration: Sequence[Inputs], example: Inputs) -> None:
+    """
+    Raises:
+        InvalidRequest: no calibration inputs, or one of another shape or type than the example.
+    """
+    expected = describe(example)
+    if not calibration:
+        raise InvalidRequest("no calibration samples")
+    for count, sample in enumerate(calibration, start=1):
+        if describe(sample) != expected:
+            raise InvalidRequest(
+                f"calibration sample {count} has {describe(sample)}, the model takes {expected}"
+            )
 
 
 def describe(inputs: Sequence[Tensor]) -> str:

@@ -77,6 +77,8 @@ def quantize(
             prepared.call_sites,
             prepared.float_operators,
             real,
-            costs,
-            prepared.refinements,
+            holds_classes=prepared.holds_classes,
+            is_sequence=bool(states),
+            layers=costs,
+            refinements=prepared.refinements,
         )

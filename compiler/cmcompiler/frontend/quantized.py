@@ -76,6 +76,8 @@ class Quantized:
     Attributes:
         input_names: parameter names of the module's forward().
         output_names: keys and fields of what forward() returns, "" for outputs without a name.
+        holds_classes: whether the only output has one number a class.
+        is_sequence: whether the module carries state from one call to the next.
         layers: the most sensitive first; empty if not asked for.
         call_sites: of the nodes of the exported graph, by name.
         refinements: in the order in which they were made.
@@ -88,5 +90,7 @@ class Quantized:
     call_sites: Mapping[str, CallSite]
     float_operators: tuple[FloatOperator, ...]
     real: FloatGraph
+    holds_classes: bool = False
+    is_sequence: bool = False
     layers: tuple[OperatorCost, ...] = ()
     refinements: tuple[Refinement, ...] = ()

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Weights
 
 if TYPE_CHECKING:
     import torch
 
-_SAMPLES = 8
+_SHUFFLES = 8
 _EXPECTED = "return module, example_inputs[, calibration], or an object with these attributes"
 
 
@@ -73,14 +74,17 @@ class UserModel:
             raise InvalidRequest(f"{where}: the number of labels is not the number of samples")
 
     def model(self, weights: Weights, seed: int) -> Model:
-        samples = self.samples or self.calibration[:_SAMPLES] or self._shuffles(seed)
+        samples = self.samples or self._shuffles(seed)
         arrays = [[tensor.numpy() for tensor in sample] for sample in samples]
         return Model(
             module=self.module,
             example_inputs=self.example_inputs,
             calibration=self.calibration or [self.example_inputs],
             calibration_detail="as given" if self.calibration else "the example inputs only",
+            has_real_calibration=bool(self.calibration),
             samples=Samples.stack(arrays, self.labels),
+            samples_origin=SampleOrigin.SAMPLES if self.samples else SampleOrigin.SYNTHETIC,
+            samples_detail="" if self.samples else "the example and its shuffles",
             weights=weights,
         )
 
@@ -94,7 +98,7 @@ class UserModel:
             order = torch.randperm(tensor.numel(), generator=random)
             return tensor.reshape(-1)[order].reshape(tensor.shape)
 
-        others = [tuple(map(shuffled, self.example_inputs)) for _ in range(_SAMPLES - 1)]
+        others = [tuple(map(shuffled, self.example_inputs)) for _ in range(_SHUFFLES - 1)]
         return [self.example_inputs, *others]
 
 

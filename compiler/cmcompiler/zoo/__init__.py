@@ -16,6 +16,7 @@ from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.checkpoint import Checkpoint
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Model, Task
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.weights import Origin, Weights
 from cmcompiler.suggest import did_you_mean
 
@@ -35,12 +36,14 @@ class Data:
         calibration: shape (samples, *x.shape[1:]); training inputs if the model is trained.
         samples: held out of the above, in the same form.
         labels: classes of the samples, shape (samples,), or None.
+        is_real: False for random numbers.
     """
 
     detail: str
     calibration: npt.NDArray[Any]
     samples: npt.NDArray[Any]
     labels: npt.NDArray[Any] | None = None
+    is_real: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +106,10 @@ class ZooModel:
             example_inputs=(batch[:1],),
             calibration=[(batch[index : index + 1],) for index in range(len(batch))],
             calibration_detail=data.detail,
+            has_real_calibration=data.is_real,
             samples=Samples((data.samples[:, None],), data.labels),
+            samples_origin=SampleOrigin.SAMPLES if data.is_real else SampleOrigin.SYNTHETIC,
+            samples_detail=data.detail,
             weights=origin,
             task=self.task,
             classes=self.classes(),

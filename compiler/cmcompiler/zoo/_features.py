@@ -13,4 +13,5 @@ def features(shape: tuple[int, ...], seed: int) -> Data:
     """Seeded normally distributed features, shape (samples, *shape)."""
     random = np.random.default_rng(seed)
     stacked = random.standard_normal((_CALIBRATION + _SAMPLES, *shape), np.float32)
-    return Data("seeded normal numbers", stacked[:_CALIBRATION], stacked[_CALIBRATION:])
+    calibration, samples = stacked[:_CALIBRATION], stacked[_CALIBRATION:]
+    return Data("seeded normal numbers", calibration, samples, is_real=False)

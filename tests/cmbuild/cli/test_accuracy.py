@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from harness.commands import Commands
 
 
@@ -40,6 +41,63 @@ def test_two_bad_calibration_samples_warn_with_both_accuracies(cmbuild: Commands
     assert "  digits on 360 samples\n" in alone.stdout
     assert "! quantisation costs accuracy: float " in alone.stdout
     assert "  device " not in alone.stdout
+
+
+NETS = """
+import torch
+from torch import nn
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(16, 8)
+
+    def forward(self, x):
+        y = self.first(x)
+        return {"large": 1000 * y, "small": torch.sin(40 * y)}
+
+
+def one():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 4)), torch.rand(1, 16)
+
+
+def two():
+    torch.manual_seed(0)
+    return Two(), torch.rand(1, 16), [torch.randn(1, 16) for _ in range(16)]
+"""
+
+
+@pytest.fixture
+def nets(cmbuild: Commands) -> Commands:
+    (cmbuild.folder / "nets.py").write_text(NETS)
+    random = np.random.default_rng(0)
+    np.save(cmbuild.folder / "given.npy", random.random((40, 1, 16), np.float32))
+    return cmbuild
+
+
+def test_calibration_inputs_that_do_not_calibrate_judge_rather_than_made_up_ones(
+    nets: Commands,
+) -> None:
+    words = ("run", "nets.py:one", "--board", "native", "--calibration", "given.npy")
+    run = nets(*words, "--json", "--html", "run.html").document["fidelity"]
+    assert (run["inputs"], run["detail"]) == ("calibration", "held out")
+    assert (run["samples"], run["sequence"], run["agreement"]) == (10, None, 1)
+    assert "calibration inputs, held out" in (nets.folder / "run.html").read_text()
+
+
+def test_each_output_is_judged_by_itself_and_the_worst_warns(nets: Commands) -> None:
+    run = nets("run", "nets.py:two", "--board", "native", "--json").document
+    figures = run["fidelity"]
+    assert (figures["inputs"], figures["agreement"]) == ("calibration", None)
+    large, small = figures["outputs"]
+    assert (large["name"], small["name"]) == ("large", "small")
+    assert figures["snr_db"] > 30 > small["snr_db"] + 10
+    assert (
+        f"output small: SNR {small['snr_db']:.1f} dB against float: below 20 dB"
+        in (run["warnings"])
+    )
 
 
 def test_a_program_has_no_float_model_to_compare(cmbuild: Commands) -> None:

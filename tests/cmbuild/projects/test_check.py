@@ -153,6 +153,11 @@ def test_each_metric_has_its_direction(limits: dict[str, object], problem: str |
         ({"accuracy": None}, {"accuracy": 0.5}, "not known: no labelled samples"),
         ({"fidelity": None}, {"snr": 10}, "not known: no float model"),
         ({"fidelity": {"snr_db": None}}, {"snr": 10}, None),
+        (
+            {"fidelity": {"snr_db": 50, "outputs": [{"snr_db": None}, {"snr_db": 3}]}},
+            {"snr": 10},
+            "7 dB under",
+        ),
         ({"cycles": None}, {"cycles": 10}, "not known: not counted here"),
         ({"pte": None}, {"pte": 10}, "not known: the .pte file is gone"),
     ],

@@ -4,9 +4,9 @@ import math
 from dataclasses import replace
 
 import pytest
-from harness.results import MV2
+from harness.results import MV2, fidelity
 
-from cmbuild.accuracy import Faithfulness, Fidelity, FloatCall, FloatUse
+from cmbuild.accuracy import Faithfulness, FloatCall, FloatUse
 from cmbuild.cycles.results import SlowestCycles
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
@@ -135,7 +135,7 @@ def test_a_layer_that_is_not_the_models_cannot_be_overlooked() -> None:
 def test_without_labels_the_outputs_are_compared_with_those_of_the_float_model() -> None:
     lines = screen(replace(MV2, accuracy=None)).plain.splitlines()
     assert lines[1] == ("  accuracy  SNR 41.2 dB, largest output agrees on 198 of 200")
-    same = Fidelity(snr_db=math.inf, agreement=1.0, samples=3)
+    same = fidelity(math.inf, agreement=1.0, samples=3)
     lines = screen(replace(MV2, accuracy=None, fidelity=same)).plain.splitlines()
     assert lines[1] == ("  accuracy  no error, largest output agrees on 3 of 3")
     lines = screen(replace(MV2, accuracy=None, fidelity=None)).plain.splitlines()

@@ -10,9 +10,11 @@ import pytest
 
 from cmbuild.accuracy import LayerCost
 from cmbuild.verify.evaluation import compared
+from cmbuild.verify.fidelity import FidelityBasis
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.outputs import ModelOutputs
 from cmcompiler.frontend.quantized import OperatorCost
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 
 def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
@@ -24,7 +26,7 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
     record = SimpleNamespace(
         layers=(OperatorCost("mul", 9.0), OperatorCost("conv2d", 20.0)),
         call_sites=sites,
-        calibration=SimpleNamespace(samples=9, detail=""),
+        calibration=SimpleNamespace(samples=9, held_out=0, detail=""),
         notes=(),
     )
     port = SimpleNamespace(name="y", dtype="float32", shape=(1, 3), quantization=None)
@@ -38,12 +40,14 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         real_inputs=(),
         real_outputs=(real,),
         outputs=(real * 1.1,),
+        basis=FidelityBasis(SampleOrigin.CALIBRATION, "held out", 9, ("y",), holds_classes=True),
         is_chosen=True,
         added=0,
     )
     found = compared(stage, "microbit", [np.roll(real, 1, axis=2)])
     assert [row.form for row in found.forms] == ["float", "fake-quantised", "reference", "device"]
     assert [row.accuracy for row in found.forms] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3])
+    assert (found.inputs, found.detail, found.sequence) == ("calibration", "held out", 9)
     assert [row.agreement for row in found.forms] == [None, 1, 1, 0]
     decibels = [row.snr_db for row in found.forms]
     assert decibels[0] is None

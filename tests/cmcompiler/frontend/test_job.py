@@ -133,7 +133,7 @@ def record(source: str) -> ExportRecord:
         inputs=(),
         outputs=(),
         calibration=records.CalibrationRecord(samples=1, detail=""),
-        samples=records.SamplesRecord(count=1, labels=False),
+        samples=records.SamplesRecord(count=1, labels=False, origin="samples"),
         float_operators=(),
         lacking=(),
         layers=(),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.frontend.outputs import ModelOutputs, names_of_outputs, run_on
+from cmcompiler.frontend.outputs import ModelOutputs, holds_classes, names_of_outputs, run_on
 from cmcompiler.frontend.vectors import Samples
 
 SAMPLES = Samples((np.arange(6, dtype=np.float32).reshape(3, 1, 2),))
@@ -78,3 +78,33 @@ def test_saved_outputs_are_read_again(tmp_path):
     assert [len(loaded.real), len(loaded.quantized)] == [2, 1]
     for before, after in zip(outputs.real, loaded.real, strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+class Head(torch.nn.Module):
+    def __init__(self, last):
+        super().__init__()
+        self.linear, self.last = torch.nn.Linear(4, 6), last
+
+    def forward(self, x):
+        return self.last(self.linear(x))
+
+
+@pytest.mark.parametrize(
+    ("last", "is_choice"),
+    [
+        (torch.nn.Identity(), True),
+        (torch.nn.Softmax(-1), True),
+        (torch.nn.LogSoftmax(1), True),
+        (lambda y: y.reshape(1, 6, 1, 1), True),
+        (torch.nn.Dropout(), True),
+        (torch.nn.Linear(6, 1), False),
+        (torch.nn.Sigmoid(), False),
+        (torch.nn.ReLU(), False),
+        (lambda y: y.reshape(1, 2, 3), False),
+        (lambda y: (y, y + 1), False),
+        (lambda y: y.argmax(1), False),
+    ],
+)
+def test_classes_are_one_output_of_a_linear_layer_or_a_softmax(last, is_choice):
+    exported = torch.export.export(Head(last).eval(), (torch.rand(1, 4),))
+    assert holds_classes(exported) is is_choice

@@ -13,7 +13,9 @@ from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.measured import MeasuredStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.verify.quality import measure
+from cmcompiler.frontend.job import SamplesRecord
 from cmcompiler.frontend.outputs import MOST, ModelOutputs
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 
 LABELS = np.array([0, 1, 2, 0, 1])
@@ -26,10 +28,16 @@ def plan(folder: Path, count: int = 5, macs: int = 100, states: tuple[str, ...] 
     Samples((inputs,), np.resize(LABELS, count)).save(saved)
     port = SimpleNamespace(name="x", dtype="float32", shape=(1, 3), quantization=None)
     export = SimpleNamespace(samples=saved, outputs=ModelOutputs((2 * inputs,), (inputs,)))
-    calibration = SimpleNamespace(samples=100, detail="")
-    source = SimpleNamespace(
-        name="net", export=export, record=SimpleNamespace(calibration=calibration, notes=())
+    exported = SimpleNamespace(
+        calibration=SimpleNamespace(samples=100, held_out=0, detail=""),
+        notes=(),
+        outputs=("",),
+        holds_classes=True,
+        samples=SamplesRecord(
+            count=count, labels=True, origin=SampleOrigin.SAMPLES, is_sequence=bool(states)
+        ),
     )
+    source = SimpleNamespace(name="net", export=export, record=exported)
     record = SimpleNamespace(macs=macs, inputs=[port], outputs=[port], states=states)
     return SimpleNamespace(name="net-native", source=source, record=record)
 
@@ -54,6 +62,17 @@ def test_as_many_samples_as_take_some_seconds(
     assert measured.samples.labels.tolist() == np.resize(LABELS, there)[:count].tolist()
     assert measured.real_outputs is not None
     assert len(measured.real_outputs[0]) == count
+
+
+def test_of_a_sequence_all_samples_are_measured_and_a_part_says_so(tmp_path: Path) -> None:
+    whole = plan(tmp_path, 2 * MOST, macs=0, states=("state",))
+    measured = stage(MeasuredStage, whole)
+    assert len(measured.samples) == 2 * MOST
+    run = stage(ReferenceStage, whole, samples=8)
+    for each, samples in ((measured, 2 * MOST), (run, 8)):
+        found = measure(each, each, None).fidelity
+        assert found is not None
+        assert (found.samples, found.sequence) == (samples, 2 * MOST)
 
 
 def test_a_run_of_its_own_samples_measures_device_and_reference_on_them(tmp_path: Path) -> None:
