@@ -28,6 +28,8 @@ class Condition(Enum):
     """Absent, or made from something else."""
     DAMAGED = "damaged"
     """Made from the same inputs, but its content has changed since."""
+    USELESS = "useless"
+    """As it was stored, but not readable as a result: another machine may have stored it."""
     WHOLE = "whole"
 
 
@@ -47,7 +49,7 @@ class Entry:
         if made_from != fingerprint.encode():
             return Condition.ABSENT if _STAMP.fullmatch(stamp) else Condition.DAMAGED
         try:
-            is_whole = content == _content(self.folder).encode()
+            is_whole = content == content_digest(self.folder).encode()
         except OSError:
             is_whole = False
         return Condition.WHOLE if is_whole else Condition.DAMAGED
@@ -101,7 +103,7 @@ class Entry:
                     error.moved(fresh, self.failed)
                 raise
             remove(self.failed, root)
-            (fresh / STAMP).write_text(f"{fingerprint}\n{_content(fresh)}")
+            (fresh / STAMP).write_text(f"{fingerprint}\n{content_digest(fresh)}")
             if self.folder.exists():
                 # A folder cannot be renamed over a full one. Between the two renames there is
                 # no entry, which the next build handles.
@@ -112,7 +114,7 @@ class Entry:
                 remove(leftover, root)
 
 
-def _content(folder: Path) -> str:
+def content_digest(folder: Path) -> str:
     """The digest of all files below a folder with their names, except the stamp."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):

@@ -64,6 +64,8 @@ def perform(
             return False
         if condition is Condition.DAMAGED:
             note(f"{entry.folder} has changed since it was made; made again")
+        if condition is Condition.USELESS:
+            note(f"the content of {entry.folder} cannot be used; made again")
         if remote is not None and stage.travels and _fetch(stage, remote):
             return True
         with entry.replace(stage.fingerprint) as folder:
@@ -80,7 +82,7 @@ class _NotFetched(Exception):
 def _fetch(stage: Stage, remote: RemoteCache) -> bool:
     try:
         with stage.entry.replace(stage.fingerprint) as folder:
-            if not remote.fetch(stage.address, folder):
+            if not remote.fetch(stage.address, folder, stage.inspect):
                 raise _NotFetched
     except _NotFetched:
         return False

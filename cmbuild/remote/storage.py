@@ -65,10 +65,18 @@ class RemoteCache:
         """Whether there is an entry, not yet checked."""
         return bool(self._attempt(lambda: self._files.exists(self._place(address))))
 
-    def fetch(self, address: EntryAddress, folder: Path) -> bool:
+    def fetch(
+        self,
+        address: EntryAddress,
+        folder: Path,
+        inspect: Callable[[Path], None] = lambda folder: None,
+    ) -> bool:
         """Fills an empty folder with an entry, and says whether it did.
 
-        A damaged or unsigned entry is not used, and a line says why.
+        An entry that is damaged, unsigned or useless is not used, and a line says why.
+
+        Args:
+            inspect: raises anything for content that cannot be used.
 
         Raises:
             OSError: the folder cannot be written.
@@ -76,13 +84,21 @@ class RemoteCache:
         entry = self._attempt(lambda: self._read(self._place(address)))
         if entry is None:
             return False
+        reason = None
         try:
             unpack(unseal(address, entry, self._key), folder)
-        except (EntryRefused, NotPacked) as refusal:
-            reason = str(refusal) if isinstance(refusal, EntryRefused) else "it is damaged"
+        except EntryRefused as refusal:
+            reason = str(refusal)
+        except NotPacked:
+            reason = "it is damaged"
+        else:
+            try:
+                inspect(folder)
+            except Exception:  # content of others raises anything
+                reason = "its content cannot be used"
+        if reason is not None:
             self._note(f"refused {address.path} of {self._url}: {reason}; made again")
-            return False
-        return True
+        return reason is None
 
     def store(self, address: EntryAddress, folder: Path) -> None:
         """Puts a complete result there; replaces an entry that was refused."""

@@ -24,6 +24,12 @@ class ExecutorchPlanStage(PlanStage):
         """Full names, each once."""
         return tuple(dict.fromkeys(self.source.operators()))
 
+    def inspect(self, folder: Path) -> None:
+        from cmcompiler.emit.files import C_FILE, check_record, read_record
+
+        check_record(read_record(folder))
+        (folder / C_FILE).read_text("utf-8")
+
     def make(self, folder: Path) -> None:
         from cmcompiler.emit.executorch import emit_executorch
         from cmcompiler.plan.executorch import make_executorch_plan

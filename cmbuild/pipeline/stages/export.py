@@ -132,6 +132,20 @@ class ExportStage(Stage):
         """A model of a project by its place there, which is the same in every clone."""
         return model if self.home is None else model.removeprefix(f"{self.home}/")
 
+    def inspect(self, folder: Path) -> None:
+        """The program can be read, and the record, the samples and the outputs are of it."""
+        from cmcompiler.frontend.outputs import ModelOutputs
+        from cmcompiler.frontend.vectors import Samples
+        from cmcompiler.pte.reader import read_program
+
+        record = read_json(ExportRecord, folder / RECORD)
+        read_program((folder / PROGRAM).read_bytes())
+        samples, outputs = Samples.load(folder / SAMPLES), ModelOutputs.load(folder / OUTPUTS)
+        if len(samples) != record.samples.count or len(samples.inputs) != len(record.inputs):
+            raise ValueError(f"{SAMPLES} is not of this export")
+        if len(outputs.real) != len(outputs.quantized):
+            raise ValueError(f"{OUTPUTS} is not of this export")
+
     def condition(self) -> Condition:
         found = super().condition()
         if found is Condition.WHOLE and superseded(self.job, self.record):

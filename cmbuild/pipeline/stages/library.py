@@ -11,6 +11,7 @@ from cmbuild import paths
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.folders import remove
 from cmbuild.cache.store import Entry
+from cmbuild.image.archive import check_archive
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.toolchain.cmake import LIBRARY, Builder
@@ -72,6 +73,9 @@ class LibraryStage(Stage):
     @property
     def archive(self) -> Path:
         return self.entry.folder / LIBRARY
+
+    def inspect(self, folder: Path) -> None:
+        check_archive(folder / LIBRARY)
 
     def check(self) -> None:
         """

@@ -76,6 +76,11 @@ class PlanStage(Stage):
 
         return read_record(self.entry.folder)
 
+    def inspect(self, folder: Path) -> None:
+        from cmcompiler.emit.folder import check_emitted
+
+        check_emitted(folder, self.source.read())
+
     @property
     def inputs(self) -> tuple[PortResult, ...]:
         return tuple(map(_port, self.record.inputs))

@@ -153,10 +153,14 @@ class ReferenceStage(Stage):
     @cached_property
     def outputs(self) -> tuple[Array, ...]:
         """One array for each output, shape (samples, *y.shape)."""
-        from cmcompiler.arrays import read_arrays
+        return _outputs(self.entry.folder)
 
-        arrays = read_arrays(self.entry.folder / OUTPUTS)
-        return tuple(arrays[f"output_{index}"] for index in range(len(arrays)))
+    def inspect(self, folder: Path) -> None:
+        """The outputs are those of the plan, for each sample."""
+        ports, count = self.plan.record.outputs, len(self.samples)
+        for array, port in zip(_outputs(folder), ports, strict=True):
+            if (array.shape, array.dtype.name) != ((count, *port.shape), port.dtype):
+                raise ValueError(f"{port.name} is {array.dtype} {array.shape}")
 
     def parts(self) -> Mapping[str, Value]:
         import numpy as np
@@ -191,3 +195,10 @@ class ReferenceStage(Stage):
 
     def summary(self) -> str:
         return f"{self.subject}, {text.plural(len(self.samples), 'sample')}"
+
+
+def _outputs(folder: Path) -> tuple[Array, ...]:
+    from cmcompiler.arrays import read_arrays
+
+    arrays = read_arrays(folder / OUTPUTS)
+    return tuple(arrays[f"output_{index}"] for index in range(len(arrays)))

@@ -73,6 +73,11 @@ class RunnerStage(Stage):
         name = "runner" if self.library.toolchain.is_host else "runner.elf"
         return self.entry.folder / name
 
+    def inspect(self, folder: Path) -> None:
+        ImageRecord.read(folder)
+        if not (folder / self.image.name).is_file():
+            raise ValueError("it has no image")
+
     @property
     def kernels(self) -> Set[str]:
         """The kernels that the image must define, without `cm_`."""

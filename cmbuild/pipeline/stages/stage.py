@@ -65,6 +65,7 @@ class Stage(ABC):
     name: str
     subject: str
     after: tuple[Stage, ...] = ()
+    _is_readable = False
 
     @abstractmethod
     def parts(self) -> Mapping[str, Value]:
@@ -79,9 +80,23 @@ class Stage(ABC):
     def make(self, folder: Path) -> None:
         """Makes the result in an empty folder, which becomes the entry."""
 
+    def inspect(self, folder: Path) -> None:  # noqa: B027  # most results stay where they are made
+        """Reads a result, from wherever it came, as the stages after it do.
+
+        Raises:
+            Exception: any, if they could not use it.
+        """
+
     def condition(self) -> Condition:
-        """Whether the result can be used: up to date, and unchanged since it was made."""
-        return self.entry.condition(self.fingerprint)
+        """Whether the result can be used: up to date, unchanged since it was made, and readable."""
+        found = self.entry.condition(self.fingerprint)
+        if found is Condition.WHOLE and not self._is_readable:
+            try:
+                self.inspect(self.entry.folder)
+            except Exception:  # content of others raises anything
+                return Condition.USELESS
+            self._is_readable = True
+        return found
 
     def check(self) -> None:  # noqa: B027  # most stages have nothing to check
         """Checks before any work what would fail late: a missing tool or file."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from harness.commands import NETWORK, Commands
 
-from cmbuild.cache.store import STAMP, Condition, Entry
+from cmbuild.cache.store import STAMP, Condition, Entry, content_digest
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.pipeline import Pipeline
@@ -94,6 +94,27 @@ def test_a_damaged_result_is_made_again(
     again = own(*RUN)
     assert again.exit_code == 0, again.stderr
     assert "has changed since it was made; made again" in again.stdout
+    result = own(*RUN, "--json")
+    assert result.done == {"simulate"}
+    assert result.document["memory"] == good["memory"]
+
+
+def restamp(folder: Path) -> None:
+    """As another machine's result would be, once fetched."""
+    fingerprint, _, _ = (folder / STAMP).read_text().partition("\n")
+    (folder / STAMP).write_text(f"{fingerprint}\n{content_digest(folder)}")
+
+
+def test_content_without_sense_is_made_again(own: Commands) -> None:
+    good = own(*RUN, "--json").document
+    folders = results(own)
+    for kind, damage in (("plan", "plan.json"), ("runner", "image.json"), ("references", "")):
+        file = folders[kind] / damage if damage else next(folders[kind].glob("*.npz"))
+        file.write_text("{}")
+        restamp(folders[kind])
+    again = own(*RUN)
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout.count("cannot be used; made again") == 3
     result = own(*RUN, "--json")
     assert result.done == {"simulate"}
     assert result.document["memory"] == good["memory"]

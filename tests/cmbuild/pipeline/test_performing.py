@@ -43,13 +43,13 @@ def test_a_damaged_result_is_read_once_before_it_is_made_again(
     file = tmp_path / "toy" / "file"
     file.write_text("wrong")
     read: list[str] = []
-    whole = store._content
+    whole = store.content_digest
 
     def content(folder: Path) -> str:
         read.append((folder / "file").read_text())
         return whole(folder)
 
-    monkeypatch.setattr(store, "_content", content)
+    monkeypatch.setattr(store, "content_digest", content)
     perform(Toy(tmp_path), lambda: None, notes.append)
     assert read == ["wrong", "right"]
     assert file.read_text() == "right"

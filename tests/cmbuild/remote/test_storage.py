@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from harness.commands import NETWORK, Commands, Result
 
 from cmbuild.errors import UsageError
-from cmbuild.remote.sealing import EntryAddress
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.performing import perform
+from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.request import RunRequest
+from cmbuild.pipeline.stages.stage import Stage
+from cmbuild.process import Processes
+from cmbuild.remote.sealing import EntryAddress, seal, unseal
 from cmbuild.remote.storage import RemoteCache, connect
 
 ADDRESS = EntryAddress("plan", "ab" * 16)
@@ -84,6 +95,95 @@ def test_an_entry_with_a_flipped_bit_is_refused_and_replaced(
     assert second.stderr.count("it is damaged; made again") == 2
     third = machine(cmbuild, share, "third")(*RUN)
     assert fetched(third) == SHARED
+
+
+def archive(*files: tuple[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files:
+            packed.writestr(name, content)
+    return buffer.getvalue()
+
+
+def corrupt(payload: bytes) -> bytes:
+    start = 30 + int.from_bytes(payload[26:28], "little")
+    return payload[:start] + b"\xff" * 8 + payload[start + 8 :]
+
+
+def without(payload: bytes, **changed: bytes | None) -> bytes:
+    """The files of a payload, some with other content, or left out."""
+    with zipfile.ZipFile(io.BytesIO(payload)) as packed:
+        files = {name: packed.read(name) for name in packed.namelist()}
+    for stem, content in changed.items():
+        name = next(name for name in files if name.partition(".")[0] == stem)
+        files[name] = b"" if content is None else content
+        if content is None:
+            del files[name]
+    return archive(*files.items())
+
+
+SENSELESS: dict[str, dict[str, Callable[[bytes], bytes]]] = {
+    "plan": {
+        "garbage": lambda payload: b"garbage",
+        "empty": lambda payload: archive(),
+        "corrupt": corrupt,
+        "file and folder": lambda payload: archive(("a", b""), ("a/b", b"")),
+        "long name": lambda payload: archive(("x" * 400, b"")),
+        "folder as plan": lambda payload: archive(("plan.json/x", b"")),
+        "no plan": lambda payload: without(payload, plan=None),
+        "empty plan": lambda payload: without(payload, plan=b"{}"),
+        "nested plan": lambda payload: without(payload, plan=b"[" * 100_000),
+        "no weights": lambda payload: without(payload, weights=None),
+        "other weights": lambda payload: without(payload, weights=b"1234"),
+        "other code": lambda payload: without(payload, model=b"int x;"),
+    },
+    "reference": {
+        "empty": lambda payload: archive(),
+        "no arrays": lambda payload: without(payload, outputs=b"PK"),
+        "other arrays": lambda payload: without(payload, outputs=arrays(np.zeros((2, 3)))),
+    },
+}
+
+
+def arrays(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, output_0=array)
+    return buffer.getvalue()
+
+
+def test_a_sealed_entry_without_sense_is_refused_and_replaced(
+    cmbuild: Commands, share: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CMBUILD_CACHE", str(cmbuild.cache))
+    notes: list[str] = []
+    remote = RemoteCache(share.as_uri(), notes.append)
+
+    def stages(name: str) -> dict[str, Stage]:
+        request = compose(RunRequest, model=str(NETWORK), board="native", build_dir=tmp_path / name)
+        reference = (
+            Pipeline(WorkContext(Processes(), tmp_path / "logs")).simulate(request).reference
+        )
+        reference._folder = tmp_path / name / "references"
+        return {"plan": reference.plan, "reference": reference}
+
+    def performed(name: str) -> list[str]:
+        found = stages(name)
+        return [k for k in found if perform(found[k], lambda: None, notes.append, remote)]
+
+    assert performed("first") == []
+    entries = {path.relative_to(share).parts[0]: path for path in share_files(share)}
+    whole = {kind: path.read_bytes() for kind, path in entries.items()}
+    for kind, cases in SENSELESS.items():
+        address = EntryAddress(kind, entries[kind].name)
+        for case, change in cases.items():
+            payload = change(unseal(address, whole[kind], None))
+            entries[kind].write_bytes(seal(address, payload, None))
+            notes.clear()
+            assert performed(f"{kind} {case}") == [other for other in SENSELESS if other != kind]
+            (note,) = notes
+            assert note.startswith(f"refused {kind}/") and note.endswith("; made again"), case
+            assert entries[kind].read_bytes() == whole[kind], case
+    assert performed("last") == list(SENSELESS)
 
 
 def test_with_a_key_entries_are_signed(cmbuild: Commands, share: Path) -> None:
