@@ -19,6 +19,18 @@ LARGEST_INPUT = 1 << 32
 """Largest input file in bytes: nothing for a Cortex-M is larger."""
 
 
+class NotUtf8(UsageError):
+    template = "{text!a} is not UTF-8"
+    hint = "rename it: builds, records and reports name it in UTF-8"
+
+
+def check_utf8(*names: str | Path) -> None:
+    """Raises NotUtf8 for the first text or path that holds other bytes."""
+    for name in names:
+        if any("\ud800" <= character <= "\udfff" for character in str(name)):
+            raise NotUtf8(text=str(name))
+
+
 def check_input(file: Path) -> None:
     """Checks that a user's file can be read.
 

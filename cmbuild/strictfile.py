@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
@@ -19,23 +18,15 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from cmbuild.errors import UsageError
+from cmbuild.text import shortened
+from cmbuild.tomlfile import BrokenFile, read_document, read_text
 from cmcompiler.suggest import did_you_mean
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
-class BrokenFile(UsageError):
-    template = "{path}{line}: {key}{problem}"
 
 
 class Table(BaseModel):
     """A table of such a file: takes the keys that it names, and values of just their types."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 C = TypeVar("C", bound="Choices")
@@ -85,16 +76,8 @@ def read(path: Path, kind: type[T], build: Callable[[T], R], inside: tuple[str, 
     Raises:
         BrokenFile: naming file, line and key.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-    except FileNotFoundError as error:
-        raise BrokenFile(path=path, line="", key="", problem="not found") from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
-        raise BrokenFile(path=path, line="", key="", problem=f"unreadable: {reason}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(path, error) from error
+    text, whole = read_document(path)
+    document: object = whole
     for name in inside:
         document = document.get(name, {}) if isinstance(document, dict) else {}
     try:
@@ -110,8 +93,8 @@ def read(path: Path, kind: type[T], build: Callable[[T], R], inside: tuple[str, 
 def broken(path: Path, key: Sequence[str], problem: str, hint: str | None = None) -> BrokenFile:
     """The error for a key of a file that was read before, found wrong only now."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_text(path)
+    except BrokenFile:
         text = ""
     return _broken(path, text, key, problem, hint)
 
@@ -126,10 +109,10 @@ def _explain(error: Any, kind: type[Table]) -> tuple[str, str | None]:
         table = _table(kind, parents)
         return "unknown key", did_you_mean(key, _fields(table)) if table else None
     if what in ("model_type", "dict_type"):
-        return f"expected a table, not {error['input']!r}", None
+        return f"expected a table, not {shortened(error['input'])}", None
     if what == "value_error":
         return str(context["error"]), None
-    return f"{error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}", None
+    return f"{error['msg'][0].lower()}{error['msg'][1:]}, not {shortened(error['input'])}", None
 
 
 def _fields(kind: type[Table]) -> dict[str, FieldInfo]:
@@ -185,9 +168,3 @@ def _line(text: str, key: Sequence[str]) -> int | None:
         if inside is None and len(key) > 1 and here[: len(key) - 1] == list(key[:-1]):
             inside = number
     return inside if found is None else found[1]
-
-
-def _syntax_error(path: Path, error: tomllib.TOMLDecodeError) -> BrokenFile:
-    match = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error))
-    problem, line = (match[1], f":{match[2]}") if match else (str(error), "")
-    return BrokenFile(path=path, line=line, key="", problem=problem)

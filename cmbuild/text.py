@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Sequence
 
 FEW = 20
 """Samples below which a share is not called a percentage."""
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KM]?)(?:i?B)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) ?([KM]?)(?:i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist, _SHORT.maxstring = 3, 6, 6, 100
+
+
+def shortened(value: object) -> str:
+    """A user's value for a message: like repr, but never long, and never failing."""
+    return _SHORT.repr(value)
 
 
 def count(number: int) -> str:

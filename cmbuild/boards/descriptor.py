@@ -34,7 +34,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: the text is not a size.
     """
-    match = re.fullmatch(r"(\d+)([KMG]?)", text)
+    match = re.fullmatch(r"(\d{1,15})([KMG]?)", text)
     if match is None:
         raise ValueError(f'{text!r} is not a size like 4096, "512K" or "8M"')
     return int(match[1]) * _UNITS[match[2]]
@@ -170,7 +170,9 @@ def _check_regions(regions: dict[str, Region]) -> None:
 
 
 def _check_script(script: Path, regions: dict[str, Region]) -> None:
-    if script.is_file() and (found := disagreement(script.read_text(), regions)) is not None:
+    if not script.is_file():
+        return
+    if (found := disagreement(script.read_text("utf-8", "replace"), regions)) is not None:
         raise Inconsistent(("memory", found[0]), found[1])
 
 

@@ -16,7 +16,7 @@ FILE = "link.ld"
 _NULL_BYTES = 4096  # of runtime/cortexm/protect.c
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
-_NUMBER = r"(0[xX][0-9a-fA-F]+|\d+)([KM]?)"
+_NUMBER = r"(0[xX][0-9a-fA-F]{1,16}|\d{1,15})([KM]?)"
 
 
 def link_script(board: Board, folder: Path, simulated: Sequence[Region]) -> Path:

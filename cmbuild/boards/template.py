@@ -12,7 +12,7 @@ from cmbuild.boards.memory import Memory, Region
 from cmbuild.boards.registry import FILE
 from cmbuild.errors import UsageError
 from cmbuild.files import write
-from cmbuild.strictfile import BrokenFile
+from cmbuild.tomlfile import BrokenFile
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import BEST_ISA
 
@@ -45,7 +45,7 @@ def parse_memory(kind: Memory, text: str) -> Region:
         BadMemory: the text is something else.
     """
     origin, _, size = text.partition(":")
-    if not re.fullmatch(r"0x[0-9a-fA-F]{1,8}|\d+", origin):
+    if not re.fullmatch(r"0x[0-9a-fA-F]{1,8}|\d{1,15}", origin):
         raise BadMemory(option=kind.value, text=text, problem=f"{origin!r} is not an address")
     try:
         return Region(

@@ -53,7 +53,7 @@ def _counts(name: str) -> bool:
 def _digest_of_files(named: Iterable[tuple[str, Path]]) -> str:
     total = hashlib.sha256()
     for name, path in named:
-        total.update(f"{name}\0{digest(path)}\n".encode())
+        total.update(os.fsencode(f"{name}\0{digest(path)}\n"))
     return total.hexdigest()
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from cmbuild import paths
 from cmbuild.cli.group import Verbs
 from cmbuild.errors import CmbuildError, ExitCode, UsageError
+from cmbuild.files import check_utf8
 from cmbuild.report.stream import prepare_streams
 from cmcompiler.suggest import did_you_mean
 
@@ -63,7 +65,7 @@ def run(words: Sequence[str]) -> int:
     """Runs a command; however it ends, the exit code is one of cmbuild.errors."""
     prepare_streams()
     try:
-        _check_working_folder()
+        _check_places(words)
         status = cli.main(list(words), prog_name="cmbuild", standalone_mode=False)
     except SystemExit as end:
         return int(end.code or 0)
@@ -74,13 +76,16 @@ def run(words: Sequence[str]) -> int:
     return status if isinstance(status, int) else ExitCode.FINE
 
 
-def _check_working_folder() -> None:
-    """Raises UsageError if it was removed: every relative path would fail, each in its own way."""
+def _check_places(words: Sequence[str]) -> None:
+    """Raises UsageError for what would fail everywhere, each time in its own way: a working folder
+    that was removed, and names that are not text.
+    """
     try:
-        Path.cwd()
+        here = Path.cwd()
     except FileNotFoundError:
         hint = "cd to another folder"
         raise UsageError(message="the working folder no longer exists", hint=hint) from None
+    check_utf8(*words, here, paths.cache())
 
 
 def _report(error: BaseException, json: bool) -> int:

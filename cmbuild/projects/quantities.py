@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_NUMBER = r"\d{1,15}(?:\.\d{1,15})?"  # more would not be a number of anything here
 _BINARY = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
 
@@ -30,7 +31,7 @@ def parse_share(value: object) -> object:
     """
     share: object = value
     if isinstance(value, str):
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value.strip())
+        match = re.fullmatch(rf"({_NUMBER})\s*%", value.strip())
         share = float(match[1]) / 100 if match else None
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
         raise ValueError(f'{value!r} is not a share such as "93%" or 0.93')
@@ -39,7 +40,7 @@ def parse_share(value: object) -> object:
 
 def parse_decibels(value: object) -> object:
     """`30 dB` is 30.0; numbers are unchanged. Raises ValueError for anything else."""
-    match = re.fullmatch(r"(-?\d+(?:\.\d+)?)\s*(dB)?", str(value).strip())
+    match = re.fullmatch(rf"(-?{_NUMBER})\s*(dB)?", str(value).strip())
     if isinstance(value, bool) or match is None:
         raise ValueError(f'{value!r} is not a level such as 30 or "30 dB"')
     return float(match[1])
@@ -48,7 +49,7 @@ def parse_decibels(value: object) -> object:
 def _scaled(value: object, units: dict[str, int], suffix: str, wanted: str) -> int:
     number: object = value
     if isinstance(value, str):
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)" + suffix, value.strip().replace("_", ""))
+        match = re.fullmatch(f"({_NUMBER}){suffix}", value.strip().replace("_", ""))
         number = round(float(match[1]) * units[match[2]]) if match else None
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ValueError(f"{value!r} is not {wanted}")

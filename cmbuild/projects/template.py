@@ -16,6 +16,7 @@ from cmbuild.errors import CmbuildError, UnknownName, UsageError
 from cmbuild.files import check_input, check_output_folder, write
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject
 from cmbuild.projects.project import is_file, is_name
+from cmbuild.tomlfile import read_text
 from cmbuild.toolchain.toolchains import HOST
 from cmcompiler import zoo
 
@@ -116,7 +117,7 @@ def _texts(
     tables = fill(SKELETON / "cmbuild.toml.j2", values)
     if is_pyproject and file.exists():
         check_input(file)
-        tables = f"{file.read_text(encoding='utf-8').rstrip()}\n\n{tables}"
+        tables = f"{read_text(file).rstrip()}\n\n{tables}"
     texts = {file: tables}
     if source is None:
         texts[folder / "models" / f"{model}.py"] = fill(SKELETON / "model.py.j2", values)

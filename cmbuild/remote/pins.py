@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cmbuild.errors import UsageError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from cmbuild.tomlfile import read_document, read_text
 
 FILES = ("pylock.toml", "uv.lock", "requirements.txt")
 """Lock files, the first of which that pins any package is taken."""
@@ -39,18 +33,11 @@ def pinned(folder: Path, packages: Iterable[str]) -> Mapping[str, str]:
 
 
 def _versions(file: Path) -> Mapping[str, str]:
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
+    if not file.exists():
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(message=f"cannot read {file}: {error}") from error
     if file.suffix == ".txt":
-        return {_normalized(name): version for name, version in _PIN.findall(text)}
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(message=f"{file}: {error}") from error
+        return {_normalized(name): version for name, version in _PIN.findall(read_text(file))}
+    _, content = read_document(file)
     listed = [*_tables(content.get("packages")), *_tables(content.get("package"))]
     return {
         _normalized(str(each["name"])): str(each["version"])

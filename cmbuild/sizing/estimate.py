@@ -166,9 +166,10 @@ def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) 
 def _text(folder: Path) -> str:
     """C and assembly without comments."""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in (".c", ".S"))
-    return "".join(without_comments(file.read_text()) for file in files)
+    return "".join(without_comments(file.read_text("utf-8", "replace")) for file in files)
 
 
 def _interrupts(board: Board) -> int:
-    match = re.search(r"CM_INTERRUPTS (\d+)", (board.folder / "interrupts.h").read_text())
+    text = (board.folder / "interrupts.h").read_text("utf-8", "replace")
+    match = re.search(r"CM_INTERRUPTS (\d{1,9})", text)
     return int(match[1]) if match else 0

@@ -268,7 +268,7 @@ class EmulateStage(_Later):
         ends = [record.status for record in records(lines) if record.status is not None]
         if not ends:
             raise NoEnd(subject=self.subject, log=log)
-        (folder / "console.txt").write_text(log.read_text())
+        (folder / "console.txt").write_text(log.read_text("utf-8", "replace"))
         said = tuple(line for line in lines if not line.startswith("cmrt "))
         request = application.request
         self._result = WestResult(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +67,28 @@ def test_bad_input_is_one_clear_line(prepared: Commands, name: str) -> None:
     else:
         assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("  try: "))
     assert "Traceback" not in result.stdout
+
+
+def test_names_that_are_not_text_are_one_clear_line(cmbuild: Commands) -> None:
+    name = os.fsdecode(b"n\xff\xfe")
+    shown, hint = r"n\udcff\udcfe", "  try: rename it: builds, records and reports name it in UTF-8"
+    folder = cmbuild.folder / name
+    folder.mkdir()
+    shutil.copy(NETWORK, folder / "network.pte")
+    run = ("run", NETWORK, "--board", "native")
+    for commands, words, text in (
+        (cmbuild, ("run", f"{name}/network.pte", "--board", "native"), f"{shown}/network.pte"),
+        (cmbuild, (*run, "--output-dir", name), shown),
+        (cmbuild, (*run, "--board", name), shown),
+        (replace(cmbuild, folder=folder), ("boards",), f"{cmbuild.folder}/{shown}"),
+        (replace(cmbuild, cache=folder), run, f"{cmbuild.folder}/{shown}"),
+    ):
+        result = commands(*words)
+        assert result.exit_code == 2
+        assert result.stderr.splitlines() == [f"error: '{text}' is not UTF-8", hint]
+    # A name that nobody wrote is not a reason to stop.
+    (cmbuild.folder / "boards" / name).mkdir(parents=True)
+    assert cmbuild("boards").exit_code == 0
 
 
 def test_bad_input_under_json_is_one_object(prepared: Commands) -> None:

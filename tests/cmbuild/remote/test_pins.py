@@ -57,5 +57,5 @@ def test_ranges_are_no_pins(tmp_path: Path) -> None:
 
 def test_a_broken_lock_is_named(tmp_path: Path) -> None:
     (tmp_path / "uv.lock").write_text("[[package]")
-    with pytest.raises(UsageError, match=r"uv\.lock: "):
+    with pytest.raises(UsageError, match=r"uv\.lock:1: "):
         pinned(tmp_path, WANTED)
