@@ -38,6 +38,12 @@ _PLAN_HEADER = """\
 
 extern const struct cm_program {name}_program;
 
+/* Whether {name}_init has bound a context. */
+static inline bool {name}_is_ready(const struct {name} *model)
+{{
+    return model != NULL && model->program == &{name}_program;
+}}
+
 #endif
 """
 

@@ -53,7 +53,10 @@ def graph_package(
 
 
 def native_program(models: Sequence[PackagedModel], main: str, folder: Path) -> Path:
-    """A program of this computer under sanitizers, of a C text and packages."""
+    """A program of this computer under sanitizers, of a C text and packages.
+
+    Another one in the same folder, of the same packages, compiles only the text.
+    """
     texts, files = [], []
     for model in models:
         for path, content in model_files(model).items():
@@ -71,6 +74,8 @@ def native_program(models: Sequence[PackagedModel], main: str, folder: Path) -> 
     objects = []
     for file in chain(files, runtime, [folder / "main.c"]):
         objects.append(folder / f"{file.parent.name}_{file.name}.o")
+        if file.name != "main.c" and objects[-1].exists():
+            continue
         flags = ("-std=c11", *WARNINGS) if file.suffix == ".c" else ()
         run("gcc", *flags, *SANITIZED, include, f"-I{folder}", "-c", file, "-o", objects[-1])
     run("gcc", *SANITIZED, *objects, "-lm", "-o", folder / "program")

@@ -25,6 +25,7 @@ from cmbuild.toolchain import compilers
 from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS
 from cmbuild.toolchain.tools import install_command
 from cmcompiler import zoo
+from harness.package_calls import table as package_calls
 from harness.second_opinion import loops
 from harness.sources import ROOT, torch_users
 
@@ -77,6 +78,10 @@ def zoo_models() -> str:
             weights = "pretrained"
         rows.append([f"`{model.name}`", shape(model.input_shape), model.summary, weights])
     return _table(["name", "input", "what it is", "weights"], rows)
+
+
+def calls_of_packages() -> str:
+    return _table(*package_calls())
 
 
 def boards() -> str:
@@ -141,6 +146,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "second-opinion": second_opinion,
     "zoo": zoo_models,
     "boards": boards,
+    "calls-of-packages": calls_of_packages,
     "launchers": launchers,
     "flash-methods": flash_methods,
     "toolchains": toolchains,

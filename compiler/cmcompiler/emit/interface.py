@@ -156,8 +156,8 @@ class PackageInterface:
             name=name,
             macro=name.upper(),
             includes=self._includes(),
-            reset_progress=("    model->stage = 0;\n" if self.is_fed or self.is_drained else "")
-            + ("    model->take = NULL;\n" if self.is_drained else ""),
+            settle_progress=texts.FED_SETTLE if self.is_fed or self.is_drained else "",
+            reset_takers="    model->take = NULL;\n" if self.is_drained else "",
             run=self._run(words),
             waiting_names=texts.FED_NAMES.format(**words) if self.is_fed else "",
             titles=table("char *const", "titles", (f"{c_string(s.title)}," for s in plan.steps)),
@@ -317,7 +317,8 @@ def _declarations(port: InterfacePort, interface: PackageInterface) -> Iterator[
 def _label_declarations(interface: PackageInterface) -> str:
     name, lines = interface.plan.model, []
     for port in interface.scores:
-        lines.append(f"/* The index of the largest element of {comment(port.name)}. */")
+        title = comment(port.name)
+        lines.append(f"/* The index of the largest element of {title}; UINT32_MAX if not bound. */")
         lines.append(f"uint32_t {port.symbol}_class(const struct {name} *model);\n")
     if interface.classes:
         (port,) = interface.outputs
@@ -325,7 +326,7 @@ def _label_declarations(interface: PackageInterface) -> str:
         lines.append(f"#define {name.upper()}_CLASSES {len(interface.classes)}")
         lines.append(f"const char *{name}_label(uint32_t index);\n")
         if interface.scores:
-            lines.append("/* The name of the best class. */")
+            lines.append("/* The name of the best class; NULL if not bound. */")
             lines.append(f"const char *{port.symbol}_label(const struct {name} *model);\n")
     return "\n".join(lines) + "\n" if lines else ""
 
@@ -345,7 +346,7 @@ def _definitions(port: InterfacePort, interface: PackageInterface) -> Iterator[s
     elif not port.is_fed:
         yield (
             f"{const}{port.ctype} *{port.symbol}(const struct {name} *model)\n{{\n"
-            f"    return is_ready(model) ? {pointer} : NULL;\n}}\n"
+            f"    return {name}_is_ready(model) ? {pointer} : NULL;\n}}\n"
         )
     if port.has_steps:
         yield from _conversions(port)
@@ -353,7 +354,8 @@ def _definitions(port: InterfacePort, interface: PackageInterface) -> Iterator[s
         yield (
             f"uint32_t {port.symbol}_class(const struct {name} *model)\n{{\n"
             f"    const {port.ctype} *scores = {port.symbol}(model);\n    uint32_t best = 0;\n"
-            f"    for (uint32_t i = 1; scores != NULL && i < {port.macro}_COUNT; ++i)\n"
+            f"    if (scores == NULL)\n        return UINT32_MAX;\n"
+            f"    for (uint32_t i = 1; i < {port.macro}_COUNT; ++i)\n"
             f"        if (scores[i] > scores[best])\n            best = i;\n    return best;\n}}\n"
         )
         if interface.classes:

@@ -17,6 +17,10 @@ HEADER = """\
  * for one context, or for contexts with the same arena, must not overlap: an interrupt must not use
  * a context or arena that it may have interrupted. An interrupt that runs a model needs enough
  * stack, and the core to save floating-point and vector registers, as it does by default.
+ *
+ * MISTAKES. A call that cannot be done returns why. In a hook, {name}_reset and {name}_init end the
+ * run, which then returns {macro}_STOPPED; other calls that would change the run return
+ * {macro}_BUSY. A context that {name}_init has not bound is recognised, whatever is in it.
  */
 #ifndef {macro}_H
 #define {macro}_H
@@ -47,6 +51,8 @@ enum {name}_status {{
     {macro}_NO_ARENA,         /* the arena is NULL */
     {macro}_ARENA_TOO_SMALL,  /* less than {macro}_ARENA_BYTES */
     {macro}_ARENA_MISALIGNED, /* not to 16 bytes */
+    {macro}_BUSY,             /* a run is under way: the call comes from its hook */
+    {macro}_NO_SAMPLE,        /* there is no such test vector */
 {waiting}    {macro}_STOPPED           /* by the hook */
 }};
 
@@ -63,16 +69,20 @@ const char *{name}_op_name(uint32_t op);
 
 {taking_type}/* A context; its members are the implementation's. */
 struct {name} {{
+    const void *program;
     uint8_t *arena;
     {name}_hook *hook;
     void *user;
+    bool busy;
 {progress}}};
 
-/* Binds a context to an arena and resets its state. If {name}.c was compiled with
- * {macro}_STATIC_ARENA, an arena of NULL with 0 bytes stands for one that belongs to {name}.c. */
+/* Binds a context to an arena and resets it, without hooks. If that fails, the context is not bound
+ * to any. If {name}.c was compiled with {macro}_STATIC_ARENA, an arena of NULL with 0 bytes stands
+ * for one that belongs to {name}.c. */
 enum {name}_status {name}_init(struct {name} *model, void *arena, size_t bytes);
 
-/* Forgets earlier runs: state returns to its initial value. */
+/* Forgets earlier runs, and one that is under way: state returns to its initial value, as it does
+ * whenever a run is not completed. */
 enum {name}_status {name}_reset(struct {name} *model);
 
 /* Sets the hook of later runs; NULL for none, as after {name}_init. */
@@ -107,9 +117,17 @@ SOURCE = """\
 static {macro}_ARENA_ATTRIBUTES {macro}_ARENA({name}_static_arena);
 #endif
 
-static bool is_ready(const struct {name} *model)
+/* The state between runs. */
+static void settle(struct {name} *model)
 {{
-    return model != NULL && model->arena != NULL;
+    model->busy = false;
+{settle_progress}}}
+
+/* For cm_run_program: calls the hook of a context, and stops a run that this has ended. */
+static bool call_hook(void *user, uint32_t op)
+{{
+    struct {name} *model = user;
+    return (model->hook == NULL || model->hook(model->user, op)) && model->busy;
 }}
 
 size_t {name}_arena_bytes(void)
@@ -121,10 +139,12 @@ enum {name}_status {name}_init(struct {name} *model, void *arena, size_t bytes)
 {{
     if (model == NULL)
         return {macro}_NO_CONTEXT;
+    settle(model);
+    model->program = NULL;
     model->arena = NULL;
     model->hook = NULL;
     model->user = NULL;
-{reset_progress}#ifdef {macro}_STATIC_ARENA
+{reset_takers}#ifdef {macro}_STATIC_ARENA
     if (arena == NULL && bytes == 0) {{
         arena = {name}_static_arena;
         bytes = sizeof {name}_static_arena;
@@ -136,14 +156,16 @@ enum {name}_status {name}_init(struct {name} *model, void *arena, size_t bytes)
         return {macro}_ARENA_TOO_SMALL;
     if ((uintptr_t)arena % 16 != 0)
         return {macro}_ARENA_MISALIGNED;
+    model->program = &{name}_program;
     model->arena = arena;
     return {name}_reset(model);
 }}
 
 enum {name}_status {name}_reset(struct {name} *model)
 {{
-    if (!is_ready(model))
+    if (!{name}_is_ready(model))
         return {macro}_NO_CONTEXT;
+    settle(model);
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     cm_reset_states(&memory, {name}_program.states, {name}_program.state_count);
     return {macro}_OK;
@@ -151,7 +173,7 @@ enum {name}_status {name}_reset(struct {name} *model)
 
 enum {name}_status {name}_set_hook(struct {name} *model, {name}_hook *hook, void *user)
 {{
-    if (!is_ready(model))
+    if (!{name}_is_ready(model))
         return {macro}_NO_CONTEXT;
     model->hook = hook;
     model->user = user;
@@ -172,6 +194,10 @@ const char *{name}_status_name(enum {name}_status status)
         return "{macro}_ARENA_TOO_SMALL";
     case {macro}_ARENA_MISALIGNED:
         return "{macro}_ARENA_MISALIGNED";
+    case {macro}_BUSY:
+        return "{macro}_BUSY";
+    case {macro}_NO_SAMPLE:
+        return "{macro}_NO_SAMPLE";
 {waiting_names}    case {macro}_STOPPED:
         return "{macro}_STOPPED";
     default:
@@ -194,21 +220,30 @@ HOOK_TABLE = """\
 RUN = """\
 enum {name}_status {name}_run(struct {name} *model)
 {{
-    if (!is_ready(model))
+    if (!{name}_is_ready(model))
         return {macro}_NO_CONTEXT;
+    if (model->busy)
+        return {macro}_BUSY;
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     struct cm_run run = {{0}};
-    enum cm_outcome outcome =
-        cm_run_program(&memory, &{name}_program, &run, model->hook, model->user);
-    return outcome == CM_DONE ? {macro}_OK : {macro}_STOPPED;
+    model->busy = true;
+    enum cm_outcome outcome = cm_run_program(&memory, &{name}_program, &run, call_hook, model);
+    if (!model->busy)
+        return {macro}_STOPPED;
+    model->busy = false;
+    if (outcome == CM_DONE)
+        return {macro}_OK;
+    {name}_reset(model);
+    return {macro}_STOPPED;
 }}
 """
 
 # Of models with inputs that come row by row.
 FED_STATUSES = """\
     {macro}_WAITING,          /* the run goes on when {name}_push_rows_... brings rows */
-    {macro}_OTHER_INPUT,      /* the run waits for rows of another input */
-    {macro}_TOO_MANY_ROWS,    /* the run was complete before the last of them */
+    {macro}_OTHER_INPUT,      /* it waits for rows of another input; those before were taken */
+    {macro}_TOO_MANY_ROWS,    /* the run was complete before the last of them, its outputs right */
+    {macro}_NO_ROWS,          /* the rows are NULL */
 """
 
 FED_NAMES = """\
@@ -218,6 +253,8 @@ FED_NAMES = """\
         return "{macro}_OTHER_INPUT";
     case {macro}_TOO_MANY_ROWS:
         return "{macro}_TOO_MANY_ROWS";
+    case {macro}_NO_ROWS:
+        return "{macro}_NO_ROWS";
 """
 
 FED_PROGRESS = """\
@@ -238,22 +275,31 @@ TAKING_FIELDS = """\
 """
 
 TAKING_DECLARATION = """\
-/* Who takes the rows of outputs that go row by row; NULL: nobody, as after {name}_init. */
-void {name}_on_rows(struct {name} *model, {name}_rows_hook *take, void *user);
+/* Sets who takes the rows of outputs that go row by row; NULL for nobody, as after {name}_init. */
+enum {name}_status {name}_on_rows(struct {name} *model, {name}_rows_hook *take, void *user);
 
 """
 
 TAKING = """\
-void {name}_on_rows(struct {name} *model, {name}_rows_hook *take, void *user)
+enum {name}_status {name}_on_rows(struct {name} *model, {name}_rows_hook *take, void *user)
 {{
+    if (!{name}_is_ready(model))
+        return {macro}_NO_CONTEXT;
     model->take = take;
     model->taker = user;
+    return {macro}_OK;
 }}
 
 """
 
-FED_RUN_NOTE = """ This starts a run anew, and returns
- * {macro}_WAITING until {name}_push_rows_... has brought all rows."""
+FED_RUN_NOTE = """ This restarts a run that waits for rows, and
+ * returns {macro}_WAITING until {name}_push_rows_... has brought all rows."""
+
+FED_SETTLE = """\
+    model->step = model->stage = model->port = model->row = model->row_bytes = model->more = 0;
+    model->lap = model->round = model->turn = 0;
+    model->into = NULL;
+"""
 
 FED_RUN = """\
 /* As far as the rows that there are allow. */
@@ -270,41 +316,52 @@ static enum {name}_status go_on(struct {name} *model)
         .place = {{model->lap, model->round, model->turn}},
     }};
     struct cm_run run = {{model->step, wait}};
-    enum cm_outcome outcome =
-        cm_run_program(&memory, &{name}_program, &run, model->hook, model->user);
-{taking}    model->step = run.step;
-    model->stage = outcome == CM_WAITING ? run.wait.stage : 0;
-    model->port = run.wait.port;
-    model->row = run.wait.row;
-    model->row_bytes = run.wait.bytes;
-    model->more = run.wait.more;
-    model->lap = run.wait.place.lap;
-    model->round = run.wait.place.round;
-    model->turn = run.wait.place.turn;
-    model->into = run.wait.into;
-{waiting}    return outcome == CM_DONE ? {macro}_OK : {macro}_STOPPED;
+    model->busy = true;
+    enum cm_outcome outcome = cm_run_program(&memory, &{name}_program, &run, call_hook, model);
+{taking}    if (!model->busy)
+        return {macro}_STOPPED;
+    settle(model);
+{waiting}    if (outcome == CM_DONE)
+        return {macro}_OK;
+    {name}_reset(model);
+    return {macro}_STOPPED;
 }}
 
 enum {name}_status {name}_run(struct {name} *model)
 {{
-    if (!is_ready(model))
+    if (!{name}_is_ready(model))
         return {macro}_NO_CONTEXT;
-    model->step = 0;
-    model->stage = 0;
+    if (model->busy)
+        return {macro}_BUSY;
+    if (model->stage != 0)
+        {name}_reset(model);
     return go_on(model);
 }}
 """
 
 FED_WAIT = """\
-    if (outcome == CM_WAITING)
+    if (outcome == CM_WAITING) {{
+        model->step = run.step;
+        model->stage = run.wait.stage;
+        model->port = run.wait.port;
+        model->row = run.wait.row;
+        model->row_bytes = run.wait.bytes;
+        model->more = run.wait.more;
+        model->lap = run.wait.place.lap;
+        model->round = run.wait.place.round;
+        model->turn = run.wait.place.turn;
+        model->into = run.wait.into;
         return {macro}_WAITING;
+    }}
 """
 
 FED_TAKE = """\
     while (outcome == CM_WAITING && run.wait.from != NULL) {{
         if (model->take != NULL)
             model->take(model->taker, run.wait.port, run.wait.row, run.wait.from);
-        outcome = cm_run_program(&memory, &{name}_program, &run, model->hook, model->user);
+        if (!model->busy)
+            break;
+        outcome = cm_run_program(&memory, &{name}_program, &run, call_hook, model);
     }}
 """
 
@@ -312,10 +369,14 @@ FED_PUSH = """
 static enum {name}_status push(struct {name} *model, uint32_t input, const void *rows,
                                uint32_t count)
 {{
-    if (!is_ready(model))
+    if (!{name}_is_ready(model))
         return {macro}_NO_CONTEXT;
+    if (model->busy)
+        return {macro}_BUSY;
+    if (rows == NULL && count > 0)
+        return {macro}_NO_ROWS;
     const uint8_t *row = rows;
-    enum {name}_status status = model->stage == 0 ? {name}_run(model) : {macro}_WAITING;
+    enum {name}_status status = model->stage == 0 ? go_on(model) : {macro}_WAITING;
     for (; count > 0 && status == {macro}_WAITING; --count) {{
         if (model->port != input)
             return {macro}_OTHER_INPUT;

@@ -24,16 +24,20 @@ extern "C" {{
 
 #define {macro}_VECTORS {samples}
 
-/* Resets the state of a model, and writes a sample to its inputs. */
+/* Resets a context, and writes a sample to its inputs; NO_SAMPLE if there is none so numbered. */
 enum {name}_status {name}_vectors_load(struct {name} *model, uint32_t sample);
 
-/* The bytes of input `input` of a sample. Rows that the model waits for are yours to bring. */
+/* The bytes of input `input` of a sample, or NULL. Rows that the model waits for are yours to
+ * bring. */
 const void *{name}_vectors_input(uint32_t input, uint32_t sample);
 
-/* The bytes that are expected of output `output`, to compare with rows that go one by one. */
+/* The bytes that are expected of output `output`, or NULL; to compare with rows that go one by
+ * one. */
 const void *{name}_vectors_output(uint32_t output, uint32_t sample);
 
-/* After a run: the first output in memory that differs from what is expected of it, or -1. */
+/* After a run: the first output in memory that differs from what is expected of it, or -1; this if
+ * the context is not bound or there is no such sample. */
+#define {macro}_VECTORS_UNCHECKED INT32_MAX
 int32_t {name}_vectors_check(const struct {name} *model, uint32_t sample);
 
 /* The class of a sample; -1 if unknown. */
@@ -67,9 +71,11 @@ const struct cm_vectors {name}_vectors = {{
 
 enum {name}_status {name}_vectors_load(struct {name} *model, uint32_t sample)
 {{
-    enum {name}_status status = {name}_reset(model);
-    if (status != {macro}_OK)
-        return status;
+    if (!{name}_is_ready(model))
+        return {macro}_NO_CONTEXT;
+    if (sample >= {macro}_VECTORS)
+        return {macro}_NO_SAMPLE;
+    {name}_reset(model);
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     cm_vectors_write(&{name}_vectors, &memory, {name}_program.inputs, sample);
     return {macro}_OK;
@@ -77,18 +83,24 @@ enum {name}_status {name}_vectors_load(struct {name} *model, uint32_t sample)
 
 const void *{name}_vectors_input(uint32_t input, uint32_t sample)
 {{
+    if (input >= {name}_vectors.input_count || sample >= {macro}_VECTORS)
+        return NULL;
     const struct cm_stream *stream = &{name}_vectors.inputs[input];
     return stream->data + sample * stream->bytes;
 }}
 
 const void *{name}_vectors_output(uint32_t output, uint32_t sample)
 {{
+    if (output >= {name}_vectors.output_count || sample >= {macro}_VECTORS)
+        return NULL;
     const struct cm_stream *stream = &{name}_vectors.outputs[output];
     return stream->data + sample * stream->bytes;
 }}
 
 int32_t {name}_vectors_check(const struct {name} *model, uint32_t sample)
 {{
+    if (!{name}_is_ready(model) || sample >= {macro}_VECTORS)
+        return {macro}_VECTORS_UNCHECKED;
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     return cm_vectors_differ(&{name}_vectors, &memory, {name}_program.outputs, sample);
 }}
