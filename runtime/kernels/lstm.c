@@ -40,10 +40,17 @@ static void project(const struct cm_context *context, const struct cm_lstm *op, 
         cm_isa_gemv_s8(&gemm);
 }
 
-static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,
-                 int8_t *out)
+/* Cells are clipped in both directions. */
+struct cm_lstm_clipped {
+    struct cm_lstm lstm;
+    int32_t cell_limit;
+};
+
+/* A step by `compute`, and its projection. */
+static void step_by(const struct cm_context *context, const struct cm_lstm *op, int32_t batch,
+                    const int16_t *gates, int8_t *out, int32_t cell_limit,
+                    void (*compute)(const struct cm_lstm_step *))
 {
-    const struct cm_lstm *op = arguments;
     int32_t is_projected = op->projection.weights != CM_REF_NONE;
     int8_t *units = is_projected ? cm_write(context, op->projection.units) : out;
     struct cm_lstm_step lstm = {
@@ -54,20 +61,47 @@ static void step(const struct cm_context *context, const void *arguments, int32_
         .units = op->layer.units,
         .cell_bits = op->cell_bits,
         .narrowing = op->narrowing,
+        .cell_limit = cell_limit,
     };
-    cm_isa_lstm_step_s8(&lstm);
+    compute(&lstm);
     if (is_projected)
         project(context, op, units, out);
 }
 
-void cm_lstm(const struct cm_context *context, const struct cm_call *call)
+static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,
+                 int8_t *out)
 {
-    const struct cm_lstm *op = call->arguments;
+    step_by(context, arguments, batch, gates, out, 0, cm_isa_lstm_step_s8);
+}
+
+static void clipped_step(const struct cm_context *context, const void *arguments, int32_t batch,
+                         const int16_t *gates, int8_t *out)
+{
+    const struct cm_lstm_clipped *op = arguments;
+    step_by(context, &op->lstm, batch, gates, out, op->cell_limit, cm_isa_lstm_step_clipped_s8);
+}
+
+/* Args:
+     arguments: of `compute`. */
+static void run(const struct cm_context *context, const struct cm_lstm *op, const void *arguments,
+                void (*compute)(const struct cm_context *, const void *, int32_t, const int16_t *, int8_t *))
+{
     const struct cm_recurrence *layer = &op->layer;
     int32_t count = layer->batch * layer->units;
     cm_load_state(context, op->cell, op->initial_cell, count);
     if (op->initial_hidden != CM_REF_NONE)
         cm_load_rows(context, layer, op->initial_hidden, &op->initial);
-    cm_recur(context, layer, (struct cm_gate_layout){4, 4, 0, 4}, step, op);
+    cm_recur(context, layer, (struct cm_gate_layout){4, 4, 0, 4}, compute, arguments);
     cm_store_state(context, op->cell, op->final_cell, count);
+}
+
+void cm_lstm(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, call->arguments, step);
+}
+
+void cm_lstm_clipped(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_lstm_clipped *op = call->arguments;
+    run(context, &op->lstm, op, clipped_step);
 }

@@ -1,4 +1,5 @@
 /* ReLU with a slope per channel; see compiler/cmcompiler/ops/prelu.py for the arithmetic. */
+#include "cmrt/arithmetic.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/program.h"
 
@@ -22,4 +23,26 @@ void cm_prelu_s8(const struct cm_context *context, const struct cm_call *call)
     int8_t *output = cm_write(context, op->output);
     for (int32_t row = 0; row < op->rows; ++row, input += op->channels, output += op->channels)
         cm_isa_prelu_s8(&slopes, input, output, op->channels);
+}
+
+/* Each side has a multiplier of its own. */
+struct cm_prelu_rescaled_s8 {
+    cm_ref input, output, below;
+    int32_t rows, channels;
+    int32_t input_zero_point, zero_point, above_multiplier, above_shift, below_multiplier, below_shift;
+};
+
+void cm_prelu_rescaled_s8(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_prelu_rescaled_s8 *op = call->arguments;
+    const int8_t *input = cm_read(context, op->input);
+    const int32_t *below = cm_read(context, op->below);
+    int8_t *output = cm_write(context, op->output);
+    for (int32_t row = 0; row < op->rows; ++row)
+        for (int32_t c = 0; c < op->channels; ++c) {
+            int32_t x = *input++ - op->input_zero_point;
+            int32_t scaled = x >= 0 ? cm_requantize(x, op->above_multiplier, op->above_shift)
+                                    : cm_requantize(x * below[c], op->below_multiplier, op->below_shift);
+            *output++ = (int8_t)cm_clamp(cm_wrapping_add(scaled, op->zero_point), -128, 127);
+        }
 }

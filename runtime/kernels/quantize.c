@@ -48,3 +48,41 @@ void cm_quantize(const struct cm_context *context, const struct cm_call *call)
             ((int16_t *)output)[i] = (int16_t)value;
     }
 }
+
+/* Divided by the scale, halves away from zero. */
+struct cm_quantize_divided {
+    cm_ref input, output;
+    int32_t count;
+    int32_t zero_point, minimum, maximum;
+    uint32_t scale; /* float */
+    int32_t size;   /* bytes of an element: 1 or 2 */
+};
+
+/* x to the nearest integer, halves away from zero, within 2^24; NaN gives 0. */
+static int32_t round_away(float x)
+{
+    const float most = 16777216.0f;
+    if (!(x < most))
+        return x >= most ? 1 << 24 : 0;
+    if (x <= -most)
+        return -(1 << 24);
+    int32_t whole = (int32_t)x;
+    float rest = x - (float)whole;
+    return whole + (rest >= 0.5f) - (rest <= -0.5f);
+}
+
+void cm_quantize_divided(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_quantize_divided *op = call->arguments;
+    const float *input = cm_read(context, op->input);
+    uint8_t *output = cm_write(context, op->output);
+    float scale = cm_float(op->scale);
+    int32_t minimum = op->minimum - op->zero_point, maximum = op->maximum - op->zero_point;
+    for (int32_t i = 0; i < op->count; ++i) {
+        int32_t value = cm_clamp(round_away(input[i] / scale), minimum, maximum) + op->zero_point;
+        if (op->size == 1)
+            output[i] = (uint8_t)value;
+        else
+            ((int16_t *)output)[i] = (int16_t)value;
+    }
+}

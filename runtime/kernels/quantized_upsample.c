@@ -28,3 +28,38 @@ void cm_upsample_bilinear_s8(const struct cm_context *context, const struct cm_c
             cm_isa_bilinear_row_s8(&row);
         }
 }
+
+/* Weights have 10 fractional bits, and only the result is rounded. */
+struct cm_upsample_bilinear_exact_s8 {
+    struct cm_rows input, output;
+    cm_ref rows, columns; /* a struct cm_blend for each output row and column */
+};
+
+enum { EXACT_ONE = 1 << 10, EXACT_HALF = 1 << 19 };
+
+/* x * 2^-20 to the nearest integer, halves away from zero. */
+static int8_t rounded(int32_t x)
+{
+    return (int8_t)((x + (x > 0 ? EXACT_HALF : -EXACT_HALF)) / (2 * EXACT_HALF));
+}
+
+void cm_upsample_bilinear_exact_s8(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_upsample_bilinear_exact_s8 *op = call->arguments;
+    const struct cm_blend *rows = cm_read(context, op->rows), *columns = cm_read(context, op->columns);
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = call->y0; y < call->y1; ++y) {
+            const int8_t *low = cm_read_row(context, &op->input, n, rows[y].low);
+            const int8_t *high = cm_read_row(context, &op->input, n, rows[y].high);
+            int32_t down = rows[y].weight;
+            int8_t *out = cm_write_row(context, &op->output, n, y);
+            for (int32_t x = 0; x < op->output.width; ++x) {
+                int32_t left = columns[x].low, right = columns[x].high, along = columns[x].weight;
+                for (int32_t c = 0; c < op->output.channels; ++c) {
+                    int32_t first = low[left + c] * (EXACT_ONE - down) + high[left + c] * down;
+                    int32_t second = low[right + c] * (EXACT_ONE - down) + high[right + c] * down;
+                    *out++ = rounded(first * (EXACT_ONE - along) + second * along);
+                }
+            }
+        }
+}

@@ -320,6 +320,12 @@ class Call:
             self.invalid(f"{name} is not quantised")
         return value.quantization
 
+    def member_quantization(self, name: str, place: int) -> StoredQuantization | None:
+        """As quantization(), of a member of a `Tensor[]`; None if the program does not say so."""
+        index = self._members(name)[place]
+        value = None if index is None else self._scope.values[index]
+        return value.quantization if isinstance(value, TensorValue) else None
+
     def is_none(self, name: str) -> bool:
         return self._value(name) is None
 

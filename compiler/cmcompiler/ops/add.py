@@ -47,7 +47,7 @@ class Add(Pair):
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = self.broadcast(inputs)
-        result = _sum(lhs, rhs, (self.lhs, self.rhs, self.output), self.range)
+        result = sums(lhs, rhs, (self.lhs, self.rhs, self.output), self.range)
         return (result.reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
@@ -69,7 +69,7 @@ class Add(Pair):
         return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
 
 
-def _sum(
+def sums(
     lhs: npt.NDArray[np.int8],
     rhs: npt.NDArray[np.int8],
     scales: tuple[Rescale, Rescale, Rescale],
@@ -83,7 +83,7 @@ def _sum(
 @lru_cache
 def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affine | None:
     """The same sum by one multiplication per operand."""
-    table = _sum(EVERY[:, None], EVERY, (lhs, rhs, output), limits)
+    table = sums(EVERY[:, None], EVERY, (lhs, rhs, output), limits)
     gain = math.ldexp(output.factor, LEFT_SHIFT)
     return find_affine(table, lhs.factor * gain, rhs.factor * gain, limits)
 

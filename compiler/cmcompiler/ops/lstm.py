@@ -78,6 +78,7 @@ class Lstm(Recurrence):
         narrowing: of output gate · tanh(cell), 30 fractional bits, to int8 units.
         initial: of given outputs to int8.
         has_final: the final cells are the second result.
+        cell_limit: the largest magnitude of a cell; None for what int16 holds.
     """
 
     label = "lstm"
@@ -88,6 +89,7 @@ class Lstm(Recurrence):
     projection: Projection | None
     initial: Narrowing
     has_final: bool
+    cell_limit: int | None = None
 
     @property
     def units(self) -> int:
@@ -115,6 +117,8 @@ class Lstm(Recurrence):
         kept = rounding_shift_right((sigmoid(forget) * state + 1) >> 1, 14)
         added = rounding_shift_right((sigmoid(entry) * tanh(fresh) + 1) >> 1, 29 - self.cell_bits)
         cell = clamp16(kept.astype(np.int64) + added)
+        if self.cell_limit is not None:
+            cell = np.clip(cell, -self.cell_limit, self.cell_limit)
         units = self.narrowing(sigmoid(shown) * tanh(cell, self.cell_bits))
         return units if self.projection is None else self.projection(units), cell
 
@@ -131,6 +135,10 @@ class Lstm(Recurrence):
             *self._projection_arguments(isa),
             *self.initial.arguments("initial"),
         ]
+        if self.cell_limit is not None:
+            clipped: Words = [(f"lstm.{name}", word) for name, word in arguments]
+            clipped.append(("cell_limit", self.cell_limit))
+            return [KernelCall("lstm_clipped", clipped, microkernel=GEMV16)]
         return [KernelCall("lstm", arguments, microkernel=GEMV16)]
 
     def _projection_arguments(self, isa: Isa) -> Words:

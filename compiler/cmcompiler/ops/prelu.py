@@ -11,7 +11,7 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.parameters import INT8, read_zero_point
+from cmcompiler.ops.support.parameters import INT8, Rescale, read_zero_point
 from cmcompiler.ops.support.requantize import Int32Array
 
 PRELU = Microkernel("prelu_s8", mve=True)
@@ -25,6 +25,8 @@ class Prelu(Op):
     """clamp((above · max(x', 0) + below · min(x', 0) + half) >> shift) + zero_point).
 
     x' is x without its zero point; halves are rounded up. Shapes: any, channels last.
+
+    With `rescales`, the first of them scales x' above zero, the second below · x' below zero.
 
     Attributes:
         below: a factor per channel.
@@ -40,9 +42,14 @@ class Prelu(Op):
     shift: int
     input_zero_point: int
     zero_point: int
+    rescales: tuple[Rescale, Rescale] | None = None
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = inputs[0].astype(np.int32) - self.input_zero_point
+        if self.rescales is not None:
+            above, below = self.rescales
+            values = np.where(x >= 0, above.scale(x), below.scale(x * self.below))
+            return (INT8.clamp(values.astype(np.int64) + self.zero_point),)
         scaled = self.above * np.maximum(x, 0) + self.below * np.minimum(x, 0)
         rounded = (scaled + (1 << self.shift >> 1)) >> self.shift
         return (INT8.clamp(rounded + self.zero_point),)
@@ -54,6 +61,19 @@ class Prelu(Op):
             ("below", Packed(self.below.astype("<i4").tobytes())),
             ("rows", prod(outputs[0].shape[:-1])),
             ("channels", len(self.below)),
+        ]
+        if self.rescales is not None:
+            above, below = self.rescales
+            arguments += [
+                ("input_zero_point", self.input_zero_point),
+                ("zero_point", self.zero_point),
+                ("above_multiplier", above.multiplier),
+                ("above_shift", above.shift),
+                ("below_multiplier", below.multiplier),
+                ("below_shift", below.shift),
+            ]
+            return [KernelCall("prelu_rescaled_s8", arguments)]
+        arguments += [
             ("above", self.above),
             ("shift", self.shift),
             ("input_zero_point", self.input_zero_point),

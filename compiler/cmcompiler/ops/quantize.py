@@ -30,6 +30,7 @@ class Quantize(Op):
     Attributes:
         dtype: of the output: int8, uint8 or int16.
         minimum, maximum: bounds of the output.
+        is_divided: x is divided by the scale instead, and halves are rounded away from zero.
     """
 
     label = "quantize"
@@ -41,6 +42,7 @@ class Quantize(Op):
     zero_point: int
     minimum: int
     maximum: int
+    is_divided: bool = False
 
     @property
     def turned(self) -> Quantize:
@@ -52,7 +54,11 @@ class Quantize(Op):
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         with np.errstate(over="ignore", invalid="ignore"):
-            steps = np.rint(inputs[0] * self.inverse_scale)
+            if self.is_divided:
+                quotients = (inputs[0] / np.float32(self.scale)).astype(np.float64)
+                steps = np.trunc(quotients + np.copysign(0.5, quotients))
+            else:
+                steps = np.rint(inputs[0] * self.inverse_scale)
         steps = np.where(np.isnan(steps), 0, np.clip(steps, -(2.0**24), 2.0**24)).astype(np.int32)
         return (np.clip(steps + self.zero_point, self.minimum, self.maximum).astype(self.dtype),)
 
@@ -66,6 +72,10 @@ class Quantize(Op):
             ("minimum", self.minimum),
             ("maximum", self.maximum),
         ]
+        if self.is_divided:
+            scale = [("scale", float(np.float32(self.scale))), ("size", self.dtype.itemsize)]
+            rest = [word for word in arguments if word[0] != "inverse_scale"]
+            return [KernelCall("quantize_divided", [*rest, *scale])]
         if self.dtype == np.int8:
             return [KernelCall("quantize_s8", arguments, microkernel=QUANTIZE)]
         return [KernelCall("quantize", [*arguments, ("size", self.dtype.itemsize)])]

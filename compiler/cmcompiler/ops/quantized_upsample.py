@@ -25,6 +25,9 @@ WEIGHT = 15
 
 LARGEST_WEIGHT = (1 << WEIGHT) - 1
 
+EXACT_WEIGHT = 10
+"""Fractional bits of weights where only the result is rounded."""
+
 
 @dataclass(frozen=True)
 class QuantizedBilinear(Op):
@@ -34,6 +37,7 @@ class QuantizedBilinear(Op):
 
     Attributes:
         output_shape: [N, H, W, C].
+        is_exact: weights have 10 bits, and only the result is rounded, halves away from zero.
     """
 
     label = "upsample_bilinear"
@@ -42,12 +46,20 @@ class QuantizedBilinear(Op):
     rows: Blend
     columns: Blend
     output_shape: tuple[int, ...]
+    is_exact: bool = False
 
     @property
     def turned(self) -> QuantizedBilinear:
-        return QuantizedBilinear(self.columns, self.rows, turned_shape(self.output_shape))
+        shape = turned_shape(self.output_shape)
+        return QuantizedBilinear(self.columns, self.rows, shape, self.is_exact)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        if self.is_exact:
+            exact = _exactly(_exactly(inputs[0].astype(np.int32), self.rows, 1), self.columns, 2)
+            half = np.where(exact > 0, 1, -1) << (2 * EXACT_WEIGHT - 1)
+            # Towards zero, as C divides.
+            magnitudes = np.abs(exact + half) >> (2 * EXACT_WEIGHT)
+            return ((np.sign(exact) * magnitudes).astype(np.int8),)
         images = inputs[0].astype(np.int32) << FRACTION
         down = _blended(images, self.rows, 1)
         along = _blended(down, self.columns, 2)
@@ -57,16 +69,26 @@ class QuantizedBilinear(Op):
         _, _, width, channels = inputs[0].shape
         arguments: Words = [
             *rows_arguments(input=inputs[0], output=outputs[0]),
-            ("rows", _table(self.rows, 1)),
-            ("columns", _table(self.columns, channels)),
+            ("rows", self._table(self.rows, 1)),
+            ("columns", self._table(self.columns, channels)),
             ("row", Scratch(2 * width * channels + 16)),
         ]
         rows_range = (0, self.output_shape[1])
+        if self.is_exact:
+            return [KernelCall("upsample_bilinear_exact_s8", arguments[:-1], rows_range)]
         return [KernelCall("upsample_bilinear_s8", arguments, rows_range, BILINEAR_ROW)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: self.rows.reach(inputs[0].shape[1])})]
+
+    def _table(self, blend: Blend, step: int) -> Packed:
+        """As `struct cm_blend`, for inputs this many elements apart."""
+        numbers = np.zeros((len(blend.low), 3), "<i4")
+        numbers[:, 0] = np.multiply(blend.low, step)
+        numbers[:, 1] = np.multiply(blend.high, step)
+        numbers[:, 2] = _exact_weights(blend) if self.is_exact else _weights(blend)
+        return Packed(numbers.tobytes(), 4)
 
 
 def _weights(blend: Blend) -> npt.NDArray[np.int32]:
@@ -75,20 +97,26 @@ def _weights(blend: Blend) -> npt.NDArray[np.int32]:
     return weights
 
 
+def _exact_weights(blend: Blend) -> npt.NDArray[np.int32]:
+    scaled: npt.NDArray[np.int32] = np.rint(np.array(blend.weights) * (1 << EXACT_WEIGHT)).astype(
+        np.int32
+    )
+    return scaled
+
+
+def _exactly(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDArray[np.int32]:
+    """Blended, and 2^EXACT_WEIGHT times as large."""
+    low, high = images.take(blend.low, axis), images.take(blend.high, axis)
+    weights = _exact_weights(blend).reshape(-1, *[1] * (3 - axis))
+    sums: npt.NDArray[np.int32] = low * ((1 << EXACT_WEIGHT) - weights) + high * weights
+    return sums
+
+
 def _blended(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDArray[np.int32]:
     low, high = images.take(blend.low, axis), images.take(blend.high, axis)
     weights = _weights(blend).reshape(-1, *[1] * (3 - axis))
     sums: npt.NDArray[np.int32] = low + ((high - low) * weights + (1 << (WEIGHT - 1)) >> WEIGHT)
     return sums
-
-
-def _table(blend: Blend, step: int) -> Packed:
-    """As `struct cm_blend`, for inputs this many elements apart."""
-    numbers = np.zeros((len(blend.low), 3), "<i4")
-    numbers[:, 0] = np.multiply(blend.low, step)
-    numbers[:, 1] = np.multiply(blend.high, step)
-    numbers[:, 2] = _weights(blend)
-    return Packed(numbers.tobytes(), 4)
 
 
 @program_op(

@@ -108,16 +108,27 @@ def read_nearest(call: Call) -> None:
         call.invalid(f"{source.dtype.name} to {output.dtype.name}")
     _check(call, source, output)
     places = [_nearest(*axis) for axis in _scales(call, source, output)]
-    reads = _repeated(source, places)
+    emit_nearest(call, source, output, places, (2, 3))
+
+
+def emit_nearest(
+    call: Call, source: Operand, output: Operand, places: Sequence[Indices], dims: tuple[int, int]
+) -> None:
+    """Emits images whose rows and columns are those at some places.
+
+    Args:
+        dims: rows and columns, next to each other.
+    """
+    reads = _repeated(source, places, dims)
     if reads is not None:
         window = Strided.of(output)
-        for dim in (3, 2):
+        for dim in reversed(dims):
             factor, stride = output.shape[dim] // source.shape[dim], window.strides[dim]
             window = window.resize(dim, source.shape[dim], stride * factor)
             window = window.insert(dim + 1, factor, stride)
         move(call, "upsample_nearest", output, [(source, reads, window)])
     else:
-        _gather(call, source, output, places)
+        _gather(call, source, output, places, dims)
 
 
 def _nearest(scale: np.float32, length: int, count: int) -> Indices:
@@ -131,10 +142,10 @@ def _nearest(scale: np.float32, length: int, count: int) -> Indices:
     return np.minimum(found, length - 1)
 
 
-def _repeated(source: Operand, places: Sequence[Indices]) -> Strided | None:
-    """The source as [N, C, H, n, W, m], if all rows and columns are repeated equally often."""
+def _repeated(source: Operand, places: Sequence[Indices], dims: tuple[int, int]) -> Strided | None:
+    """The source with rows as [H, n], columns as [W, m], if all are repeated equally often."""
     reads = Strided.of(source)
-    for dim, indices in ((3, places[1]), (2, places[0])):
+    for dim, indices in ((dims[1], places[1]), (dims[0], places[0])):
         factor, rest = divmod(indices.size, source.shape[dim])
         if rest or not np.array_equal(indices, np.arange(indices.size) // factor):
             return None
@@ -142,15 +153,19 @@ def _repeated(source: Operand, places: Sequence[Indices]) -> Strided | None:
     return reads
 
 
-def _gather(call: Call, source: Operand, output: Operand, places: Sequence[Indices]) -> None:
+def _gather(
+    call: Call, source: Operand, output: Operand, places: Sequence[Indices], dims: tuple[int, int]
+) -> None:
     """One element of each image at a time, whose place is that of its row plus its column's."""
     strides = source.strides
-    offsets = places[0][:, None] * strides[2] + places[1] * strides[3]
+    offsets = places[0][:, None] * strides[dims[0]] + places[1] * strides[dims[1]]
     dtype = np.int16 if offsets.max() <= np.iinfo(np.int16).max else np.int32
     table = call.literal(offsets.astype(dtype))
-    batch, channels = output.shape[:2]
-    window = Strided(output.shape, (*strides[:2], 0, 0))
-    indices = Strided.of(table).insert(0, channels).insert(0, batch)
+    steps = tuple(0 if dim in dims else stride for dim, stride in enumerate(strides))
+    window, indices = Strided(output.shape, steps), Strided.of(table)
+    for dim, size in enumerate(output.shape):
+        if dim not in dims:
+            indices = indices.insert(dim, size)
     op = Gather(
         Loops.over(window, indices, Strided.of(output)),
         Places(1, source.numel),

@@ -136,10 +136,19 @@ def _operands(text: str) -> tuple[Parameter, ...]:
 _CONVOLUTION = "byte padding@0 int stride_w@1 int stride_h@2"
 _POOL = f"Pool2DOptions {_CONVOLUTION} int filter_w@3 int filter_h@4 byte activation@5"
 _UNARY = _form("input")
+_REDUCTION = _form("input axes", "ReducerOptions bool keep_dims@0")
 
 FORMS: dict[str, Form] = {
+    "ABS": _UNARY,
     "ADD": _form("lhs rhs", "AddOptions byte activation@0"),
+    "ARG_MAX": _form("input axis"),
+    "ARG_MIN": _form("input axis"),
     "AVERAGE_POOL_2D": _form("input", _POOL),
+    "BATCH_MATMUL": _form("lhs rhs", "BatchMatMulOptions bool adj_x@0 bool adj_y@1"),
+    "BATCH_TO_SPACE_ND": _form("input block crops"),
+    "BROADCAST_TO": _form("input shape"),
+    "CAST": _UNARY,
+    "CONCATENATION": _form("inputs*", "ConcatenationOptions int axis@0 byte activation@1"),
     "CONV_2D": _form(
         "input filter bias?",
         f"Conv2DOptions {_CONVOLUTION} byte activation@3 int dilation_w@4=1 int dilation_h@5=1",
@@ -149,17 +158,70 @@ FORMS: dict[str, Form] = {
         f"DepthwiseConv2DOptions {_CONVOLUTION} int depth_multiplier@3 byte activation@4 "
         "int dilation_w@5=1 int dilation_h@6=1",
     ),
+    "DEPTH_TO_SPACE": _form("input", "DepthToSpaceOptions int block@0"),
+    "DEQUANTIZE": _UNARY,
+    "ELU": _UNARY,
+    "EXPAND_DIMS": _form("input axis"),
     "FULLY_CONNECTED": _form(
         "input filter bias?",
         "FullyConnectedOptions byte activation@0 byte weights_format@1 bool keep_num_dims@2",
     ),
+    "GATHER": _form("input indices", "GatherOptions int axis@0 int batch_dims@1"),
+    "HARD_SWISH": _UNARY,
+    "L2_NORMALIZATION": _form("input", "L2NormOptions byte activation@0"),
+    "LEAKY_RELU": _form("input", "LeakyReluOptions float alpha@0"),
     "LOGISTIC": _UNARY,
+    "LOG_SOFTMAX": _UNARY,
+    "MAXIMUM": _form("lhs rhs"),
     "MAX_POOL_2D": _form("input", _POOL),
+    "MEAN": _REDUCTION,
+    "MINIMUM": _form("lhs rhs"),
+    "MIRROR_PAD": _form("input paddings", "MirrorPadOptions byte mode@0"),
+    "MUL": _form("lhs rhs", "MulOptions byte activation@0"),
+    "PACK": _form("inputs*", "PackOptions int count@0 int axis@1"),
+    "PAD": _form("input paddings"),
+    "PADV2": _form("input paddings value"),
+    "PRELU": _form("input alpha"),
+    "QUANTIZE": _UNARY,
+    "REDUCE_MAX": _REDUCTION,
+    "REDUCE_MIN": _REDUCTION,
+    "RELU": _UNARY,
+    "RELU6": _UNARY,
+    "RELU_N1_TO_1": _UNARY,
+    "RELU_0_TO_1": _UNARY,
     "RESHAPE": _form("input shape?", "ReshapeOptions ints new_shape@0"),
+    "RESIZE_BILINEAR": _form(
+        "input size", "ResizeBilinearOptions bool align_corners@2 bool half_pixel_centers@3"
+    ),
+    "RESIZE_NEAREST_NEIGHBOR": _form(
+        "input size",
+        "ResizeNearestNeighborOptions bool align_corners@0 bool half_pixel_centers@1",
+    ),
+    "REVERSE_V2": _form("input axes"),
+    "RSQRT": _UNARY,
+    "SHAPE": _UNARY,
+    "SLICE": _form("input begin size"),
     "SOFTMAX": _form("input", "SoftmaxOptions float beta@0"),
+    "SPACE_TO_BATCH_ND": _form("input block paddings"),
+    "SPACE_TO_DEPTH": _form("input", "SpaceToDepthOptions int block@0"),
+    "SPLIT": _form("axis input", "", "out*"),
+    "SPLIT_V": _form("input sizes axis", "", "out*"),
+    "SQUEEZE": _UNARY,
+    "STRIDED_SLICE": _form(
+        "input begin end strides",
+        "StridedSliceOptions int begin_mask@0 int end_mask@1 int ellipsis_mask@2 "
+        "int new_axis_mask@3 int shrink_axis_mask@4 bool offset@5",
+    ),
+    "SUB": _form("lhs rhs", "SubOptions byte activation@0"),
+    "SUM": _REDUCTION,
     "SVDF": _form(
         "input feature_weights time_weights bias? state!",
         "SVDFOptions int rank@0 byte activation@1",
+    ),
+    "TANH": _UNARY,
+    "TRANSPOSE": _form("input order"),
+    "TRANSPOSE_CONV": _form(
+        "shape filter input bias?", f"TransposeConvOptions {_CONVOLUTION} byte activation@3"
     ),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": _form(
         "input "
@@ -172,4 +234,5 @@ FORMS: dict[str, Form] = {
         "UnidirectionalSequenceLSTMOptions byte activation@0 float cell_clip@1 "
         "float projection_clip@2 bool time_major@3 bool diagonal@5",
     ),
+    "UNPACK": _form("input", "UnpackOptions int num@0 int axis@1", "out*"),
 }

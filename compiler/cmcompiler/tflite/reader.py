@@ -22,6 +22,7 @@ from cmcompiler.pte.program import (
 from cmcompiler.pte.reader import LONGEST_NAME
 from cmcompiler.pte.values import MOST_DIMENSIONS, MOST_ELEMENTS
 from cmcompiler.tflite import schema
+from cmcompiler.tflite.kinds import refuse_kind
 from cmcompiler.tflite.operators import FORMS, PREFIX, Form, assign
 from cmcompiler.tflite.schema import (
     DTYPES,
@@ -130,6 +131,7 @@ class _Subgraph:
         )
         for index in (*inputs, *outputs):
             self._use(index)
+        refuse_kind(instructions, self._values)
         return Method(METHOD, tuple(self._values), inputs, outputs, instructions, (0,))
 
     def _indices(self, indices: Sequence[int], label: str) -> tuple[int, ...]:

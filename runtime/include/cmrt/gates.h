@@ -37,8 +37,10 @@ struct cm_lstm_step {
     const struct cm_gate_entry *table;
     int32_t units, cell_bits;
     struct cm_narrowing narrowing; /* of 30 fractional bits */
+    int32_t cell_limit;            /* of the clipped step: the largest magnitude of a cell */
 };
 void cm_isa_lstm_step_s8(const struct cm_lstm_step *step);
+void cm_isa_lstm_step_clipped_s8(const struct cm_lstm_step *step);
 
 /* One step of a GRU. Gates of each unit: new from the input, reset, update, new from the state. */
 struct cm_gru_step {

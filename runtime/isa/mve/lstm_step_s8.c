@@ -7,7 +7,7 @@ static inline struct halves divide(struct halves x, int32_t bits)
                            rounding_shift_right(vrshrq_n_s32(x.odd, 1), bits)};
 }
 
-void cm_isa_lstm_step_s8(const struct cm_lstm_step *step)
+static inline void lstm_step(const struct cm_lstm_step *step, int32_t is_clipped)
 {
     const struct cm_gate_entry *table = step->table;
     int32_t units = step->units, left = CM_GATE_BITS - step->cell_bits;
@@ -21,9 +21,23 @@ void cm_isa_lstm_step_s8(const struct cm_lstm_step *step)
         int16x8_t fresh = hyperbolic_tangent(table, vldrhq_z_s16(gates + 2 * units, valid), 0);
         int16x8_t added = saturate(divide(multiply(input, fresh), 29 - step->cell_bits));
         int16x8_t next = vqaddq_s16(kept, added);
+        if (is_clipped) {
+            next = vmaxq_s16(next, vdupq_n_s16((int16_t)-step->cell_limit));
+            next = vminq_s16(next, vdupq_n_s16((int16_t)step->cell_limit));
+        }
         vstrhq_p_s16(cell, next, valid);
         int16x8_t output = sigmoid(table, vldrhq_z_s16(gates + 3 * units, valid));
         int16x8_t shown = hyperbolic_tangent(table, next, left);
         narrow(&step->narrowing, multiply(output, shown), step->out + i, valid);
     }
+}
+
+void cm_isa_lstm_step_s8(const struct cm_lstm_step *step)
+{
+    lstm_step(step, 0);
+}
+
+void cm_isa_lstm_step_clipped_s8(const struct cm_lstm_step *step)
+{
+    lstm_step(step, 1);
 }

@@ -1,6 +1,9 @@
 """Makes expected.npz: what TensorFlow Lite Micro computes for the programs of tflite_calls.
 
 Needs PyPI's tflite-micro; `python tests/data/tflite/make.py` from the root.
+
+Those of the LSTM are of CMSIS-NN's arm_lstm_unidirectional_s8 instead, which Micro calls on a
+Cortex-M with zeroed states; its kernel for other machines computes other bits. This keeps them.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import numpy as np
 from tflite_micro import runtime
 
 HERE = Path(__file__).parent
+CMSIS_NN = "unidirectional_sequence_lstm"
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
 
 from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402
@@ -37,8 +41,11 @@ def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    found = {}
+    known = dict(np.load(HERE / "expected.npz"))
+    found = {name: array for name, array in known.items() if name.startswith(CMSIS_NN)}
     for call in tflite_calls():
+        if call.name.startswith(CMSIS_NN):
+            continue
         try:
             found |= outputs(call)
         except Exception as error:

@@ -10,7 +10,7 @@ INT32_MAX = (1 << 31) - 1
 INT32_MIN = -(1 << 31)
 
 FRACTION_BITS = 26
-"""Of the argument of exp_of_negative: five integer bits."""
+"""Of the argument of exp_of_negative by default: five integer bits."""
 
 # exp(-2^k) for k = -2 … 4, of 31 fractional bits.
 _POWERS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
@@ -41,13 +41,13 @@ def shift_left(x: int, n: int) -> int:
     return max(INT32_MIN, min(INT32_MAX, x << n))
 
 
-def exp_of_negative(x: int) -> int:
-    """exp(x) of 31 fractional bits, for x ≤ 0 of 26."""
+def exp_of_negative(x: int, bits: int = FRACTION_BITS) -> int:
+    """exp(x) of 31 fractional bits, for x ≤ 0 of so many."""
     if x == 0:
         return INT32_MAX
-    quarter = 1 << (FRACTION_BITS - 2)
+    quarter = 1 << (bits - 2)
     fraction = x % quarter - quarter
-    result = _exp_of_quarter(fraction << (31 - FRACTION_BITS))
+    result = _exp_of_quarter(fraction << (31 - bits))
     remainder = fraction - x
     for k, power in enumerate(_POWERS):
         if remainder & (quarter << k):
@@ -66,9 +66,19 @@ def _exp_of_quarter(x: int) -> int:
 
 def reciprocal_of_one_plus(x: int) -> int:
     """1 / (1 + x) for x in [0, 1), both of 31 fractional bits."""
+    return shift_left(_twice_reciprocal_of_one_plus(x), 1)
+
+
+def complement_over_one_plus(x: int) -> int:
+    """(1 - x) / (1 + x) for x in [0, 1), both of 31 fractional bits."""
+    return shift_left(_twice_reciprocal_of_one_plus(x) - (1 << 29), 2)
+
+
+def _twice_reciprocal_of_one_plus(x: int) -> int:
+    """2 / (1 + x) of 29 fractional bits for x in [0, 1) of 31."""
     half_denominator = (x + INT32_MAX + 1) // 2
     result = _RECIPROCAL_START + multiply_high(half_denominator, _RECIPROCAL_SLOPE)
     for _ in range(3):
         error = (1 << 29) - multiply_high(half_denominator, result)
         result += shift_left(multiply_high(result, error), 2)
-    return shift_left(result, 1)
+    return result

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import Reader, program_op
@@ -88,6 +90,12 @@ def read_channel_scales(call: Call, name: str, channels: int, axis: int) -> tupl
             f"not {channels} along {axis}"
         )
     return stored.scales
+
+
+def rounded(x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """To the nearest integers, halves away from zero."""
+    wide = x.astype(np.float64)
+    return np.copysign(np.floor(np.abs(wide) + 0.5), wide)
 
 
 def quantize_multiplier(factor: float) -> tuple[int, int]:

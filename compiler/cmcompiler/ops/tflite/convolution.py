@@ -1,6 +1,8 @@
-"""CONV_2D and DEPTHWISE_CONV_2D."""
+"""CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV."""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support.convolution import Operands, check_depth, read_bias
-from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.requantize import Int8Array, Requantize
 from cmcompiler.ops.tflite._scales import (
     read_activation_range,
     read_channel_scales,
@@ -17,6 +19,7 @@ from cmcompiler.ops.tflite._scales import (
     tflite_op,
 )
 from cmcompiler.ops.tflite._windows import read_window
+from cmcompiler.ops.transpose_conv2d import MOST_PHASES, TransposeConv2d, without_zeros
 
 
 @tflite_op("CONV_2D")
@@ -47,6 +50,31 @@ def read_depthwise(call: Call) -> None:
         _emit_grouped(call, operands, weights.transpose(3, 1, 2, 0), channels)
 
 
+@tflite_op("TRANSPOSE_CONV")
+def read_transposed(call: Call) -> None:
+    """The output's size is that of the tensor, whatever says it besides."""
+    weights = call.constant("filter", dtype=np.int8, rank=4)
+    images = call.tensor("input", dtype=np.int8, rank=4).tensor
+    output = call.output("out", dtype=np.int8).tensor
+    channels = len(weights)
+    if 0 in (*images.shape, *output.shape, *weights.shape) or len(output.shape) != 4:
+        call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
+    if weights.shape[3] != images.shape[3] or output.shape[3] != channels:
+        call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
+    # The window is that of the convolution which makes images of the output's size.
+    window = read_window(call, (weights.shape[1], weights.shape[2]), output, images)
+    check_depth(call, weights[0].size)
+    calls = prod(map(min, window.stride, output.shape[1:3]))
+    if images.shape[0] != output.shape[0]:
+        call.invalid(f"{list(images.shape)} to {list(output.shape)}")
+    if calls > MOST_PHASES:
+        call.unsupported(f"strides {list(window.stride)} take {calls:,} kernel calls")
+    values = _read_values(call, channels, 0)
+    weights, window = without_zeros(weights, window)
+    operands = Operands(images, output, weights, read_bias(call, channels), window, *values)
+    operands.emit(call, TransposeConv2d, weights, images.shape)
+
+
 def _read_operands(call: Call, weights: Int8Array, axis: int) -> Operands:
     """What both have in common.
 
@@ -63,21 +91,19 @@ def _read_operands(call: Call, weights: Int8Array, axis: int) -> Operands:
     channels = weights.shape[axis]
     if output.shape[3] != channels or output.shape[0] != images.shape[0]:
         call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
+    bias, values = read_bias(call, channels), _read_values(call, channels, axis)
+    return Operands(images, output.tensor, weights, bias, window, *values)
+
+
+def _read_values(call: Call, channels: int, axis: int) -> tuple[int, Requantize]:
+    """The input's zero point, and what makes the output of sums."""
     source, result = read_scale(call, "input"), read_scale(call, "out")
     factors = [
         source.scale * scale / result.scale
         for scale in read_channel_scales(call, "filter", channels, axis)
     ]
     limits = read_activation_range(call, result)
-    return Operands(
-        images,
-        output.tensor,
-        weights,
-        read_bias(call, channels),
-        window,
-        source.zero_point,
-        read_requantize(call, factors, result, limits),
-    )
+    return source.zero_point, read_requantize(call, factors, result, limits)
 
 
 def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:

@@ -1,24 +1,132 @@
-"""ADD."""
+"""ADD, SUB, MUL, MAXIMUM and MINIMUM."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ops.add import LEFT_SHIFT, Add
+from cmcompiler.ir.operand import Operand
+from cmcompiler.ops.add import LEFT_SHIFT, Add, sums
+from cmcompiler.ops.binary import BinaryFunction, emit_binary
+from cmcompiler.ops.minimum import Maximum, Minimum
+from cmcompiler.ops.mul import Mul
+from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.elementwise import align_pair
-from cmcompiler.ops.tflite._scales import read_activation_range, read_scale, rescale, tflite_op
+from cmcompiler.ops.support.parameters import INT8, Rescale
+from cmcompiler.ops.tflite._scales import (
+    Scale,
+    clamped,
+    read_activation_range,
+    read_scale,
+    rescale,
+    tflite_op,
+)
+
+_INTEGERS = (np.int32, np.int64)
+
+_STEPS = (0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16)
+"""What may be added to a multiplier."""
 
 
-@tflite_op("ADD")
-def read_add(call: Call) -> None:
-    output = call.output("out", dtype=np.int8)
-    operands = [call.tensor(name, dtype=np.int8) for name in ("lhs", "rhs")]
+@tflite_op("ADD", "SUB")
+def read_sum(call: Call) -> None:
+    """A difference is the sum with the second operand's multiplier turned negative."""
+    is_difference = call.operator.endswith("SUB")
+    lhs, rhs, output = _read(call)
+    if output.dtype in _INTEGERS:
+        _emit_integers(call, BinaryFunction.SUB if is_difference else BinaryFunction.ADD)
+        return
     scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    if is_difference:
+        factors, final = _difference_scales(call, scales, result)
+    else:
+        factors, final = _sum_scales(call, scales, result)
+    loops, tensors, order = align_pair(call, [lhs, rhs], output)
+    limits = read_activation_range(call, result)
+    first, second = (factors[place] for place in order)
+    op = Add(loops, output.tensor.shape, first, second, final, limits)
+    call.emit(op, tensors, [output.tensor])
+
+
+Scales = tuple[list[Rescale], Rescale]
+"""Of the operands and of the output."""
+
+
+def _sum_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
+    """In float64."""
     largest = 2 * max(scale.scale for scale in scales)
     factors = [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales]
     final = rescale(call, result.zero_point, largest / ((1 << LEFT_SHIFT) * result.scale))
-    loops, tensors, (lhs, rhs) = align_pair(call, operands, output)
-    limits = read_activation_range(call, result)
-    op = Add(loops, output.tensor.shape, factors[lhs], factors[rhs], final, limits)
+    return factors, final
+
+
+def _difference_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
+    """In float32."""
+    largest = np.float32(2) * max(scale.single for scale in scales)
+    factors = [rescale(call, s.zero_point, float(s.single / largest)) for s in scales]
+    with np.errstate(all="ignore"):
+        factor = float(largest / (np.float32(1 << LEFT_SHIFT) * result.single))
+    final = rescale(call, result.zero_point, factor)
+    # Halves are rounded up whatever the sign: products that end in one differ in their last bit,
+    # which hardly ever shows in the result, and then goes away with another last bit of a factor.
+    wide = [(EVERY.astype(np.int32) - s.zero_point) << LEFT_SHIFT for s in scales]
+    left, right = (f.scale(x).astype(np.int64) for f, x in zip(factors, wide, strict=True))
+    expected = INT8.clamp(final.apply((left[:, None] - right).astype(np.int32)))
+    for step in _STEPS:
+        negated = replace(factors[1], multiplier=step - factors[1].multiplier)
+        if np.array_equal(
+            sums(EVERY[:, None], EVERY, (factors[0], negated, final), INT8), expected
+        ):
+            return [factors[0], negated], final
+    call.unsupported("no factors compute its differences")
+
+
+@tflite_op("MUL")
+def read_mul(call: Call) -> None:
+    lhs, rhs, output = _read(call)
+    if output.dtype in _INTEGERS:
+        _emit_integers(call, BinaryFunction.MUL)
+        return
+    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    factor = rescale(call, result.zero_point, scales[0].scale * scales[1].scale / result.scale)
+    loops, tensors, (first, second) = align_pair(call, [lhs, rhs], output)
+    target = clamped(call, output.tensor, read_activation_range(call, result))
+    zero_points = [scale.zero_point for scale in scales]
+    op = Mul(loops, output.tensor.shape, zero_points[first], zero_points[second], factor)
+    call.emit(op, tensors, [target])
+
+
+@tflite_op("MAXIMUM", "MINIMUM")
+def read_extreme(call: Call) -> None:
+    """The stored numbers are compared as they are."""
+    is_minimum = call.operator.endswith("MINIMUM")
+    lhs, rhs, output = _read(call)
+    if output.dtype in _INTEGERS:
+        function = BinaryFunction.MINIMUM if is_minimum else BinaryFunction.MAXIMUM
+        emit_binary(call, function, lhs, rhs, output)
+        return
+    scales = [read_scale(call, name) for name in ("lhs", "rhs", "out")]
+    if len(set(scales)) != 1:
+        call.unsupported("its inputs and its output have different scales")
+    loops, tensors, _ = align_pair(call, [lhs, rhs], output)
+    op = (Minimum if is_minimum else Maximum)(loops, output.tensor.shape)
     call.emit(op, tensors, [output.tensor])
+
+
+def _read(call: Call) -> tuple[Operand, Operand, Operand]:
+    """Both operands and the output, of one type."""
+    lhs, rhs, output = call.tensor("lhs"), call.tensor("rhs"), call.output("out")
+    if not lhs.dtype == rhs.dtype == output.dtype:
+        call.unsupported(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}")
+    if output.dtype not in (np.int8, *_INTEGERS):
+        call.unsupported(f"its operands are {output.dtype.name}, not int8")
+    return lhs, rhs, output
+
+
+def _emit_integers(call: Call, function: BinaryFunction) -> None:
+    """Of plain integers, without scales."""
+    if call.integer("activation") != 0:
+        call.unsupported("it has a fused activation")
+    emit_binary(call, function, call.tensor("lhs"), call.tensor("rhs"), call.output("out"))

@@ -1,13 +1,20 @@
-"""FULLY_CONNECTED."""
+"""FULLY_CONNECTED and BATCH_MATMUL."""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.operand import Operand
+from cmcompiler.ops.batch_matmul import BatchMatmul
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support.convolution import check_depth, read_bias
-from cmcompiler.ops.support.requantize import wrap32
+from cmcompiler.ops.support.movement import broadcast, move
+from cmcompiler.ops.support.requantize import Range, wrap32
 from cmcompiler.ops.tflite._scales import (
     product_factor,
     read_activation_range,
@@ -43,3 +50,68 @@ def read_fully_connected(call: Call) -> None:
     bias = wrap32(read_bias(call, columns) - source.zero_point * sums)
     operand = call.reshape(features, (*output.shape[:-1], depth))
     call.emit(Linear(weights, bias, requantize, rows), [operand.tensor], [output.tensor])
+
+
+@tflite_op("BATCH_MATMUL")
+def read_batch_matmul(call: Call) -> None:
+    lhs, rhs, output = _matrices(call)
+    rank = output.rank
+    rows, depth = lhs.shape[-2:]
+    columns = rhs.shape[-2]
+    batch = prod(output.shape[:-2])
+    expected = (*np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]), rows, columns)
+    if rhs.shape[-1] != depth or output.shape != expected or 0 in (depth, output.numel):
+        call.invalid(f"{list(lhs.shape)} and {list(rhs.shape)} to {list(output.shape)}")
+    check_depth(call, depth)
+    first, second = (
+        call.reshape(_repeated(call, matrix, output.shape[: rank - 2]), (batch, *matrix.shape[-2:]))
+        for matrix in (lhs, rhs)
+    )
+    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    factor = product_factor(scales[0], scales[1].scale, result.scale)
+    op = BatchMatmul(
+        (batch, rows, columns, depth),
+        scales[0].zero_point,
+        scales[1].zero_point,
+        read_requantize(call, [factor], result, Range(-128, 127)),
+    )
+    product = call.temporary(np.int8, (batch, rows, columns))
+    call.emit(op, [first.tensor, second.tensor], [product])
+    call.emit(View(output.shape), [product], [output.tensor])
+
+
+def _matrices(call: Call) -> tuple[Operand, Operand, Operand]:
+    """The left operand by rows, the right one by columns, and the output."""
+    output = call.output("out", dtype=np.int8)
+    found = []
+    for name, flag, is_turned in (("lhs", "adj_x", True), ("rhs", "adj_y", False)):
+        operand = call.tensor(name, dtype=np.int8)
+        if operand.rank < 2 or output.rank < 2:
+            call.invalid(f"{name} has {operand.rank} dimensions")
+        if call.boolean(flag) == is_turned:
+            operand = _turned(call, operand)
+        found.append(operand)
+    return found[0], found[1], output
+
+
+def _turned(call: Call, operand: Operand) -> Operand:
+    """With its last two dimensions exchanged."""
+    order = (*range(operand.rank - 2), operand.rank - 1, operand.rank - 2)
+    shape = tuple(operand.shape[dim] for dim in order)
+    if operand.data is not None:
+        return call.literal(np.ascontiguousarray(operand.data.transpose(order)))
+    turned = call.intermediate(operand.dtype, shape, range(operand.rank))
+    reads = Strided.of(operand).permute(order)
+    move(call, "transpose", turned, [(operand, reads, Strided.of(turned))])
+    return turned
+
+
+def _repeated(call: Call, operand: Operand, batches: tuple[int, ...]) -> Operand:
+    """A matrix for each batch."""
+    shape = (*batches, *operand.shape[-2:])
+    if operand.shape == shape:
+        return operand
+    repeated = call.intermediate(operand.dtype, shape, range(len(shape)))
+    reads = broadcast(call, operand, shape)
+    move(call, "expand", repeated, [(operand, reads, Strided.of(repeated))])
+    return repeated

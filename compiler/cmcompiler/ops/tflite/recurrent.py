@@ -26,6 +26,8 @@ from cmcompiler.ops.tflite._scales import (
 )
 
 _GATES = ("input", "forget", "cell", "output")
+LARGEST_CELL = (1 << 15) - 1
+
 _TANH = 4
 """The code of a fused activation."""
 
@@ -75,6 +77,7 @@ def read_lstm(call: Call) -> None:
         projection=None,
         initial=Narrowing(0, 0, hidden.zero_point),
         has_final=False,
+        cell_limit=_cell_limit(call),
     )
     call.emit(op, [sequence.tensor], [output.tensor])
 
@@ -86,6 +89,14 @@ def _cell_bits(call: Call) -> int:
     if mantissa != 0.5 or not 0 <= 1 - exponent <= MOST_CELL_BITS:
         call.unsupported(f"the cell state has scale {scale:g}")
     return 1 - exponent
+
+
+def _cell_limit(call: Call) -> int | None:
+    """The largest magnitude of a cell; None without a limit."""
+    clip, (scale,) = call.number("cell_clip"), call.quantization("cell").scales
+    if not clip > 0:
+        return None
+    return int(min(clip / scale, LARGEST_CELL))
 
 
 def _gates(

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from harness.examples import Example
+from harness.runtime import Runtime
 from harness.tflite_calls import tflite_call, tflite_names
 
 from cmcompiler.importer.build import build_graph
@@ -17,6 +19,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.tflite.reader import read_tflite
 
+CASES = tuple(tflite_names())
 EXPECTED = Path(__file__).parents[3] / "data" / "tflite" / "expected.npz"
 
 
@@ -25,7 +28,7 @@ def expected() -> dict[str, npt.NDArray[Any]]:
     return dict(np.load(EXPECTED))
 
 
-@pytest.mark.parametrize("name", tflite_names())
+@pytest.mark.parametrize("name", CASES)
 def test_an_operator_computes_the_bytes_of_micro(name: str) -> None:
     call = tflite_call(name)
     graph = build_graph(read_tflite(call.data))
@@ -34,3 +37,12 @@ def test_an_operator_computes_the_bytes_of_micro(name: str) -> None:
         for index, output in enumerate(result.outputs):
             known = expected()[f"{name}.{number}.{index}"]
             np.testing.assert_array_equal(output, known, f"sample {number}, output {index}")
+
+
+def test_kernels_compute_what_the_reference_does(runtime: Runtime) -> None:
+    examples = []
+    for name in CASES:
+        call = tflite_call(name, samples=1)
+        graph = build_graph(read_tflite(call.data))
+        examples.append(Example(graph, call.samples[0], name))
+    runtime.check(*examples)

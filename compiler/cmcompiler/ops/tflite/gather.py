@@ -1,0 +1,51 @@
+"""GATHER."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmcompiler.decode.call import Call
+from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ops.gather import Gather, Places
+from cmcompiler.ops.support.movement import move
+from cmcompiler.ops.tflite._scales import tflite_op
+
+MOST_COPIES = 16
+"""Constant indices that are copied one by one."""
+
+
+@tflite_op("GATHER")
+def read_gather(call: Call) -> None:
+    source, indices, output = call.tensor("input"), call.tensor("indices"), call.output("out")
+    if indices.dtype not in (np.int32, np.int64):
+        call.unsupported(f"indices of {indices.dtype.name}")
+    if call.integer("batch_dims") != 0:
+        call.unsupported("it has batch dimensions")
+    axis = call.dimension("axis", source.rank)
+    length = source.shape[axis]
+    shape = (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :])
+    if output.shape != shape or output.dtype != source.dtype:
+        call.invalid(f"{list(source.shape)} at {list(indices.shape)} to {list(output.shape)}")
+    known = indices.data
+    if known is not None and known.size and not 0 <= known.min() <= known.max() < length:
+        call.invalid(f"indices {known.min()} to {known.max()} of {length} elements")
+    if length == 0 and output.numel:
+        call.invalid("an index of an empty dimension")
+    if known is not None and known.size <= MOST_COPIES and indices.rank == 1:
+        reads, writes = Strided.of(source), Strided.of(output)
+        pieces = [
+            (source, reads.slice(axis, int(place), 1), writes.slice(axis, i, 1))
+            for i, place in enumerate(known)
+        ]
+        move(call, "gather", output, pieces)
+        return
+    window, chosen = Strided.of(source).select(axis, 0), Strided.of(indices)
+    stride = source.strides[axis]
+    for dim, size in enumerate(indices.shape):
+        window = window.insert(axis + dim, size)
+    for dim, size in enumerate(shape):
+        if not axis <= dim < axis + indices.rank:
+            chosen = chosen.insert(dim, size)
+    loops = Loops.over(window, chosen, Strided.of(output))
+    op = Gather(loops, Places(stride, length), output.tensor.shape)
+    call.emit(op, [source.tensor, indices.tensor], [output.tensor])

@@ -1,0 +1,83 @@
+"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from cmcompiler.decode.call import Call
+from cmcompiler.ir.operand import Operand
+from cmcompiler.ops.extreme import Extreme
+from cmcompiler.ops.quantized_sum import MOST_MEMBERS, QuantizedSum
+from cmcompiler.ops.reduction import ReductionFunction, emit_reduction
+from cmcompiler.ops.support.members import Members
+from cmcompiler.ops.support.parameters import Rescale
+from cmcompiler.ops.tflite._scales import (
+    quantize_multiplier,
+    read_same_scale,
+    read_scale,
+    tflite_op,
+)
+from cmcompiler.ops.tflite.movement import read_axes
+
+
+@tflite_op("MEAN", "SUM")
+def read_sum(call: Call) -> None:
+    """The divisor of a mean is part of the multiplier."""
+    source, output, members = _read(call)
+    scale, result = read_scale(call, "input"), read_scale(call, "out")
+    count = members.members
+    if not 1 <= count <= MOST_MEMBERS:
+        call.unsupported(f"a sum of {count:,} elements, not 1 to {MOST_MEMBERS:,}")
+    multiplier, shift = quantize_multiplier(scale.scale / result.scale)
+    if call.operator.endswith("MEAN"):
+        places = min(count.bit_length() - 1, 31 + shift)
+        multiplier, shift = (multiplier << places) // count, shift - places
+    target = call.arranged_output(output, members.result_order)
+    op = QuantizedSum(
+        members.outer,
+        count,
+        members.inner,
+        scale.zero_point,
+        Rescale(result.zero_point, multiplier, shift),
+        target.shape,
+    )
+    call.emit(op, [call.arrange(source, members.order)], [target])
+
+
+@tflite_op("REDUCE_MAX", "REDUCE_MIN")
+def read_extreme(call: Call) -> None:
+    source, output, members = _read(call)
+    read_same_scale(call, "input", "out")
+    target = call.arranged_output(output, members.result_order)
+    is_maximum = call.operator.endswith("MAX")
+    op = Extreme(is_maximum, members.outer, members.members, members.inner, target.shape)
+    call.emit(op, [call.arrange(source, members.order)], [target])
+
+
+def _read(call: Call) -> tuple[Operand, Operand, Members]:
+    """An int8 tensor, its reduction, and what is reduced."""
+    source, output = call.tensor("input", dtype=np.int8), call.output("out", dtype=np.int8)
+    dims, keepdim = read_axes(call, "axes", source.rank), call.boolean("keep_dims")
+    shape = tuple(
+        1 if dim in dims else size
+        for dim, size in enumerate(source.shape)
+        if keepdim or dim not in dims
+    )
+    if output.shape != shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)} over {list(dims)}")
+    if not dims or prod(source.shape) == 0:
+        call.unsupported(f"{list(source.shape)} over {list(dims)}")
+    return source, output, Members.of(source, dims, keepdim)
+
+
+@tflite_op("ARG_MAX", "ARG_MIN")
+def read_place(call: Call) -> None:
+    source, output = call.tensor("input"), call.output("out")
+    if source.dtype not in (np.int8, np.int32) or output.dtype not in (np.int32, np.int64):
+        call.unsupported(f"{source.dtype.name} to {output.dtype.name}")
+    axes = read_axes(call, "axis", source.rank, 1)
+    is_maximum = call.operator.endswith("MAX")
+    function = ReductionFunction.ARGMAX if is_maximum else ReductionFunction.ARGMIN
+    emit_reduction(call, function, source, axes, output)

@@ -1,0 +1,61 @@
+"""Models of other kinds are refused in one line that says how to convert them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from harness.tflite_file import TfliteFile
+from harness.tflite_truth import folder
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.importer.build import build_graph
+from cmcompiler.tflite.reader import read_tflite
+
+
+def linear(activations: npt.DTypeLike, weights: npt.DTypeLike) -> bytes:
+    file = TfliteFile()
+    scale = None if np.dtype(activations).kind == "f" else 0.5
+    source = file.tensor((1, 4), activations, scale=scale)
+    constant = file.constant(
+        np.ones((3, 4), weights), scale=None if np.dtype(weights).kind == "f" else 0.1
+    )
+    out = file.tensor((1, 3), activations, scale=scale)
+    file.operator("FULLY_CONNECTED", (source, constant), (out,))
+    return file.write((source,), (out,))
+
+
+@pytest.mark.parametrize(
+    ("activations", "weights", "message"),
+    [
+        (np.float32, np.float32, "float models are not supported: FULLY_CONNECTED #0"),
+        (np.float32, np.int8, r"dynamic-range \(hybrid\) models are not supported"),
+        (np.uint8, np.uint8, "uint8 models, of TensorFlow 1, are not supported"),
+        (np.int16, np.int8, "int16 activations are not supported yet: FULLY_CONNECTED #0"),
+    ],
+)
+def test_a_kind_is_refused_by_its_name(
+    activations: npt.DTypeLike, weights: npt.DTypeLike, message: str
+) -> None:
+    with pytest.raises(Unsupported, match=message) as refused:
+        build_graph(read_tflite(linear(activations, weights)))
+    assert "representative_dataset" in (refused.value.hint or "")
+
+
+def test_a_float_operator_among_integers_is_refused() -> None:
+    file = TfliteFile()
+    source, out = file.tensor((1, 4), np.float32), file.tensor((1, 4), np.float32)
+    file.operator("LOGISTIC", (source,), (out,))
+    with pytest.raises(Unsupported, match="float operators are not supported: LOGISTIC #0"):
+        build_graph(read_tflite(file.write((source,), (out,))))
+
+
+def test_programs_of_int16_are_refused_in_one_line() -> None:
+    paths = sorted((folder() / "int16").glob("*.tflite"))
+    assert paths
+    for path in paths:
+        with pytest.raises(Unsupported) as refused:
+            build_graph(read_tflite(path.read_bytes()))
+        assert re.search("int16|int32", refused.value.message)

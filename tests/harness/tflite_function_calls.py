@@ -1,0 +1,210 @@
+"""Programs of functions, sums and products, reductions, matrices, and images of another size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.tflite_maker import (
+    NONE,
+    RELU,
+    RELU6,
+    SAME,
+    VALID,
+    Maker,
+    case,
+    pixels,
+)
+
+
+@case(plain={}, clamped={"activation": RELU6}, row={"right": (5,)})
+def sub(make: Maker, *, right: tuple[int, ...] = (1, 3, 4, 5), activation: int = NONE) -> None:
+    lhs, rhs = make.source((1, 3, 4, 5), 0.05, 3), make.source(right, 0.031, -7)
+    out = make.result((1, 3, 4, 5))
+    make.file.operator("SUB", (lhs, rhs), (out,), activation=activation)
+
+
+@case(plain={}, clamped={"activation": RELU}, column={"right": (1, 3, 1, 1)})
+def mul(make: Maker, *, right: tuple[int, ...] = (1, 3, 4, 5), activation: int = NONE) -> None:
+    lhs, rhs = make.source((1, 3, 4, 5), 0.05, 3), make.source(right, 0.031, -7)
+    out = make.result((1, 3, 4, 5), 0.21)
+    make.file.operator("MUL", (lhs, rhs), (out,), activation=activation)
+
+
+@case(maximum={"name": "MAXIMUM"}, minimum={"name": "MINIMUM", "right": (1, 1, 5)})
+def extreme(make: Maker, name: str, right: tuple[int, ...] = (3, 4, 5)) -> None:
+    lhs, rhs = make.source((3, 4, 5), 0.05, 3), make.source(right, 0.05, 3)
+    make.file.operator(name, (lhs, rhs), (make.result((3, 4, 5), 0.05, 3),))
+
+
+@case(
+    relu={"name": "RELU"},
+    relu6={"name": "RELU6", "same": True},
+    abs={"name": "ABS"},
+    abs_same={"name": "ABS", "same": True},
+    elu={"name": "ELU"},
+    hard_swish={"name": "HARD_SWISH"},
+    hard_swish_wide={"name": "HARD_SWISH", "scale": 0.9},
+    hard_swish_narrow={"name": "HARD_SWISH", "scale": 0.004},
+    tanh={"name": "TANH", "out": (1 / 128, 0)},
+    tanh_fine={"name": "TANH", "out": (1 / 128, 0), "scale": 0.009},
+    tanh_coarse={"name": "TANH", "out": (1 / 128, 0), "scale": 0.31},
+    quantize={"name": "QUANTIZE"},
+    leaky_relu={"name": "LEAKY_RELU", "alpha": 0.2},
+    leaky_relu_quarter={"name": "LEAKY_RELU", "alpha": 0.25, "same": True},
+    leaky_relu_negative={"name": "LEAKY_RELU", "alpha": -0.3},
+)
+def function(
+    make: Maker,
+    name: str,
+    *,
+    scale: float = 0.05,
+    out: tuple[float, int] = (0.043, -9),
+    same: bool = False,
+    **options: Any,
+) -> None:
+    source = make.source((2, 128), scale, 3)
+    result = make.result((2, 128), *((scale, 3) if same else out))
+    make.file.operator(name, (source,), (result,), **options)
+
+
+@case()
+def rsqrt(make: Maker) -> None:
+    source = make.source((2, 128), 0.05, -128)
+    make.file.operator("RSQRT", (source,), (make.result((2, 128), 0.01, -100),))
+
+
+@case(
+    shared={"shape": (1, 1, 6)},
+    quarters={"shape": (1, 1, 6), "scale": 1 / 64, "same": True},
+    one={"shape": (1, 1, 1)},
+)
+def prelu(make: Maker, shape: tuple[int, ...], *, scale: float = 0.011, same: bool = False) -> None:
+    alpha = make.file.constant(make.int8(*shape), scale=scale, zero_point=2)
+    source = make.source((1, 4, 8, 6), 0.05, 3)
+    result = make.result((1, 4, 8, 6), *((0.05, 3) if same else (0.043, -9)))
+    make.file.operator("PRELU", (source, alpha), (result,))
+
+
+@case(
+    image={"axes": (1, 2), "keep_dims": True},
+    flat={"axes": (1, 2)},
+    last={"axes": (-1,)},
+    apart={"axes": (1, 3)},
+    sum={"name": "SUM", "axes": (2,), "scale": 0.4},
+    sum_image={"name": "SUM", "axes": (1, 2), "scale": 0.9},
+    largest={"name": "REDUCE_MAX", "axes": (1, 2), "same": True},
+    smallest={"name": "REDUCE_MIN", "axes": (3,), "same": True, "keep_dims": True},
+    largest_apart={"name": "REDUCE_MAX", "axes": (1, 3), "same": True},
+)
+def reduction(
+    make: Maker,
+    axes: tuple[int, ...],
+    *,
+    name: str = "MEAN",
+    keep_dims: bool = False,
+    scale: float = 0.043,
+    same: bool = False,
+) -> None:
+    shape = (1, 4, 7, 5)
+    left = [1 if d in {a % 4 for a in axes} else n for d, n in enumerate(shape)]
+    if not keep_dims:
+        left = [n for d, n in enumerate(shape) if d not in {a % 4 for a in axes}]
+    source = make.source(shape, 0.05, 3)
+    out = make.result(left, *((0.05, 3) if same else (scale, -9)))
+    operands = (source, make.file.constant(np.array(axes, np.int32)))
+    make.file.operator(name, operands, (out,), keep_dims=keep_dims)
+
+
+@case(largest={"name": "ARG_MAX"}, smallest={"name": "ARG_MIN"})
+def place(make: Maker, name: str) -> None:
+    axis = make.file.constant(np.array([-1], np.int32))
+    out = make.result((3, 4), None, dtype=np.int32)
+    make.file.operator(name, (make.source((3, 4, 6)), axis), (out,))
+
+
+@case(
+    plain={},
+    turned={"adj_x": True, "adj_y": True},
+    shared={"right": (6, 5)},
+    constant={"constant": True},
+)
+def batch_matmul(
+    make: Maker,
+    *,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    right: tuple[int, ...] = (2, 6, 5),
+    constant: bool = False,
+) -> None:
+    left = (2, 6, 4) if adj_x else (2, 4, 6)
+    right = (2, 5, 6) if adj_y else right
+    lhs = make.source(left, 0.05, 3)
+    if constant:
+        rhs = make.file.constant(make.int8(*right), scale=0.031, zero_point=-7)
+    else:
+        rhs = make.source(right, 0.031, -7)
+    out = make.result((2, 4, 5), 0.41)
+    make.file.operator("BATCH_MATMUL", (lhs, rhs), (out,), adj_x=adj_x, adj_y=adj_y)
+
+
+@case(
+    same={"size": (8, 6)},
+    valid={"size": (9, 7), "padding": VALID},
+    single={"stride": (1, 1), "size": (4, 3), "bias": False},
+    uneven={"stride": (3, 2), "size": (11, 5), "kernel": (2, 4)},
+)
+def transpose_conv(
+    make: Maker,
+    size: tuple[int, int],
+    *,
+    stride: tuple[int, int] = (2, 2),
+    kernel: tuple[int, int] = (3, 3),
+    padding: int = SAME,
+    bias: bool = True,
+) -> None:
+    channels, filters = 3, 4
+    places = pixels(size, kernel, padding, stride, (1, 1))
+    scales = make.random.uniform(0.001, 0.02, filters)
+    weights = make.file.constant(make.int8(filters, *kernel, channels), scale=scales)
+    shape = make.file.constant(np.array([1, *size, filters], np.int32))
+    operands = [shape, weights, make.source((1, *places, channels))]
+    if bias:
+        operands.append(make.file.constant(make.int32(filters), scale=scales))
+    make.file.operator(
+        "TRANSPOSE_CONV",
+        operands,
+        (make.result((1, *size, filters)),),
+        padding=padding,
+        stride_h=stride[0],
+        stride_w=stride[1],
+    )
+
+
+@case(
+    doubled={"size": (8, 10)},
+    odd={"size": (7, 9)},
+    half={"size": (7, 9), "half_pixel_centers": True},
+    aligned={"size": (7, 9), "align_corners": True},
+    smaller={"size": (2, 3), "half_pixel_centers": True},
+)
+def resize_nearest_neighbor(make: Maker, size: tuple[int, int], **options: bool) -> None:
+    _resize(make, "RESIZE_NEAREST_NEIGHBOR", size, **options)
+
+
+@case(
+    doubled={"size": (8, 10)},
+    odd={"size": (7, 9)},
+    half={"size": (7, 9), "half_pixel_centers": True},
+    aligned={"size": (7, 9), "align_corners": True},
+    smaller={"size": (2, 3), "half_pixel_centers": True},
+)
+def resize_bilinear(make: Maker, size: tuple[int, int], **options: bool) -> None:
+    _resize(make, "RESIZE_BILINEAR", size, **options)
+
+
+def _resize(make: Maker, name: str, size: tuple[int, int], **options: bool) -> None:
+    given = make.file.constant(np.array(size, np.int32))
+    source, out = make.source((1, 4, 5, 3), 0.05, 3), make.result((1, *size, 3), 0.05, 3)
+    make.file.operator(name, (source, given), (out,), **options)
