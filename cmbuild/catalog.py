@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import mkdtemp
 
 from cmbuild.boards import descriptor
 from cmbuild.boards.board import Board, BoardTable
 from cmbuild.boards.registry import board_folders
+from cmbuild.boards.template import SKELETON
+from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.cache.folders import CacheFolder, remove
+from cmbuild.chips.board import board_name, chip_board
+from cmbuild.chips.chip import Chip
+from cmbuild.chips.table import UnknownChip, find_chip
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.errors import CmbuildError, UnknownName
+from cmbuild.files import unwritable
 from cmbuild.hardware.registry import TABLE as FLASH
 from cmbuild.launchers.registry import TABLE as LAUNCHERS
 from cmbuild.zephyr.simulators import ZephyrTable
@@ -30,20 +38,42 @@ def read_board(folder: Path) -> Board:
 
 
 def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
-    """A board by name.
+    """A board by name, or by the name of its chip.
 
     Args:
         folders: where to look; by default all of board_folders.
 
     Raises:
         UnknownName: with the nearest known one.
+        AmbiguousChip, NeedsFlash, NeedsBootStage: a chip that does not make a board.
         BrokenFile: its board.toml is not valid.
     """
     if folders is None:
         folders = board_folders()
     if name not in folders:
-        raise UnknownName(kind="board", name=name, known=folders)
+        try:
+            chip = find_chip(name)
+        except UnknownChip:
+            raise UnknownName(kind="board", name=name, known=folders) from None
+        return read_board(_chip_folder(chip))
     return read_board(folders[name])
+
+
+def _chip_folder(chip: Chip) -> Path:
+    """The folder of a board in the cache, which has nothing but a chip."""
+    place = CacheFolder.CHIPS.path / fingerprint(chip=repr(chip), skeleton=SKELETON)
+    name = board_name(chip)
+    if not (place / name).is_dir():
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            fresh = Path(mkdtemp(dir=place))
+        except OSError as error:
+            raise unwritable(place, error) from error
+        made = chip_board(name, fresh, chip, readable_boards())
+        with suppress(OSError):  # another process was faster
+            made.rename(place / name)
+        remove(fresh, place)
+    return place / name
 
 
 def readable_boards() -> Iterator[Board]:

@@ -84,3 +84,11 @@ class Layout(Table):
     arena: str
     workspace: str | None = None
     hot: str | None = None
+
+
+def text_of(size: int) -> str:
+    """A size as board.toml and the command line take it: `256K`, or the bytes."""
+    for unit, scale in (("M", 1 << 20), ("K", 1 << 10)):
+        if size and size % scale == 0:
+            return f"{size // scale}{unit}"
+    return str(size)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from cmbuild.boards.descriptor import parse_size, read_board
 from cmbuild.boards.link_script import fill
-from cmbuild.boards.memory import Memory, Region
+from cmbuild.boards.memory import Memory, Region, text_of
 from cmbuild.boards.registry import FILE
 from cmbuild.errors import UsageError
 from cmbuild.files import write
@@ -18,7 +19,7 @@ from cmcompiler.target import BEST_ISA
 
 SKELETON = Path(__file__).parent / "skeleton"
 
-_MOST_STACK = 16 << 10
+_MOST_STACK = 8 << 10
 _NO_CYCLE_COUNTER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 _ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the maximum of the architectures' NVICs
 
@@ -63,11 +64,15 @@ def make_board(
     fpu: str | None,
     flash: Region,
     ram: Region,
+    others: Sequence[Region] = (),
+    chip: str | None = None,
     launchers: str = "",
 ) -> Path:
     """Writes the folder <place>/<name>.
 
     Args:
+        others: further RAM, which no section uses.
+        chip: the name that probe programs know the chip by.
         launchers: tables of board.toml for simulators.
 
     Raises:
@@ -88,6 +93,8 @@ def make_board(
         "fpu": fpu,
         "flash": flash,
         "ram": ram,
+        "others": others,
+        "chip": None,
         "stack": min(_MOST_STACK, ram.size // 32 * 8),
         "size": _size,
         "launchers": "",
@@ -102,14 +109,13 @@ def make_board(
         shutil.rmtree(folder)
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
         raise UsageError(message=problem, hint=error.hint) from error
-    # What is above knows nothing of launchers.
-    write(folder / FILE, fill(SKELETON / f"{FILE}.j2", values | {"launchers": launchers}))
+    # What is above knows nothing of launchers and flash methods.
+    values |= {"launchers": launchers, "chip": chip}
+    write(folder / FILE, fill(SKELETON / f"{FILE}.j2", values))
     return folder
 
 
 def _size(size: int) -> str:
-    """As in board.toml: `"256K"`, or the bytes."""
-    for unit, scale in (("M", 1 << 20), ("K", 1 << 10)):
-        if size and size % scale == 0:
-            return f'"{size // scale}{unit}"'
-    return str(size)
+    """As board.toml has it: text if it has a unit."""
+    text = text_of(size)
+    return text if text.isdigit() else f'"{text}"'

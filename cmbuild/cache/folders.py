@@ -29,6 +29,7 @@ class CacheFolder(Enum):
     FITS = "fits"
     PLUGINS = "plugins"
     ZIG = "zig"
+    CHIPS = "chips"
     LOGS = "logs"
 
     @property

@@ -16,7 +16,7 @@ from cmbuild.cycles.intervals import Intervals, intervals
 from cmbuild.cycles.plugin import NoCounter, block_profile
 from cmbuild.cycles.profile import BrokenProfile
 from cmbuild.cycles.registry import timing_model
-from cmbuild.cycles.results import Cycles, OpCycles, SlowestCycles
+from cmbuild.cycles.results import Cycles, Executed, OpCycles, SlowestCycles
 from cmbuild.errors import ProcessFailed, TimedOut
 from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.base import Launcher, Profiled
@@ -52,8 +52,10 @@ class Counter:
     _objdump: Path
     _profile: Path
 
-    def cycles(self, plan: PlanRecord, processes: Processes, kept: Entry) -> Cycles:
-        """Of the first sample of the run.
+    def counts(
+        self, plan: PlanRecord, processes: Processes, kept: Entry
+    ) -> tuple[Cycles, Executed]:
+        """Cycles and instructions of the first sample of the run.
 
         Args:
             kept: holds those of the last run.
@@ -79,7 +81,11 @@ class Counter:
         clock = self._board.table(ClockTable)
         hertz = None if clock is None else clock.hertz
         named = zip(plan.steps, steps, strict=True) if steps else ()
-        return Cycles(
+        counted = by_step(found.instructions, plan.steps)
+        executed = Executed(
+            round(sum(counted or found.instructions[::2])), tuple(map(round, counted))
+        )
+        cycles = Cycles(
             total=total,
             error_percent=self._core.evidence.error_percent,
             clock_hz=hertz,
@@ -92,6 +98,7 @@ class Counter:
             unknown=found.unknown,
             slowest=None if clock is None else _slowest(clock, total, found, plan.steps),
         )
+        return cycles, executed
 
 
 def readings_before(steps: Sequence[StepRecord]) -> int:

@@ -56,9 +56,20 @@ class Estimator:
 
         Those that the image measured and those between them alternate.
         """
+        return self._between_readings(self.cycles)
+
+    def instructions(self) -> list[float]:
+        """Executed in the same intervals."""
+        return self._between_readings(self._executed)
+
+    def _between_readings(self, amount: Callable[[Edges], float]) -> list[float]:
         readings = self.profile.segments[1:_READINGS:2]
-        overhead = min(map(self.cycles, readings), default=0.0)
-        return [max(0.0, self.cycles(segment) - overhead) for segment in self.measured]
+        overhead = min(map(amount, readings), default=0.0)
+        return [max(0.0, amount(segment) - overhead) for segment in self.measured]
+
+    def _executed(self, segment: Edges) -> float:
+        blocks = self.profile.blocks
+        return sum(count * blocks[after].count for (_, after), count in segment.items() if after)
 
     @property
     def measured(self) -> Sequence[Edges]:

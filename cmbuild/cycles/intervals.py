@@ -24,6 +24,7 @@ class Intervals(BaseModel):
 
     Attributes:
         cycles: during steps and between them, in turn.
+        instructions: executed meanwhile.
         unknown: instructions that ran and that no table knows, by text.
         fetches: of lines from flash meanwhile, at most; empty where those are not asked for.
     """
@@ -31,6 +32,7 @@ class Intervals(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     cycles: tuple[float, ...]
+    instructions: tuple[float, ...]
     unknown: tuple[str, ...]
     fetches: tuple[int, ...] = ()
 
@@ -77,6 +79,7 @@ def intervals(
             cycles, measured = estimator.intervals(), estimator.measured
             found = Intervals(
                 cycles=tuple(cycles),
+                instructions=tuple(estimator.instructions()),
                 unknown=tuple(sorted(estimator.unknown)),
                 fetches=tuple(flash.fetches(estimator, each) for each in measured) if flash else (),
             )

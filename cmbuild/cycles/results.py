@@ -23,6 +23,18 @@ class OpCycles:
 
 
 @dataclass(frozen=True, slots=True)
+class Executed:
+    """Instructions of one inference, counted block by block.
+
+    Attributes:
+        per_op: empty where Cycles.per_op is.
+    """
+
+    total: int
+    per_op: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SlowestCycles:
     """Cycles of one inference with all wait states of flash that a board's descriptor allows.
 

@@ -32,6 +32,8 @@ _CORES = {
     "cortex-m7": ("UC_CPU_ARM_CORTEX_M7", 0x411FC272),
     "cortex-m4": ("UC_CPU_ARM_CORTEX_M4", 0x410FC240),
     "cortex-m3": ("UC_CPU_ARM_CORTEX_M3", 0x410FC231),
+    "cortex-m0plus": ("UC_CPU_ARM_CORTEX_M0", 0x410CC601),
+    "cortex-m0": ("UC_CPU_ARM_CORTEX_M0", 0x410CC200),
 }
 CORES = tuple(_CORES)
 

@@ -9,7 +9,8 @@ import click
 from cmbuild.cli import options
 
 EPILOG = """\b
-Example:
+Examples:
+  cmbuild new board mine --chip STM32F411RE
   cmbuild new board mine --cpu cortex-m4 \\
       --flash 0x08000000:1M --ram 0x20000000:256K
   cmbuild run mlp --board mine
@@ -33,9 +34,10 @@ def command(context: click.Context) -> None:
 
 @command.command("board", epilog=EPILOG)
 @click.argument("name")
-@click.option("--cpu", required=True, metavar="CORE", help="cortex-m0 to cortex-m85.")
-@click.option("--flash", required=True, metavar="ORIGIN:SIZE", help="As 0x08000000:1M.")
-@click.option("--ram", required=True, metavar="ORIGIN:SIZE", help="As 0x20000000:256K.")
+@click.option("--chip", metavar="CHIP", help="Core and memory: `cmbuild chips` lists the names.")
+@click.option("--cpu", metavar="CORE", help="cortex-m0 to cortex-m85.")
+@click.option("--flash", metavar="ORIGIN:SIZE", help="As 0x08000000:1M.")
+@click.option("--ram", metavar="ORIGIN:SIZE", help="As 0x20000000:256K.")
 @click.option("--fpu", metavar="KIND", help="double, single or none; by default the core's best.")
 @click.option(
     "--dir",
@@ -46,22 +48,43 @@ def command(context: click.Context) -> None:
     metavar="DIR",
     help="Parent of the folder NAME; cmbuild searches ./boards and CMBUILD_BOARD_PATH.",
 )
-def board(*, name: str, cpu: str, flash: str, ram: str, fpu: str | None, place: Path) -> int:
+def board(
+    *,
+    name: str,
+    chip: str | None,
+    cpu: str | None,
+    flash: str | None,
+    ram: str | None,
+    fpu: str | None,
+    place: Path,
+) -> int:
     """Write a folder for a board, ready to build firmware for.
 
-    The files are yours to change; docs/boards.md describes them.
+    Give the chip's name, or core, flash and RAM. The files are yours to change;
+    docs/boards.md describes them.
     """
     from cmbuild.boards.memory import Memory
     from cmbuild.boards.template import make_board, parse_memory
-    from cmbuild.catalog import readable_boards
+    from cmbuild.catalog import read_board, readable_boards
+    from cmbuild.chips.board import chip_board
+    from cmbuild.chips.table import find_chip
     from cmbuild.launchers.matching import launcher_tables
+    from cmbuild.launchers.registry import launchers_of
 
-    regions = parse_memory(Memory.FLASH, flash), parse_memory(Memory.RAM, ram)
-    tables = launcher_tables(cpu, regions, readable_boards())
-    folder = make_board(
-        name, place, cpu=cpu, fpu=fpu, flash=regions[0], ram=regions[1], launchers=tables
-    )
+    rom = None if flash is None else parse_memory(Memory.FLASH, flash)
+    memory = None if ram is None else parse_memory(Memory.RAM, ram)
+    if chip is not None:
+        if cpu is not None:
+            raise click.UsageError("--chip says which core it is: leave out --cpu")
+        boards = readable_boards()
+        folder = chip_board(name, place, find_chip(chip), boards, flash=rom, ram=memory, fpu=fpu)
+    elif cpu is None or rom is None or memory is None:
+        raise click.UsageError("needs --chip, or --cpu, --flash and --ram")
+    else:
+        tables = launcher_tables(cpu, (rom, memory), readable_boards())
+        folder = make_board(name, place, cpu=cpu, fpu=fpu, flash=rom, ram=memory, launchers=tables)
     for path in sorted(folder.iterdir()):
         click.echo(f"  wrote     {path}")
-    click.echo(f"  try       cmbuild {'run' if tables else 'build'} mlp --board {name}")
+    verb = "run" if launchers_of(read_board(folder)) else "build"
+    click.echo(f"  try       cmbuild {verb} mlp --board {name}")
     return 0

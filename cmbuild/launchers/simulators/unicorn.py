@@ -77,8 +77,9 @@ class Unicorn(ProgramLauncher):
 
 
 class UnicornTable(LauncherTable):
-    """Unicorn, with the board's memory, for Cortex-M3, M4, M7 and M33; it counts instructions if
-    `cm_board_ticks` reads the core's cycle counter and `peripherals` has its address, 0xe0001000.
+    """Unicorn, with the board's memory, for Cortex-M0, M0+, M3, M4, M7 and M33; it counts
+    instructions if `cm_board_ticks` reads the core's cycle counter and `peripherals` has its
+    address, 0xe0001000.
 
     Attributes:
         peripherals: addresses of registers that the board's code uses, modelled as plain memory.

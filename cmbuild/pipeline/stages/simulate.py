@@ -12,7 +12,7 @@ from cmbuild.accuracy import Faithfulness, Fidelity
 from cmbuild.cache.store import Entry
 from cmbuild.cycles.counter import Counter, counter
 from cmbuild.cycles.plugin import NoCounter
-from cmbuild.cycles.results import Cycles
+from cmbuild.cycles.results import Cycles, Executed
 from cmbuild.delivery import Destination, check_delivery
 from cmbuild.errors import CmbuildError, Failed, Interrupted
 from cmbuild.files import check_input, check_output_folder, write
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _OUTPUT = "output_{}.npy"
 _CLOCK_STANDS = "not counted: the clock of cm_board_ticks does not advance here"
+_BY_BLOCKS = "counted by {}, block by block"
 
 
 class Mismatch(Failed):
@@ -115,6 +116,7 @@ class SimulateStage(RepeatedStage):
         self.outputs: Sequence[Array] = ()
         self._too_small: str | None = None
         self._uncounted: str | None = None
+        self._executed: Executed | None = None
 
     @cached_property
     def launcher(self) -> Launcher:
@@ -283,7 +285,8 @@ class SimulateStage(RepeatedStage):
     def _cycles(self, counting: Counter) -> Cycles | None:
         kept = self.cycles_entry
         try:
-            return counting.cycles(self.runner.plan.record, self._processes, kept)
+            cycles, self._executed = counting.counts(self.runner.plan.record, self._processes, kept)
+            return cycles
         except NoCounter as error:
             self._uncounted = error.reason
         return None
@@ -398,14 +401,18 @@ class SimulateStage(RepeatedStage):
         total = count(execution.ticks[0])
         if total is None:
             return Instructions(None, self.launcher.provenance)
+        unit, provenance = self.launcher.unit, self.launcher.provenance
+        counts: Sequence[int] = [count(ticks) or 0 for ticks in execution.step_ticks[0]]
         if total == 0:
-            return Instructions(None, _CLOCK_STANDS)
-        unit = self.launcher.unit
+            if self._executed is None:
+                return Instructions(None, _CLOCK_STANDS)
+            total, counts = self._executed.total, self._executed.per_op
+            provenance = _BY_BLOCKS.format(self.launcher.title)
         per_op = tuple(
-            OpCount(step.title, step.source, step.kernel, count(ticks) or 0, step.macs)
-            for step, ticks in zip(steps, execution.step_ticks[0], strict=True)
+            OpCount(step.title, step.source, step.kernel, taken, step.macs)
+            for step, taken in (zip(steps, counts, strict=True) if counts else ())
         )
-        return Instructions(total, self.launcher.provenance, per_op, unit=unit)
+        return Instructions(total, provenance, per_op, unit=unit)
 
 
 def _with_layers(fidelity: Fidelity | None, check: Faithfulness) -> Fidelity | None:

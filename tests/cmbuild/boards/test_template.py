@@ -29,7 +29,7 @@ def test_a_board_for_every_core(cpu: str, tmp_path: Path):
         "flash": ("flash", FLASH.origin, FLASH.size),
         "ram": ("ram", RAM.origin, RAM.size),
     }
-    assert (board.stack, launchers_of(board), flashing(board)) == (16 << 10, (), None)
+    assert (board.stack, launchers_of(board), flashing(board)) == (8 << 10, (), None)
     assert {path.name for path in folder.iterdir()} == {"board.toml", "board.c", "interrupts.h"}
     assert ("cycle_counter" in (folder / "board.c").read_text()) == (
         cpu not in ("cortex-m0", "cortex-m0plus", "cortex-m23")

@@ -19,8 +19,9 @@ from cmcompiler.target import BEST_ISA
     [
         ("cortex-m4", (0x08000000, 1 << 20), (0x20000000, 128 << 10), ["netduinoplus2", "Unicorn"]),
         ("cortex-m4", (0x08000000, 2 << 20), (0x20000000, 128 << 10), ["Unicorn"]),
-        ("cortex-m0plus", (0, 256 << 10), (0x20000000, 16 << 10), ["microbit"]),
-        ("cortex-m0plus", (0x10000000, 256 << 10), (0x20000000, 16 << 10), []),
+        ("cortex-m0plus", (0, 256 << 10), (0x20000000, 16 << 10), ["microbit", "Unicorn"]),
+        ("cortex-m0plus", (0x10000000, 256 << 10), (0x20000000, 16 << 10), ["Unicorn"]),
+        ("cortex-m23", (0, 256 << 10), (0x20000000, 16 << 10), []),
         ("cortex-m33", (0x100, 4096), (0x40000100, 4096), ["Unicorn"]),
     ],
 )
@@ -34,6 +35,24 @@ def test_simulators_with_the_memory(
     )
     launchers = launchers_of(read_board(folder))
     assert [launcher.title.removeprefix("QEMU ") for launcher in launchers] == names
+
+
+@pytest.mark.parametrize(
+    ("cpu", "flash", "boots"),
+    [
+        ("cortex-m4", (0x0, 1 << 20), "vectors"),
+        ("cortex-m33", (0x10000000, 1 << 20), "vectors"),
+        ("cortex-m33", (0x0, 630 << 10), "entry"),
+        ("cortex-m7", (0x60000000, 4 << 20), "entry"),
+    ],
+)
+def test_images_start_where_the_machine_does_not_look_for_vectors(
+    cpu: str, flash: tuple[int, int], boots: str
+) -> None:
+    regions = Region("flash", Memory.FLASH, *flash), Region("ram", Memory.RAM, 1 << 29, 1 << 15)
+    tables = launcher_tables(cpu, regions, readable_boards())
+    assert ('boots = "entry"' in tables) == (boots == "entry")
+    assert "[launchers.qemu]" in tables
 
 
 @pytest.mark.parametrize("cpu", BEST_ISA)

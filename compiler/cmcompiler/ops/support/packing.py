@@ -356,8 +356,8 @@ def _wide_blocks(full: Filters, size: int, starts: Int32Array) -> bytes:
 def _columns_dsp(filters: Filters, rescale: Int32Array) -> bytes:
     """Blocks of four channels: biases, 4 depths of each pair in turn, then each one's rescaling.
 
-    Pairs are as those of _gemm_dsp. The first bias of a pair is for both: the kernel takes 256 times
-    the second sum off it.
+    Pairs are as those of _gemm_dsp. The first bias of a pair is for both: the kernel takes 256
+    times the second sum off it.
     """
     full = filters.filled(4)
     channels = np.minimum(np.arange(len(full.bias)), len(rescale) - 1)

@@ -1,0 +1,1 @@
+"""Chips by name: their core and memory."""
