@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from executorch.backends.arm._passes import FoldAndAnnotateQParamsPass
 from executorch.backends.arm._passes.quant_args import QuantArgs
+from executorch.backends.arm.common.annotation_meta import ArmAnnotationInfo
 from executorch.backends.arm.quantizer.arm_quantizer_utils import (
     PatternQuantizer,
     SharedQspecQuantizer,
@@ -168,6 +169,20 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
 def mark_as_quantized(node: Node) -> None:
     """Makes a node, inserted between observers after annotation, one that is quantised."""
     _mark_node_as_quantized(node, {}, None, True)
+
+
+def mark_as_float(node: Node) -> None:
+    """Takes back the annotation of a node: it computes what it reads as floats."""
+    node.meta.pop(Q_ANNOTATION_KEY, None)
+    custom = node.meta.get("custom", {})
+    node.meta["custom"] = {
+        key: value for key, value in custom.items() if key != ArmAnnotationInfo.CUSTOM_META_KEY
+    }
+
+
+def is_quantized(node: Node) -> bool:
+    annotation = node.meta.get(Q_ANNOTATION_KEY)
+    return annotation is not None and bool(annotation._annotated)
 
 
 def _state(final: float | SameAs | None, node: Node) -> Any:

@@ -17,7 +17,10 @@ from cmcompiler.frontend import backend
 from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch, RangeChange, is_free, observer_of
 from cmcompiler.frontend.rewrites.editing import fake, owner
 
-_JOINING = {torch.ops.aten.cat.default, torch.ops.aten.stack.default}
+_JOINING = {
+    *(torch.ops.aten.cat.default, torch.ops.aten.stack.default),
+    torch.ops.aten.where.self,
+}
 
 LEAST_RATIO = 4.0
 """Of the shared range to the operand's, at which it loses two of its eight bits."""

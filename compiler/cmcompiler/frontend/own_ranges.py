@@ -34,6 +34,12 @@ class GroupPart:
     held: tuple[Node, ...]
     own: str
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its nodes are still there."""
+        graph = set(self.user.graph.nodes)
+        return graph.issuperset((self.source, self.user, *self.held))
+
 
 @dataclass(slots=True)
 class RangeChange:

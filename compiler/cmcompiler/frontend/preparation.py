@@ -21,6 +21,7 @@ from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark
+from cmcompiler.frontend.feedback import REASON, keep_feedback
 from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
@@ -125,10 +126,13 @@ def prepare(
         watch.end()
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()
+        reasons = quantizer.rejections()
         if refinement:
+            reasons.update(dict.fromkeys(keep_feedback(prepared, observed, len(states)), REASON))
             refiner = Refiner(prepared, observed, len(states))
             refinements = refiner.refine(observations, means, operands)
-    left = tuple(_float_operators(prepared, quantizer.rejections()))
+            reasons.update(refiner.in_float)
+    left = tuple(_float_operators(prepared, reasons))
     return Prepared(
         prepared,
         inputs,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.bias_correction import biases, correct
 from cmcompiler.frontend.equalisation import equalise, pairs
+from cmcompiler.frontend.float_parts import FloatPart
 from cmcompiler.frontend.image_means import separate_means
 from cmcompiler.frontend.joined_operands import separate_operands
 from cmcompiler.frontend.observations import Observation
 from cmcompiler.frontend.own_ranges import GroupPart
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
+from cmcompiler.frontend.resolution import LEAST, Resolution
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.simulation import Simulation
 
@@ -27,6 +29,20 @@ MINIMAL_FURTHER_GAIN = 0.5
 
 MINIMAL_GAIN_OF_OWN_RUNTIME = 2.5
 """In dB; less is not worth a program that ExecuTorch's runtime cannot run, where it could."""
+
+MINIMAL_GAIN_OF_FLOAT = 3.0
+"""In dB, at some output; less is not worth the time that operators take in float."""
+
+MINIMAL_GAIN_OF_FLOAT_LAYERS = 6.0
+"""In dB, at an output that rounding spoils, for convolutions and linear layers in float."""
+
+FINE = 30.0
+"""In dB: an output that needs no float."""
+
+TOO_COARSE = "8 bits are too coarse for its operands"
+
+_MOST_SPOILT = 8
+"""Results for which float is tried."""
 
 _TAILS = (0.0, 1e-5, 1e-4)
 """Shares of an activation's elements that ranges leave out at either end."""
@@ -56,7 +72,10 @@ class Refiner:
         self._fitted, self._deciding = samples[1::2], samples[::2]
         self._exact = [self._outputs(half, rounding=False) for half in self._halves]
         self._found: list[Refinement] = []
-        self._snr, self._others_snr = self._measure(), self._measure_others()
+        self._floats: dict[str, str] = {}
+        rounded = self._outputs(self._deciding, rounding=True)
+        self._each = [self._by_output(0, rounded)]
+        self._snr, self._others_snr = snr(self._exact[0], rounded), self._measure_others()
 
     def refine(
         self,
@@ -67,6 +86,8 @@ class Refiner:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
             self._separate_operands(operands)
+            self._compute_in_float()
+            means = [part for part in means if part.is_whole]
             is_separate = self._separate_means(means)
             self._choose_ranges(observations)
             is_balanced = self._equalise_layers()
@@ -75,6 +96,74 @@ class Refiner:
             if self._found and not is_separate and not is_balanced:
                 self._separate_means(means)
         return tuple(self._found)
+
+    @property
+    def in_float(self) -> Mapping[str, str]:
+        """Why operators were left in float, by the names of their nodes."""
+        return self._floats
+
+    def _compute_in_float(self) -> None:
+        """Leaves operators in float whose operands 8 bits are too coarse for.
+
+        Convolutions and linear layers come last, as their weights take four times the memory then.
+        """
+        samples = self._deciding[: resolved_samples(self._prepared)]
+        if min(self._each[0], default=FINE) >= FINE:
+            return
+        spoilt = Resolution(self._prepared, samples).spoilt()
+        if not spoilt:
+            return
+        self._each = [self._measure_each(half) for half in (0, 1)]
+        names = [node.name for node in spoilt]
+        for with_layers in (False, True):
+            fine = LEAST if with_layers else FINE
+            for name in names[:_MOST_SPOILT]:
+                node = next((n for n in self._prepared.graph.nodes if n.name == name), None)
+                if node is not None and min(self._each[0]) < fine:
+                    self._try_in_float(node, samples, with_layers)
+
+    def _try_in_float(
+        self, node: Node, samples: Sequence[Sequence[Tensor]], with_layers: bool
+    ) -> None:
+        """Computes a result in float, and its operands as far back as it takes to be exact."""
+        part = FloatPart(self._prepared)
+        resolution = Resolution(self._prepared, samples)
+        while causes := resolution.causes(part.result(node)):
+            sources = [cause.all_input_nodes[0] for cause in causes]
+            sources = [source for source in sources if source.op == "call_function"]
+            if not with_layers:
+                sources = [source for source in sources if not part.has_layers(source)]
+            if set(sources) <= part.members or not part.extend([node, *sources]):
+                break
+        bounds = (
+            (LEAST, MINIMAL_GAIN_OF_FLOAT_LAYERS) if with_layers else (FINE, MINIMAL_GAIN_OF_FLOAT)
+        )
+        if part.members and self._is_better_in_float(*bounds):
+            names = part.keep()
+            self._floats.update(dict.fromkeys(names, TOO_COARSE))
+        else:
+            part.undo()
+
+    def _is_better_in_float(self, fine: float, least: float) -> bool:
+        """Whether some output gains, and no other loses.
+
+        Args:
+            fine: an output that needs no improvement, in dB.
+            least: gain at another one.
+        """
+        (before, others), found = self._each, self._measure_each(0)
+        gains = [b - a if a < fine else 0.0 for a, b in zip(before, found, strict=True)]
+        gained = gains.index(max(gains))
+        is_kept = all(b >= min(a - 0.5, FINE) for a, b in zip(before, found, strict=True))
+        if gains[gained] < least or not is_kept:
+            return False
+        further = self._measure_each(1)
+        if further and further[gained] < others[gained]:
+            return False
+        self._each = [found, further]
+        self._found.append(Refinement("operators in float", before[gained], found[gained]))
+        self._snr, self._others_snr = self._measure(), self._measure_others()
+        return True
 
     def _separate_operands(self, operands: Sequence[GroupPart]) -> None:
         change = separate_operands(operands)
@@ -141,6 +230,14 @@ class Refiner:
         self._snr, self._others_snr = snr_db, others
         return True
 
+    def _measure_each(self, half: int) -> list[float]:
+        """Of each output, on the samples that decide or on the others."""
+        return self._by_output(half, self._outputs(self._halves[half], rounding=True))
+
+    def _by_output(self, half: int, found: Sequence[Tensor]) -> list[float]:
+        exact, count = self._exact[half], len(found) // max(len(self._halves[half]), 1)
+        return [snr(exact[place::count], found[place::count]) for place in range(count)]
+
     @property
     def _halves(self) -> tuple[Sequence[Sequence[Tensor]], ...]:
         return self._deciding, self._fitted
@@ -163,6 +260,11 @@ def _needs_own_runtime(prepared: GraphModule) -> bool:
         for node in prepared.graph.nodes
         if node.target in QUANTIZED
     )
+
+
+def resolved_samples(prepared: GraphModule) -> int:
+    """Samples on which single operators are looked at."""
+    return max(1, sample_count(prepared) // _MOST_SPOILT)
 
 
 def sample_count(prepared: GraphModule) -> int:

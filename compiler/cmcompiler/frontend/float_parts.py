@@ -1,0 +1,238 @@
+"""Computes parts of a prepared graph in float, without rounding between their operators.
+
+Importing it imports torch.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._ops import OpOverload
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.node import map_arg
+from torch.utils._pytree import tree_flatten, tree_unflatten
+from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
+
+from cmcompiler.frontend import backend
+from cmcompiler.frontend.float_form import FLOAT_FORMS
+from cmcompiler.frontend.own_ranges import observer_of
+from cmcompiler.frontend.rewrites.channels import LAYERS
+from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
+
+_PACKETS = {
+    *("add", "sub", "mul", "div", "neg", "abs", "square", "pow", "sqrt", "rsqrt", "reciprocal"),
+    *("exp", "log", "log2", "log10", "log1p", "expm1", "sigmoid", "tanh", "relu", "silu", "gelu"),
+    *("clamp", "clamp_min", "clamp_max", "hardtanh", "hardsigmoid", "hardswish", "leaky_relu"),
+    *("maximum", "minimum", "where", "gt", "ge", "lt", "le", "eq", "ne", "rsub", "lerp", "elu"),
+    *("sum", "mean", "amax", "amin", "softmax", "_softmax", "log_softmax", "_log_softmax"),
+    *("linear", "matmul", "mm", "bmm", "addmm", "conv2d", "softplus", "sin", "cos", "erf"),
+    *("view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "flatten", "slice", "t"),
+    *("select", "expand", "contiguous", "clone", "unflatten", "cat", "stack", "full", "logsumexp"),
+    *("upsample_nearest2d", "max_pool2d", "avg_pool2d", "constant_pad_nd", "pad", "cumsum"),
+    *("copy", "new_empty", "empty_like", "detach", "alias", "lift_fresh_copy", "scalar_tensor"),
+    *("new_full", "full_like", "zeros_like", "ones_like", "masked_fill", "_unsafe_view"),
+}
+"""Operators of ATen that have float kernels."""
+
+_ARITHMETIC = {
+    *(torch.ops.aten.add.Tensor, torch.ops.aten.sub.Tensor),
+    *(torch.ops.aten.mul.Tensor, torch.ops.aten.div.Tensor),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """A node as it was before a change."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    meta: Mapping[str, Any]
+
+
+class FloatPart:
+    """Operators of a prepared graph that compute in float, until it is undone or kept."""
+
+    def __init__(self, prepared: GraphModule) -> None:
+        self._graph: Graph = prepared.graph
+        self._before = {
+            node: _Before(node.args, node.kwargs, dict(node.meta)) for node in self._graph.nodes
+        }
+        self.members: set[Node] = set()
+        self._exact: set[Node] = set()
+        self._results: dict[Node, Node] = {}
+
+    def extend(self, nodes: Iterable[Node], state: int | None = None) -> bool:
+        """Computes these in float, and what the quantizer joined with them.
+
+        Args:
+            state: position among inputs and outputs, from the end, of a state that is not rounded.
+
+        Returns: whether that is possible; if not, nothing changes.
+        """
+        joined = set(_joined(nodes))
+        if not all(has_float_form(node) for node in joined):
+            return False
+        self.members |= joined
+        for node in list(self._graph.nodes):
+            if node in joined:
+                backend.mark_as_float(node)
+        if state is not None:
+            inputs = [node for node in self._graph.nodes if node.op == "placeholder"]
+            self._exact.add(inputs[state])
+        for node in list(self._graph.nodes):
+            if node in self.members:
+                node.args = map_arg(node.args, self._direct)
+                node.kwargs = map_arg(node.kwargs, self._direct)
+        if state is not None:
+            *_, output = self._graph.nodes
+            leaves, form = tree_flatten(output.args[0])
+            leaves[state] = self._direct(leaves[state])
+            output.args = (tree_unflatten(leaves, form),)
+        for node in list(self._graph.nodes):
+            if node in joined and _name(node).startswith("cmbuild::"):
+                self._results[node] = _inline(node, self.members)
+        return True
+
+    def has_layers(self, node: Node) -> bool:
+        """Whether a node would take convolutions or linear layers with it."""
+        return any(each.target in LAYERS for each in _joined([node]))
+
+    def result(self, node: Node) -> Node:
+        """The node that computes what another did."""
+        return self._results.get(node, node)
+
+    def undo(self) -> None:
+        for node, before in self._before.items():
+            node.args, node.kwargs = before.args, dict(before.kwargs)
+            node.meta.clear()
+            node.meta.update(before.meta)
+        for node in reversed(list(self._graph.nodes)):
+            if node not in self._before:
+                self._graph.erase_node(node)
+
+    def keep(self) -> frozenset[str]:
+        """Removes what is unused; returns the names of the operators in float."""
+        for node in reversed(list(self._graph.nodes)):
+            if node.op not in ("output", "placeholder") and not node.users:
+                self._graph.erase_node(node)
+        return frozenset(
+            node.name
+            for node in self._graph.nodes
+            if node.op == "call_function" and (node in self.members or node not in self._before)
+        )
+
+    def _direct(self, argument: Node) -> Node:
+        """What an operator in float reads in place of an argument that is rounded for others."""
+        if argument.op != "call_module":
+            return argument
+        (source, *_) = argument.all_input_nodes
+        if is_constant(source) or _is_derived(argument):
+            return source
+        return source if source in self.members or source in self._exact else argument
+
+
+def _joined(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Nodes, and others that nothing separates from them by rounding."""
+    found, left = set(nodes), list(nodes)
+    while left:
+        node = left.pop()
+        yield node
+        more = [each for each in (*node.all_input_nodes, *node.users) if _is_quantized(each)]
+        left += [each for each in more if each not in found]
+        found.update(more)
+
+
+def _is_quantized(node: Node) -> bool:
+    return node.op == "call_function" and backend.is_quantized(node)
+
+
+def has_float_form(node: Node) -> bool:
+    """Whether an operator can be computed in float."""
+    name = _name(node)
+    if not isinstance(node.meta.get("val"), Tensor):
+        return False
+    if name.startswith("cmbuild::"):
+        return name in FLOAT_FORMS and _is_inlined(node)
+    namespace, _, operator_name = name.partition("::")
+    return namespace == "aten" and operator_name in _PACKETS
+
+
+def _name(node: Node) -> str:
+    return node.target._schema.name if isinstance(node.target, OpOverload) else ""
+
+
+def _is_derived(node: Node) -> bool:
+    return isinstance(observer_of(node), DerivedObserverOrFakeQuantize)
+
+
+def _is_inlined(node: Node) -> bool:
+    return all(_name(each).removeprefix("aten::") in _PACKETS for each in _calls(_traced(node)))
+
+
+def _calls(graph: Graph) -> Iterator[Node]:
+    yield from (node for node in graph.nodes if node.op == "call_function")
+
+
+def _traced(node: Node) -> Any:
+    """The graph of ATen operators that computes an operator of the compiler's own."""
+    sources = node.all_input_nodes
+    form: Callable[..., Any] = FLOAT_FORMS[_name(node)]
+
+    def compute(*tensors: Tensor) -> Any:
+        given = dict(zip(sources, tensors, strict=True))
+        arguments = map_arg(node.args, given.__getitem__)
+        return form(*arguments)
+
+    graph = make_fx(compute, tracing_mode="real")(*map(_example, sources)).graph
+    _take_numbers(graph)
+    return graph
+
+
+def _take_numbers(graph: Graph) -> None:
+    """Has arithmetic read numbers where it reads constant tensors of one element."""
+    for node in _calls(graph):
+        if node.target is torch.ops.aten.new_full.default and not node.args[1]:
+            for user in list(node.users):
+                if user.target in _ARITHMETIC and user.args[0] is not node:
+                    user.replace_input_with(node, node.args[2])  # type: ignore[arg-type]
+    graph.eliminate_dead_code()
+
+
+def _example(node: Node) -> Tensor:
+    if is_constant(node):
+        return constant_value(node)
+    if node.op == "call_module":
+        return _example(node.all_input_nodes[0])
+    value = node.meta["val"]
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).fill_(0.5)
+
+
+def _inline(node: Node, members: set[Node]) -> Node:
+    """Replaces an operator of the compiler's own by the ATen operators that compute it."""
+    traced = _traced(node)
+    sources = iter(node.all_input_nodes)
+    made: dict[Node, Node] = {}
+    for each in traced.nodes:
+        if each.op == "placeholder":
+            made[each] = next(sources)
+        elif each.op == "get_attr":
+            value = operator.attrgetter(str(each.target))(traced.owning_module)
+            made[each] = constant(node, f"{node.name}_{each.name}", value)
+        elif each.op == "call_function":
+            with node.graph.inserting_before(node):
+                copy = node.graph.node_copy(each, made.__getitem__)
+            copy.meta.update({k: v for k, v in node.meta.items() if k != "val"})
+            copy.meta["val"] = each.meta.get("val", node.meta["val"])
+            made[each] = copy
+            members.add(copy)
+        else:
+            (result,) = each.all_input_nodes
+            node.replace_all_uses_with(made[result])
+            return made[result]
+    raise AssertionError(f"{node} has no result")

@@ -1,0 +1,149 @@
+"""Finds operators whose operands 8 bits are too coarse for. Importing it imports torch."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Interpreter, Node
+from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
+
+from cmcompiler.frontend.own_ranges import observer_of
+from cmcompiler.frontend.simulation import rounded
+
+LEAST = 20.0
+"""In dB: a result that loses more to the rounding of its operands alone is spoilt."""
+
+_MOST_OPERANDS = 8
+"""Roundings that are tried one by one; of more, all are taken to be at fault."""
+
+Pair = tuple[Any, Any]
+"""A value in float, and the same with the nearest operands rounded."""
+
+
+class Resolution:
+    """What the rounding of operands alone leaves of the results in a prepared graph.
+
+    Errors do not add up: operands are rounded from what they are in float. Between operators in
+    float nothing is rounded.
+
+    Args:
+        samples: arguments for the graph's inputs.
+    """
+
+    def __init__(self, prepared: GraphModule, samples: Sequence[Sequence[Tensor]]) -> None:
+        self._run = _Pairs(prepared)
+        self._samples = samples
+
+    def spoilt(self) -> list[Node]:
+        """The operators that lose most of their result, in order."""
+        ratios = self._run.ratios(self._samples, None)
+        return [node for node, ratio in ratios.items() if ratio < LEAST and node.users]
+
+    def causes(self, node: Node) -> tuple[Node, ...]:
+        """What rounds the operands that spoil a result; empty if it is not spoilt."""
+        if self._run.ratios(self._samples, None)[node] >= LEAST:
+            return ()
+        operands = tuple(dict.fromkeys(_operands(node)))
+        if not 1 < len(operands) <= _MOST_OPERANDS:
+            return operands
+        # Together, as many as these would spoil it.
+        bound = LEAST + 10 * math.log10(len(operands))
+        alone = [self._run.ratios(self._samples, {each})[node] for each in operands]
+        return tuple(each for each, ratio in zip(operands, alone, strict=True) if ratio < bound)
+
+
+def _operands(node: Node) -> Iterator[Node]:
+    """What rounds activations that a node reads, perhaps through operators in float."""
+    for source in node.all_input_nodes:
+        if source.op == "call_module":
+            if source.all_input_nodes[0].op != "get_attr":
+                yield source
+        elif source.op == "call_function":
+            yield from _operands(source)
+
+
+class _Pairs(Interpreter):
+    """Computes a prepared graph twice at once: exactly, and with the nearest operands rounded."""
+
+    def __init__(self, prepared: GraphModule) -> None:
+        super().__init__(prepared)
+        self._places: Collection[Node] | None = None
+
+    def ratios(
+        self, samples: Sequence[Sequence[Tensor]], places: Collection[Node] | None
+    ) -> dict[Node, float]:
+        """Signal to noise at each operator, in dB.
+
+        Args:
+            places: what rounds; None for all.
+        """
+        self._places = places
+        sums: dict[Node, list[float]] = {}
+        for sample in samples:
+            for node, (signal, noise) in self._one(sample):
+                total = sums.setdefault(node, [0.0, 0.0])
+                total[0] += signal
+                total[1] += noise
+        return {
+            node: 10 * math.log10(signal / noise) if noise and signal else math.inf
+            for node, (signal, noise) in sums.items()
+        }
+
+    def _one(self, sample: Sequence[Tensor]) -> Iterator[tuple[Node, Pair]]:
+        nodes = list(self.graph.nodes)
+        uses = Counter(source for node in nodes for source in node.all_input_nodes)
+        inputs = iter(sample)
+        pairs: dict[Node, Pair] = {}
+        for node in nodes:
+            if node.op == "output":
+                return
+            if node.op == "placeholder":
+                value = next(inputs)
+                pairs[node] = value, value
+            elif node.op == "call_module":
+                pairs[node] = self._observed(node, pairs)
+            else:
+                pairs[node] = self._computed(node, pairs)
+                if node.op == "call_function":
+                    powers = _powers(*pairs[node])
+                    if powers is not None:
+                        yield node, powers
+            for source in node.all_input_nodes:
+                uses[source] -= 1
+                if not uses[source]:
+                    del pairs[source]
+
+    def _observed(self, node: Node, pairs: dict[Node, Pair]) -> Pair:
+        (source, *_) = node.all_input_nodes
+        value, observer = pairs[source][0], observer_of(node)
+        if source.op == "get_attr" or isinstance(observer, DerivedObserverOrFakeQuantize):
+            return value, value
+        if self._places is not None and node not in self._places:
+            return value, value
+        return value, rounded(value, observer)
+
+    def _computed(self, node: Node, pairs: dict[Node, Pair]) -> Pair:
+        sources = node.all_input_nodes
+        results = []
+        for side in (0, 1):
+            self.env = {source: pairs[source][side] for source in sources}
+            results.append(self.run_node(node))
+            if all(pairs[source][0] is pairs[source][1] for source in sources):
+                return results[0], results[0]
+        return results[0], results[1]
+
+
+def _powers(exact: Any, other: Any) -> Pair | None:
+    """The power of a tensor, and that of its error."""
+    if not isinstance(exact, Tensor) or not exact.is_floating_point():
+        return None
+    if exact is other:
+        return 0.0, 0.0
+    known = torch.isfinite(exact) & torch.isfinite(other)
+    real, found = exact[known].double(), other[known].double()
+    return float(real.square().sum()), float((real - found).square().sum())

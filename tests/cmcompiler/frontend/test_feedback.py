@@ -1,0 +1,61 @@
+"""States that change by less than a step of 8 bits follow the exact ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from cmcompiler.frontend.feedback import REASON
+from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.quantization import quantize
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.reference import evaluate_all
+from cmcompiler.pte.reader import read_program
+from cmcompiler.target import Target
+
+pytestmark = pytest.mark.filterwarnings("ignore:The tensor attribute")  # of every export
+
+
+class Following(nn.Module):
+    """A state that follows its inputs."""
+
+    def __init__(self, update: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.state, self.layer = nn.Buffer(torch.zeros(1, 4)), nn.Linear(4, 4)
+        self.update = update
+
+    def forward(self, x: Tensor) -> Any:
+        self.state.copy_(self.update(self.state, x))
+        return self.layer(x - self.state), self.state * 1.0
+
+
+UPDATES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mean": lambda state, x: 0.998 * state + 0.002 * x,
+    "power": lambda state, x: state + 0.004 * (x * x - state),
+    "fast": lambda state, x: 0.6 * state + 0.4 * x,
+    "moved": lambda state, x: torch.cat([state[:, 1:], x[:, :1]], 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "in_float"), [("mean", 1), ("power", 1), ("fast", 0), ("moved", 0)]
+)
+def test_states_follow(name: str, in_float: int) -> None:
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 4) + 3,) for _ in range(200)]
+    module = Following(UPDATES[name]).eval()
+    quantized = quantize(module, samples[0], samples)
+    reasons = {each.reason for each in quantized.float_operators}
+    assert reasons == ({REASON} if in_float else set())
+    graph = build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
+    with torch.no_grad():
+        exact = np.stack([module(*sample)[1].numpy() for sample in samples])
+    runs = evaluate_all(graph, [[x.numpy() for x in sample] for sample in samples])
+    noise = np.square(np.stack([run.outputs[1] for run in runs]) - exact).sum()
+    assert 10 * np.log10(np.square(exact).sum() / noise) > 35

@@ -1,0 +1,151 @@
+"""Results that the rounding of their operands spoils are found, and computed in float."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
+
+from cmcompiler.frontend import backend, operators
+from cmcompiler.frontend.float_parts import FloatPart
+from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.observations import hold_ranges
+from cmcompiler.frontend.quantization import quantize
+from cmcompiler.frontend.quantized import Quantized
+from cmcompiler.frontend.refinement import TOO_COARSE
+from cmcompiler.frontend.resolution import Resolution
+from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.simulation import Simulation
+from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.reference import evaluate_all
+from cmcompiler.pte.reader import read_program
+from cmcompiler.target import Target
+
+pytestmark = pytest.mark.filterwarnings("ignore:The tensor attribute")  # of every export
+
+Samples = Sequence[tuple[Tensor, ...]]
+
+
+class Between(nn.Module):
+    """A function between the input and a linear layer."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor], size: int) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.function, self.layer = function, nn.Linear(size, 16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(self.function(x))
+
+
+def magnitudes(x: Tensor) -> Tensor:
+    return torch.sqrt(x[:, 0] ** 2 + x[:, 1] ** 2 + 1e-12)
+
+
+def energies(x: Tensor) -> Tensor:
+    return torch.log((x.flatten(1, 2) * x.flatten(1, 2)).sum(-1) + 1e-2)
+
+
+def spectra(count: int = 16) -> Samples:
+    """Of two parts each, in rows and columns of very different sizes."""
+    torch.manual_seed(1)
+    return [
+        (torch.randn(1, 2, 8, 32) * torch.exp(torch.randn(8, 1) - 1 + 0.5 * torch.randn(32)),)
+        for _ in range(count)
+    ]
+
+
+def logits() -> tuple[nn.Module, Samples]:
+    """Smooth ones over ±300."""
+    torch.manual_seed(0)
+    layers = [nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 64, bias=False)]
+    samples = [(torch.randn(1, 16),) for _ in range(32)]
+    with torch.no_grad():
+        places = torch.arange(64.0)
+        smooth = torch.exp(-((places[:, None] - places).div(8) ** 2) / 2)
+        layers[2].weight.copy_(smooth @ torch.randn(64, 32))
+        made = nn.Sequential(*layers)(torch.cat([sample[0] for sample in samples]))
+        layers[2].weight.mul_(100 / made.std())
+    return nn.Sequential(*layers, nn.Softmax(-1)), samples
+
+
+def snr(exact: np.ndarray, found: np.ndarray) -> float:
+    noise = np.square(exact - found).sum()
+    return float(10 * np.log10(np.square(exact).sum() / noise))
+
+
+def measured(module: nn.Module, samples: Samples) -> tuple[Quantized, np.ndarray, np.ndarray]:
+    """The quantised module, float outputs, and those of its program."""
+    module = module.eval()
+    with torch.no_grad():
+        exact = np.stack([module(*sample).numpy() for sample in samples])
+    quantized = quantize(module, samples[0], samples)
+    graph = build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
+    arrays = [[x.numpy() for x in sample] for sample in samples]
+    return quantized, exact, np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
+
+
+@pytest.mark.parametrize(("function", "size", "least"), [(magnitudes, 32, 24), (energies, 16, 20)])
+def test_squares_keep_their_range(
+    function: Callable[[Tensor], Tensor], size: int, least: float
+) -> None:
+    quantized, exact, found = measured(Between(function, size), spectra())
+    assert snr(exact, found) > least
+    assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
+
+
+def test_wide_logits_keep_their_differences() -> None:
+    quantized, exact, found = measured(*logits())
+    assert snr(exact, found) > 20
+    assert (exact.argmax(-1) == found.argmax(-1)).mean() >= 0.95
+    names = {each.operator for each in quantized.float_operators}
+    assert names == {"aten.linear.default", "aten.softmax.int"}
+
+
+def prepared(module: nn.Module, samples: Samples) -> torch.fx.GraphModule:
+    operators.define()
+    graph = torch.export.export(module.eval(), samples[0]).module(check_guards=False)
+    with torch.no_grad():
+        made = prepare_pt2e(rewrite(graph), backend.Quantizer())
+        for sample in samples:
+            made(*sample)
+    hold_ranges(made)
+    return made
+
+
+def test_a_part_in_float_can_be_taken_back() -> None:
+    samples = spectra(4)
+    graph = prepared(Between(magnitudes, 32), samples)
+    nodes, simulation = [node.format_node() for node in graph.graph.nodes], Simulation(graph)
+    with torch.no_grad():
+        exact, before = (
+            [row[0] for row in simulation.run_on(samples, rounding=each)] for each in (False, True)
+        )
+        (root,) = Resolution(graph, samples).spoilt()
+        part = FloatPart(graph)
+        for _ in range(3):
+            causes = Resolution(graph, samples).causes(part.result(root))
+            assert part.extend([root, *(cause.all_input_nodes[0] for cause in causes)])
+            if not causes:
+                break
+        assert Resolution(graph, samples).causes(part.result(root)) == ()
+        after = [row[0] for row in simulation.run_on(samples, rounding=True)]
+        part.undo()
+        again = [row[0] for row in simulation.run_on(samples, rounding=True)]
+    real = torch.stack(exact).numpy()
+    assert snr(real, torch.stack(after).numpy()) > snr(real, torch.stack(before).numpy())
+    assert torch.equal(torch.stack(before), torch.stack(again))
+    assert nodes == [node.format_node() for node in graph.graph.nodes]
+
+
+def test_ordinary_layers_are_not_spoilt() -> None:
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(720, 8), nn.Softmax(-1)]
+    samples = [(torch.randn(1, 2, 8, 32),) for _ in range(4)]
+    graph = prepared(nn.Sequential(*layers), samples)
+    with torch.no_grad():
+        assert Resolution(graph, samples).spoilt() == []
