@@ -164,15 +164,20 @@ def main() -> None:
         action="store_true",
         help="only kernels for weights of int16; the costs of others stay",
     )
+    parser.add_argument(
+        "--boards",
+        default=",".join(BOARDS),
+        help="only the cores of these boards; the costs of others stay",
+    )
     arguments = parser.parse_args()
     if arguments.models:
         print(",".join(MODELS))
         return
     if arguments.build is None:
         parser.error("the build folder is missing")
-    build, cores = arguments.build, {}
+    build, cores = arguments.build, dict(known_costs().cores)
     with click.Context(click.Command("costs")), session(build / "logs", json=True) as work:
-        for name in BOARDS:
+        for name in arguments.boards.split(","):
             board = find_board(name)
             isa, runs = board.isas[0], Runs()
             if arguments.only_wide:
