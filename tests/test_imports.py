@@ -24,7 +24,7 @@ from harness.sources import (
     within,
 )
 
-from cmbuild.tomlfile import tomllib
+from cmbuild.strictfile import tomllib
 
 # These import torch as they are imported, so they are imported only where they are used.
 NEED_TORCH = (

@@ -13,7 +13,7 @@ from cmbuild.boards.memory import Memory, Region, text_of
 from cmbuild.boards.registry import FILE
 from cmbuild.errors import UsageError
 from cmbuild.files import write
-from cmbuild.tomlfile import BrokenFile
+from cmbuild.strictfile import BrokenFile
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import BEST_ISA
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from cmbuild.errors import UsageError
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject, project_root
 from cmbuild.projects.file import BudgetFile, ModelFile, ProjectFile
-from cmbuild.strictfile import Inconsistent, broken, read
-from cmbuild.tomlfile import BrokenFile
+from cmbuild.strictfile import BrokenFile, Inconsistent, broken, read
 from cmcompiler import zoo
 from cmcompiler.extension import Extension
 from cmcompiler.importer.suffixes import MODELS, PROGRAMS

@@ -16,7 +16,7 @@ from cmbuild.errors import CmbuildError, UnknownName, UsageError
 from cmbuild.files import check_input, check_output_folder, write
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject
 from cmbuild.projects.project import is_file, is_name
-from cmbuild.tomlfile import read_text
+from cmbuild.strictfile import read_text
 from cmbuild.toolchain.toolchains import HOST
 from cmcompiler import zoo
 

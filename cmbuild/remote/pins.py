@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cmbuild.tomlfile import read_document, read_text
+from cmbuild.strictfile import read_document, read_text
 
 FILES = ("pylock.toml", "uv.lock", "requirements.txt")
 """Lock files, the first of which that pins any package is taken."""

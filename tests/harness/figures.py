@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from cmbuild.tomlfile import tomllib
+from cmbuild.strictfile import tomllib
 
 FILE = Path(__file__).parents[1] / "data" / "zoo.toml"
 

@@ -27,7 +27,6 @@ ELSEWHERE = {
     "cmbuild.pipeline.stages.simulate": "tests/cmbuild/cli/test_run.py",
     "cmbuild.projects.template": "tests/cmbuild/cli/test_init.py",
     "cmbuild.report": "tests/cmbuild/cli",
-    "cmbuild.strictfile": "tests/cmbuild/boards/test_descriptor.py",
     "cmbuild.tasks": "tests/cmbuild/tasks/test_run.py",
     "cmbuild.toolchain": "tests/runtime/test_toolchains.py",
     "cmbuild.warm.client": "tests/cmbuild/warm/test_server.py",

@@ -16,7 +16,7 @@ from cmbuild.hardware import methods
 from cmbuild.hardware.registry import flashing
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.simulators.qemu import Qemu
-from cmbuild.tomlfile import BrokenFile
+from cmbuild.strictfile import BrokenFile
 from cmcompiler.isa import Isa
 
 BAD = Path(__file__).parents[2] / "data" / "bad_boards"

@@ -10,7 +10,7 @@ import yaml
 from harness.commands import NETWORK, Commands
 
 from cmbuild.cli.root import cli
-from cmbuild.tomlfile import tomllib
+from cmbuild.strictfile import tomllib
 
 SKELETON = ("cmbuild.toml", "models/waves.py", "tests/test_waves.py")
 WORKFLOW = ".github/workflows/cmbuild.yml"

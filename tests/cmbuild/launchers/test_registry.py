@@ -12,7 +12,7 @@ from cmbuild.hardware.registry import flashing
 from cmbuild.launchers import simulators
 from cmbuild.launchers.registry import TABLE as LAUNCHERS
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.tomlfile import BrokenFile
+from cmbuild.strictfile import BrokenFile
 
 BOARD = """\
 title = "A board"

@@ -25,7 +25,7 @@ from cmbuild.projects.figures import RunFigures
 from cmbuild.projects.file import BudgetFile
 from cmbuild.projects.junit import to_junit
 from cmbuild.projects.project import Project, find_project
-from cmbuild.tomlfile import BrokenFile
+from cmbuild.strictfile import BrokenFile
 
 
 def figures(**changes: object) -> RunFigures:

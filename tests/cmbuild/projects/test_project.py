@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cmbuild.projects.project import Project, TwoFiles, find_project
-from cmbuild.tomlfile import BrokenFile
+from cmbuild.strictfile import BrokenFile
 from cmcompiler.extension import Extension
 
 

@@ -13,7 +13,7 @@ from cmbuild.boards.descriptor import read_board
 from cmbuild.errors import UsageError
 from cmbuild.projects.project import find_project
 from cmbuild.remote.pins import pinned
-from cmbuild.tomlfile import BrokenFile, read_document
+from cmbuild.strictfile import BrokenFile, read_document
 
 DEPTH = 20_000
 HOSTILE: dict[str, tuple[bytes, str]] = {
