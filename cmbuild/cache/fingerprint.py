@@ -13,6 +13,8 @@ from typing import Union
 Value = Union[str, int, float, bool, None, Enum, Path, "Sequence[Value]", "Mapping[str, Value]"]
 """What a fingerprint covers. A path stands for the content found there, not for its name."""
 
+_BLOCK = 1 << 20  # a user's file may have gigabytes
+
 LENGTH = 32
 """Hexadecimal digits of a fingerprint."""
 
@@ -31,10 +33,14 @@ def digest(path: Path) -> str:
     """
     if path.is_dir():
         return _digest_of_files((file.relative_to(path).as_posix(), file) for file in files(path))
+    total = hashlib.sha256()
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                total.update(block)
     except FileNotFoundError:
         return "absent"
+    return total.hexdigest()
 
 
 def files(folder: Path) -> list[Path]:

@@ -16,9 +16,8 @@ from cmbuild.datasets.class_folders import ClassFolders
 from cmbuild.errors import UsageError
 from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
 from cmbuild.process import python_module
-from cmbuild.verify.samples import conformed
+from cmbuild.verify.samples import load_samples
 from cmcompiler.frontend.source import find_source
-from cmcompiler.frontend.vectors import Samples
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.session import Session
@@ -84,7 +83,7 @@ class DataSet:
             raise UsageError(message=message)
         if not there:
             raise UsageError(message=f"{self.place} holds no samples")
-        conformed(Samples.load(there[0].file), plan.record.inputs, str(self.place))
+        load_samples(there[0].file, plan.record.inputs, str(self.place))
         return there
 
     @property

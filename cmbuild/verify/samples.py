@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from cmbuild.errors import UsageError
 from cmbuild.files import check_input
 from cmbuild.text import plural, shape
 from cmbuild.verify.torch_file import read_tensor
-from cmcompiler.arrays import read_arrays
+from cmcompiler.arrays import Header, read_arrays
 from cmcompiler.frontend.vectors import Samples
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def user_samples(
             hint=f"--input once for each of {wanted}",
         )
     stacks = [
-        _stacked(_read(file, image), port, file) for file, port in zip(files, ports, strict=True)
+        _stacked(_read(file, port, image), port, file)
+        for file, port in zip(files, ports, strict=True)
     ]
     if len({len(stack) for stack in stacks}) != 1:
         counts = ", ".join(
@@ -61,16 +62,39 @@ def user_samples(
 
 def _saved(file: Path, ports: Sequence[PortRecord]) -> Samples:
     check_input(file)
-    return conformed(Samples.load(file), ports, file)
+    return load_samples(file, ports, file)
+
+
+def load_samples(file: Path, ports: Sequence[PortRecord], place: Path | str) -> Samples:
+    """Samples of a file that `Samples.save` could have written, as a program takes them.
+
+    Args:
+        place: how errors call the file.
+
+    Raises:
+        UsageError, CompilerError: as user_samples, before more than the headers are read.
+    """
+
+    def accept(headers: Mapping[str, Header]) -> None:
+        _check_count(sum(name.startswith("input_") for name in headers), ports, place)
+        for index, port in enumerate(ports):
+            if (header := headers.get(f"input_{index}")) is not None:
+                _fitting(header, port, place)
+
+    return conformed(Samples.load(file, accept), ports, place)
 
 
 def conformed(saved: Samples, ports: Sequence[PortRecord], file: Path | str) -> Samples:
     """Samples as a program takes them; raises as `user_samples`, naming the file."""
-    if len(saved.inputs) != len(ports):
-        found = plural(len(saved.inputs), "input")
-        raise UsageError(message=f"{file} holds {found}, the model takes {len(ports)}")
+    _check_count(len(saved.inputs), ports, file)
     stacks = (_stacked(a, port, file) for a, port in zip(saved.inputs, ports, strict=True))
     return Samples(tuple(stacks), saved.labels)
+
+
+def _check_count(count: int, ports: Sequence[PortRecord], file: Path | str) -> None:
+    if count != len(ports):
+        found = plural(count, "input")
+        raise UsageError(message=f"{file} holds {found}, the model takes {len(ports)}")
 
 
 def exported_samples(
@@ -128,15 +152,20 @@ def _random(random: np.random.Generator, port: PortRecord) -> Array:
 
 def read_input(file: Path, port: PortRecord, image: ImageInput | None) -> Array:
     """The samples of a model's only input in a file; raises as `user_samples`."""
-    return _stacked(_read(file, image), port, file)
+    return _stacked(_read(file, port, image), port, file)
 
 
-def _read(file: Path, image: ImageInput | None) -> Array:
+def _read(file: Path, port: PortRecord, image: ImageInput | None) -> Array:
     check_input(file)
+
+    def accept(headers: Mapping[str, Header]) -> None:
+        if (header := headers.get("")) is not None:
+            _fitting(header, port, file)
+
     if file.suffix == ".pt":
-        return read_tensor(file)
+        return read_tensor(file, accept)
     if file.suffix == ".npy":
-        arrays = read_arrays(file)
+        arrays = read_arrays(file, accept)
         if list(arrays) == [""]:
             return arrays[""]
     elif image is not None:
@@ -147,20 +176,25 @@ def _read(file: Path, image: ImageInput | None) -> Array:
 
 
 def _stacked(array: Array, port: PortRecord, file: Path | str) -> Array:
-    array = quantized(array, port)
-    single = port.shape[:1] == (1,) and array.ndim == len(port.shape)
-    fits: Array | None = None
-    if array.shape == port.shape:
-        fits = array[np.newaxis]
-    elif array.shape[1:] == port.shape:
-        fits = array
-    elif single and array.shape[1:] == port.shape[1:]:
-        fits = array[:, np.newaxis]
-    if array.dtype != port.dtype or fits is None or len(fits) == 0:
-        given = _describe(array.dtype.name, array.shape)
-        taken = _describe(port.dtype, port.shape)
+    return quantized(array.reshape(_fitting(Header(array.dtype, array.shape), port, file)), port)
+
+
+def _fitting(header: Header, port: PortRecord, file: Path | str) -> tuple[int, ...]:
+    """The shape of the samples in an array, one or several; raises UsageError if it has none."""
+    dtype, sizes = header
+    single = port.shape[:1] == (1,) and len(sizes) == len(port.shape)
+    stacked = None
+    if sizes == port.shape:
+        stacked = (1, *sizes)
+    elif sizes[1:] == port.shape:
+        stacked = sizes
+    elif single and sizes[1:] == port.shape[1:]:
+        stacked = (sizes[0], *port.shape)
+    is_taken = dtype == port.dtype or (dtype == np.float32 and port.quantization is not None)
+    if not is_taken or stacked is None or stacked[0] == 0:
+        given, taken = _describe(dtype.name, sizes), _describe(port.dtype, port.shape)
         raise UsageError(message=f"{file} holds {given}, {port.name} takes {taken}")
-    return fits
+    return stacked
 
 
 def _describe(dtype: str, sizes: Sequence[int]) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.arrays import read_arrays
+from cmcompiler.arrays import Header, check_unpacked, read_arrays
 from cmcompiler.errors import InvalidRequest
 
 if TYPE_CHECKING:
     import torch
 
 SUFFIXES = (".npy", ".npz", ".pt")
+LABELS = "labels"  # of samples with classes, beside the inputs
 
 
 def calibration_files(path: Path) -> tuple[Path, ...]:
@@ -50,18 +51,30 @@ def read_calibration(
     """
     samples: list[tuple[torch.Tensor, ...]] = []
     for file in calibration_files(path):
-        for arrays in _READERS[file.suffix](file):
+        for arrays in _READERS[file.suffix](file, example_inputs):
             samples += _split(arrays, example_inputs, file)
     return samples
 
 
-def _read_numpy(file: Path) -> list[tuple[npt.NDArray[Any], ...]]:
-    return [tuple(array for name, array in read_arrays(file).items() if name != "labels")]
+def _read_numpy(
+    file: Path, example_inputs: tuple[torch.Tensor, ...]
+) -> list[tuple[npt.NDArray[Any], ...]]:
+    def accept(headers: Mapping[str, Header]) -> None:
+        found = [header for name, header in headers.items() if name != LABELS]
+        _check_count(len(found), example_inputs, file)
+        for header, example in zip(found, example_inputs, strict=True):
+            _stacked_shape(header.dtype, header.shape, example, file)
+
+    arrays = read_arrays(file, accept)
+    return [tuple(array for name, array in arrays.items() if name != LABELS)]
 
 
-def _read_torch(file: Path) -> list[tuple[npt.NDArray[Any], ...]]:
+def _read_torch(
+    file: Path, example_inputs: tuple[torch.Tensor, ...]
+) -> list[tuple[npt.NDArray[Any], ...]]:
     import torch
 
+    check_unpacked(file)
     try:
         loaded = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # unpickling untrusted bytes raises anything
@@ -77,7 +90,9 @@ def _read_torch(file: Path) -> list[tuple[npt.NDArray[Any], ...]]:
     return [arrays(item) for item in (loaded if isinstance(loaded, list) else [loaded])]
 
 
-_READERS: dict[str, Callable[[Path], list[tuple[npt.NDArray[Any], ...]]]] = {
+_READERS: dict[
+    str, Callable[[Path, tuple[torch.Tensor, ...]], list[tuple[npt.NDArray[Any], ...]]]
+] = {
     ".npy": _read_numpy,
     ".npz": _read_numpy,
     ".pt": _read_torch,
@@ -89,26 +104,40 @@ def _split(
 ) -> list[tuple[torch.Tensor, ...]]:
     import torch
 
-    if len(arrays) != len(example_inputs):
-        raise InvalidRequest(
-            f"{file} holds {len(arrays)} inputs, the model takes {len(example_inputs)}"
-        )
+    _check_count(len(arrays), example_inputs, file)
     columns = []
     for array, example in zip(arrays, example_inputs, strict=True):
-        shape = tuple(example.shape)
-        wanted = torch.empty(0, dtype=example.dtype).numpy().dtype
-        if not np.can_cast(array.dtype, wanted, "same_kind"):
-            raise InvalidRequest(f"{file} holds {array.dtype}, the model takes {wanted}")
-        if array.shape == shape:
-            stacked = array[np.newaxis]
-        elif array.shape[1:] == shape:
-            stacked = array
-        elif shape[:1] == (1,) and array.ndim == len(shape) and array.shape[1:] == shape[1:]:
-            stacked = array[:, np.newaxis]
-        else:
-            given, taken = ("×".join(map(str, sizes)) for sizes in (array.shape, shape))
-            raise InvalidRequest(f"{file} has shape {given}, the model takes {taken}")
+        stacked = array.reshape(_stacked_shape(array.dtype, array.shape, example, file))
+        wanted = _dtype(example)
         columns.append(torch.from_numpy(np.ascontiguousarray(stacked, wanted)))
     if len({len(column) for column in columns}) > 1:
         raise InvalidRequest(f"{file}: its arrays differ in the number of samples")
     return list(zip(*columns, strict=True))
+
+
+def _check_count(count: int, example_inputs: tuple[torch.Tensor, ...], file: Path) -> None:
+    if count != len(example_inputs):
+        raise InvalidRequest(f"{file} holds {count} inputs, the model takes {len(example_inputs)}")
+
+
+def _stacked_shape(
+    dtype: np.dtype[Any], shape: tuple[int, ...], example: torch.Tensor, file: Path
+) -> tuple[int, ...]:
+    """The shape of the samples in an array, one or several."""
+    taken, wanted = tuple(example.shape), _dtype(example)
+    if not np.can_cast(dtype, wanted, "same_kind"):
+        raise InvalidRequest(f"{file} holds {dtype}, the model takes {wanted}")
+    if shape == taken:
+        return (1, *shape)
+    if shape[1:] == taken:
+        return shape
+    if taken[:1] == (1,) and len(shape) == len(taken) and shape[1:] == taken[1:]:
+        return (shape[0], *taken)
+    given, needed = ("×".join(map(str, sizes)) for sizes in (shape, taken))
+    raise InvalidRequest(f"{file} has shape {given}, the model takes {needed}")
+
+
+def _dtype(example: torch.Tensor) -> np.dtype[Any]:
+    import torch
+
+    return np.dtype(torch.empty(0, dtype=example.dtype).numpy().dtype)

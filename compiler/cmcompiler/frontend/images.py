@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,8 +47,11 @@ class ImageInput:
         except ImportError:
             raise MissingPackage(f"reading {path} needs Pillow", "pip install pillow") from None
         try:
-            with Image.open(path) as image:
-                return self._middle(_bytes_a_channel(ImageOps.exif_transpose(image)))
+            # Pillow only warns of pictures that unpack to hundreds of megabytes.
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", Image.DecompressionBombWarning)
+                with Image.open(path) as image:
+                    return self._middle(_bytes_a_channel(ImageOps.exif_transpose(image)))
         except Exception as error:  # damaged pictures raise anything
             raise InvalidRequest(f"{path} is not a readable image: {error}") from None
 

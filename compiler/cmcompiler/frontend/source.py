@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cmcompiler import zoo
+from cmcompiler.arrays import check_unpacked
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Model, ModelSource
 from cmcompiler.frontend.user_model import UserModel
@@ -170,6 +171,7 @@ class ExportedArchive:
     def load(self, seed: int, weights: Path | None = None) -> Model:
         import torch
 
+        check_unpacked(self.path)
         try:
             program = torch.export.load(self.path)
         except Exception as error:  # a damaged archive raises anything

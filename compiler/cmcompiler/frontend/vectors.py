@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.arrays import read_arrays
+from cmcompiler.arrays import Accept, read_arrays
 from cmcompiler.errors import InvalidRequest
 
 
@@ -51,13 +51,16 @@ class Samples:
         np.savez(path, **arrays)
 
     @classmethod
-    def load(cls, path: Path) -> Samples:
+    def load(cls, path: Path, accept: Accept = lambda headers: None) -> Samples:
         """Reads what `save` wrote.
+
+        Args:
+            accept: see read_arrays.
 
         Raises:
             InvalidRequest: unreadable, or not such a file.
         """
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, accept)
         labels = arrays.pop("labels", None)
         names = [f"input_{index}" for index in range(len(arrays))]
         if not names or sorted(arrays) != sorted(names):

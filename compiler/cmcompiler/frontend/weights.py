@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cmcompiler.arrays import check_unpacked
 from cmcompiler.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def load_state_dict(path: Path) -> dict[str, torch.Tensor]:
     import torch
 
     hint = "expected a file written by torch.save(module.state_dict(), …)"
+    check_unpacked(path)
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:

@@ -78,3 +78,9 @@ def test_something_else_than_a_picture_is_one_clear_line(tmp_path):
         with pytest.raises(InvalidRequest, match="is not a readable image") as caught:
             RGB.read(file)
         assert str(file) in caught.value.message
+
+
+def test_a_picture_that_unpacks_to_far_more_than_it_holds_is_refused(tmp_path):
+    Image.new("1", (12_000, 8_000)).save(tmp_path / "bomb.png")
+    with pytest.raises(InvalidRequest, match=r"bomb\.png is not a readable image: Image size"):
+        GREY.read(tmp_path / "bomb.png")
