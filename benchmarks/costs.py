@@ -164,15 +164,20 @@ def main() -> None:
         action="store_true",
         help="only kernels for weights of int16; the costs of others stay",
     )
+    parser.add_argument(
+        "--boards",
+        default=",".join(BOARDS),
+        help="only the cores of these boards; the costs of others stay",
+    )
     arguments = parser.parse_args()
     if arguments.models:
         print(",".join(MODELS))
         return
     if arguments.build is None:
         parser.error("the build folder is missing")
-    build, cores = arguments.build, {}
+    build, cores = arguments.build, dict(known_costs().cores)
     with click.Context(click.Command("costs")), session(build / "logs", json=True) as work:
-        for name in BOARDS:
+        for name in arguments.boards.split(","):
             board = find_board(name)
             isa, runs = board.isas[0], Runs()
             if arguments.only_wide:
@@ -189,7 +194,8 @@ def main() -> None:
             if isa is Isa.DSP:
                 wide = Runs()
                 wide.add(work.pipeline, build, name, WIDE)
-                costs = with_wide(costs, wide)
+                known = known_costs().cores[board.cpu]
+                costs = with_wide(costs, wide) if wide.recorded else with_known_wide(costs, known)
                 for model, run in wide.recorded.items():
                     print(f"{board.cpu:16} {model:26} {difference(costs, run):+6.1%}")
             cores[board.cpu] = costs
@@ -198,6 +204,15 @@ def main() -> None:
         "weights of int16"
     )
     COSTS.write_text(CostTable(provenance=provenance, cores=cores).model_dump_json(indent=1) + "\n")
+
+
+def with_known_wide(costs: CoreCosts, known: CoreCosts) -> CoreCosts:
+    """The same from an earlier fit."""
+    kernels, recorded = (
+        {name: cost for name, cost in named.items() if name not in narrow(named)}
+        for named in (known.kernels, known.recorded)
+    )
+    return finished(costs.isa, {**costs.kernels, **kernels}, {**costs.recorded, **recorded})
 
 
 def narrow(costs: Mapping[str, V]) -> dict[str, V]:
