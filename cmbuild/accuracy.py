@@ -47,6 +47,8 @@ class LayerFidelity:
         bound_steps: the largest that its arithmetic allows.
         snr_db: of the layer alone; infinite without any error, which is null in JSON.
         clipped: the share of elements beyond the calibrated range by more than a step.
+        resolution_db: what rounding its operands, weights and result alone leaves of it; None
+            where nothing is lost or not known.
     """
 
     name: str
@@ -56,6 +58,7 @@ class LayerFidelity:
     bound_steps: float
     snr_db: Decibels
     clipped: Share
+    resolution_db: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,8 @@ class Faithfulness:
         faithful: None where nothing could be compared.
         layers: in the order of the program.
         unpaired: instructions without a counterpart in the float model.
-        faults: layers that are not faithful, each with an example, in words.
+        faults: what is not faithful, each with an example, in words.
+        warnings: layers and states that are faithful and yet keep little, in words.
         reason: why nothing could be compared; else None.
     """
 
@@ -74,6 +78,7 @@ class Faithfulness:
     layers: tuple[LayerFidelity, ...] = ()
     unpaired: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     reason: str | None = None
 
 

@@ -367,7 +367,7 @@ class SimulateStage(RepeatedStage):
             accuracy=quality.accuracy,
             fidelity=_with_layers(quality.fidelity, faithful),
             faithfulness=faithful,
-            warnings=quality.warnings,
+            warnings=(*quality.warnings, *faithful.warnings),
             lacking=source.lacking,
             float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
             has_fpu=runner.has_fpu,

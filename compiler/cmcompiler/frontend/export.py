@@ -160,7 +160,7 @@ class Exporter:
 
         samples, real = prepared.model.samples, prepared.quantized.real
         try:
-            return check(lowered.program, lowered.nodes, real, samples)
+            return check(lowered.program, lowered.nodes, real, samples, prepared.outputs.real)
         except Exception as error:
             if self.verbose:
                 traceback.print_exc()

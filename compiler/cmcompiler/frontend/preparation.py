@@ -67,6 +67,7 @@ class Prepared:
         call_sites: of the nodes of the graph, by name.
         zero_biases: names of layers that had no bias.
         refinements: in the order in which they were made.
+        rewritten: the graph before it was prepared; None if that is not the module any more.
     """
 
     graph: GraphModule
@@ -79,6 +80,7 @@ class Prepared:
     float_operators: tuple[FloatOperator, ...]
     zero_biases: frozenset[str]
     refinements: tuple[Refinement, ...]
+    rewritten: GraphModule | None
 
 
 def prepare(
@@ -111,6 +113,7 @@ def prepare(
             graph = rewrite(without_writes(exported, len(states)), is_portable)
             zero_biases = add_biases(graph)
             note("rewritten", graph)
+            rewritten = _copy(graph)
             call_sites = mark(graph.graph)
         _refuse(graph, call_sites)
         with unsupported("the Cortex-M quantizer"):
@@ -144,7 +147,14 @@ def prepare(
         left,
         zero_biases,
         refinements,
+        rewritten,
     )
+
+
+def _copy(graph: GraphModule) -> GraphModule:
+    """Another graph of the same parameters and buffers, which nothing changes."""
+    held = (*graph.parameters(), *graph.buffers())
+    return deepcopy(graph, {id(tensor): tensor for tensor in held})
 
 
 def channels_last(tensor: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ def quantize(
             arranged = [tuple(map(channels_last, sample)) for sample in calibration]
             costs = layers(unfolded, prepared.call_sites, arranged, states)
         # Converting replaces the ranges in place.
-        real = FloatGraph(deepcopy(graph), states)
+        real = FloatGraph(deepcopy(graph), states, prepared.rewritten)
         with unsupported("the Cortex-M quantizer"):
             converted = convert_pt2e(graph)
         if states:

@@ -63,10 +63,13 @@ class FloatGraph:
     Attributes:
         graph: takes inputs and states, returns outputs and, if there are states, their new values.
         states: their initial values.
+        rewritten: the same before anything was observed or refined; None where that is not the
+            user's module, as after training.
     """
 
     graph: GraphModule
     states: tuple[Tensor, ...]
+    rewritten: GraphModule | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ class QuantizationAware(torch.nn.Module):
         graph.meta.update(prepared.graph.meta)
         self.graph = graph
         self.rounding = True
-        self._prepared, self._is_portable = replace(prepared, graph=graph), is_portable
+        self._prepared = replace(prepared, graph=graph, rewritten=None)
+        self._is_portable = is_portable
         self._has_loops = any(node.target in RECURRENT for node in graph.graph.nodes)
         trained = {str(node.target) for node in graph.graph.nodes if _is_trained(node)}
         for name, parameter in graph.named_parameters():
@@ -108,7 +109,7 @@ class QuantizationAware(torch.nn.Module):
             )
         copy = deepcopy(self)
         copy._observe_weights()
-        return replace(copy._prepared, graph=copy.graph.requires_grad_(False))
+        return replace(copy._prepared, graph=copy.graph.requires_grad_(False), rewritten=None)
 
     @torch.no_grad()
     def _observe_weights(self) -> None:

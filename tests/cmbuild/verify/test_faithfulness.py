@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,13 @@ import pytest
 from cmbuild.accuracy import Faithfulness
 from cmbuild.verify.faithfulness import faithfulness
 from cmcompiler.frontend.call_sites import CallSite
-from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity
+from cmcompiler.frontend.fidelity.record import (
+    LayerError,
+    LayerResolution,
+    ProgramFidelity,
+    RewritingError,
+    StalledState,
+)
 
 FINE = LayerError("conv2d", 0.5, 0.56, 0.0, None, 0.0, 1.0, 1.0)
 WRONG = LayerError("fill", 128.0, 0.56, 0.0, -3.0, 0.0, 0.7263, 0.0)
@@ -18,11 +25,16 @@ OFFSET = LayerError("fill", 0.5, 0.56, -0.47, 30.0, 0.0, 1.0, 1.1)
 
 
 def of(*layers: LayerError) -> Faithfulness:
+    return faithfulness(record(ProgramFidelity(layers)))
+
+
+def record(fidelity: ProgramFidelity) -> SimpleNamespace:
     sites = {
+        "softmax": CallSite("softmax", "attend", "/home/me/net.py", 7),
         "conv2d": CallSite("conv2d", "blocks.0", None, None),
         "fill": CallSite("fill", "", "/home/me/net.py", 21),
     }
-    return faithfulness(SimpleNamespace(fidelity=ProgramFidelity(layers), call_sites=sites))
+    return SimpleNamespace(fidelity=fidelity, call_sites=sites)
 
 
 def test_a_layer_is_named_by_its_module_and_line() -> None:
@@ -44,6 +56,39 @@ def test_a_layer_is_named_by_its_module_and_line() -> None:
 def test_a_fault_has_an_example(layer: LayerError, words: str) -> None:
     check = of(FINE, layer)
     assert (check.faithful, check.faults) == (False, (words,))
+
+
+def test_rewrites_that_change_an_output_are_a_fault() -> None:
+    rewritten = RewritingError(output=1, error=0.02, made=0.5, exact=0.25)
+    check = faithfulness(record(ProgramFidelity((FINE,), rewritten=rewritten)))
+    assert check.faithful is False
+    assert check.faults == (
+        "the rewritten graph has 0.5 at output 1 where the model has 0.25: 0.02 of its largest "
+        "number off",
+    )
+
+
+def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
+    softmax = LayerResolution("softmax", 2.3, 10_000.0, 255, is_operand=True)
+    others = [LayerResolution("conv2d", 19.0, 3.0, 255, is_operand=False)] * 4
+    fine = LayerResolution("fill", 20.1, 3.0, 255, is_operand=False)
+    stalled = StalledState("fill", 0.971)
+    clipped = replace(FINE, clipped=0.25)
+    check = faithfulness(
+        record(
+            ProgramFidelity((clipped,), resolutions=(softmax, *others, fine), stalled=(stalled,))
+        )
+    )
+    assert check.faithful
+    first, second, *_, more, stall, beyond = check.warnings
+    assert first == (
+        "softmax (attend) at net.py:7 keeps 2 dB: its logits span 10,000 in 255 steps; scale or "
+        "clamp before it"
+    )
+    assert second.startswith("conv2d (blocks.0) keeps 19 dB: its result spans 3 in 255 steps")
+    assert more == "2 more layers keep less than 20 dB: --json has them"
+    assert stall.startswith("fill at net.py:21 loses 97.1 % of the updates of its state")
+    assert beyond.startswith("25.0 % of conv2d (blocks.0) is outside of the calibrated range")
 
 
 def test_a_program_alone_is_not_compared() -> None:

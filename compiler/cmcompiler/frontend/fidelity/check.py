@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.fx import Node
+from torch.utils._pytree import tree_leaves
 
 from cmcompiler.errors import CompilerError
 from cmcompiler.frontend.fidelity.forced import Array, ForcedRun
 from cmcompiler.frontend.fidelity.layer_errors import LayerErrors
-from cmcompiler.frontend.fidelity.pairing import pair
-from cmcompiler.frontend.fidelity.record import ProgramFidelity
+from cmcompiler.frontend.fidelity.pairing import Pairing, ValuePair, pair
+from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity, StalledState
+from cmcompiler.frontend.fidelity.resolution import Resolution
+from cmcompiler.frontend.fidelity.rewriting import rewriting_error
 from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantized import FloatGraph
 from cmcompiler.importer.build import build_graph
@@ -27,12 +32,17 @@ _MOST = 4
 _SEQUENCE = 64
 """Runs of a model with a state."""
 
+_STALLED = 0.5
+_FEWEST_STEPS = 2.0
+"""Steps that a stalled state is off on average; roundings alone add up to less."""
+
 
 def check(
     pte: bytes,
     nodes: Mapping[int, str],
     real: FloatGraph,
     samples: Iterable[Sequence[Array]],
+    outputs: Sequence[Array] | None = None,
 ) -> ProgramFidelity:
     """Runs the program's reference and, layer by layer on its values, the float graph.
 
@@ -40,34 +50,41 @@ def check(
         pte: the program.
         nodes: names given by `mark` by instruction: see Lowered.
         samples: inputs in torch's shapes.
+        outputs: of the user's module on the samples, if its rewritten graph is to be compared.
     """
     program = read_program(pte)
     try:
         graph = build_graph(program)
     except CompilerError as error:
         return ProgramFidelity(reason=error.message)
-    method = find_method(program, "forward")
-    pairing = pair(graph, method, nodes, real.graph)
-    errors = {each.node: LayerErrors(each) for each in pairing.pairs}
-    run = ForcedRun(real.graph, lambda pair, exact, made: errors[pair.node].add(exact, made))
-    count, states, kept = 0, None, real.states
+    pairing = pair(graph, find_method(program, "forward"), nodes, real.graph)
+    comparison = LayerComparison(graph, pairing, real)
+    taken = [
+        tuple(np.ascontiguousarray(array) for array in sample)
+        for sample in islice(samples, _number(graph))
+    ]
+    arranged = [
+        tuple(channels_last(torch.from_numpy(array)) for array in sample) for sample in taken
+    ]
+    resolution, kept = Resolution(real.graph), real.states
     with torch.no_grad():
-        for sample in islice(samples, _number(graph)):
-            arrays = [np.ascontiguousarray(array) for array in sample]
-            evaluation = evaluate(graph, arrays, {p.tensor for p in pairing.pairs}, states)
-            states = evaluation.states
-            values = {
-                each.node: (each, each.held.to_logical(evaluation.tensors[each.tensor]))
-                for each in pairing.pairs
-                if each.tensor in evaluation.tensors
-            }
-            inputs = tuple(channels_last(torch.from_numpy(array)) for array in arrays)
-            results = run.run_on((*inputs, *kept), values)
-            if kept:
-                _, kept = results
-            count += 1
-    layers = tuple(errors[each.node].layer() for each in pairing.pairs)
-    return ProgramFidelity(layers, pairing.unpaired, count)
+        for arrays, inputs in zip(taken, arranged, strict=True):
+            comparison.add(arrays, inputs)
+        for inputs in arranged:
+            results = resolution.run_on((*inputs, *kept))
+            kept = results[1] if kept else kept
+    rewritten = None
+    if outputs is not None and real.rewritten is not None:
+        known = arranged[: min(map(len, outputs), default=0)]
+        rewritten = rewriting_error(real.rewritten, real.states, known, outputs)
+    return ProgramFidelity(
+        layers=tuple(comparison.layers()),
+        unpaired=pairing.unpaired,
+        samples=len(taken),
+        resolutions=tuple(sorted(resolution.layers(), key=lambda layer: layer.snr_db)),
+        stalled=tuple(comparison.stalled()),
+        rewritten=rewritten,
+    )
 
 
 def _number(graph: Graph) -> int:
@@ -76,3 +93,74 @@ def _number(graph: Graph) -> int:
         return _SEQUENCE
     elements = sum(tensor.numel for node in graph.nodes for tensor in node.outputs)
     return max(1, min(_MOST, _ELEMENTS // max(1, elements)))
+
+
+class LayerComparison:
+    """A program beside its float graph, one run after the other.
+
+    Args:
+        graph: of the program.
+    """
+
+    def __init__(self, graph: Graph, pairing: Pairing, real: FloatGraph) -> None:
+        self._graph = graph
+        self._pairs = pairing.pairs
+        self._wanted = {each.tensor for each in pairing.pairs}
+        self._errors = {each.node: LayerErrors(each) for each in pairing.pairs}
+        self._outputs = {each.held.index: LayerErrors(each) for each in pairing.outputs}
+        self._run = ForcedRun(real.graph, self._report)
+        self._sources = _sources_of_states(real)
+        self._held: tuple[Tensor, ...] = real.states
+        self._states: Sequence[Array] | None = None
+
+    def add(self, arrays: Sequence[Array], inputs: tuple[Tensor, ...]) -> None:
+        """
+        Args:
+            arrays: inputs of the program.
+            inputs: the same for the float graph.
+        """
+        evaluation = evaluate(self._graph, arrays, self._wanted, self._states)
+        self._states = evaluation.states
+        values = {
+            each.node: (each, each.held.to_logical(evaluation.tensors[each.tensor]))
+            for each in self._pairs
+            if each.tensor in evaluation.tensors
+        }
+        results = self._run.run_on((*inputs, *self._held), values)
+        if self._held:
+            results, self._held = results
+        leaves = [leaf for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
+        for index, errors in self._outputs.items():
+            if leaves[index].shape == evaluation.outputs[index].shape:
+                errors.add(leaves[index], evaluation.outputs[index])
+
+    def _report(self, pair: ValuePair, exact: Tensor, made: Array) -> None:
+        number = self._sources.get(pair.node)
+        before = None if number is None else self._held[number]
+        self._errors[pair.node].add(exact, made, before)
+
+    def layers(self) -> Iterator[LayerError]:
+        """The program's layers; outputs besides only if they are not what the last layers hold."""
+        yield from (self._errors[each.node].layer() for each in self._pairs)
+        outputs = (errors.layer() for errors in self._outputs.values())
+        yield from (layer for layer in outputs if not layer.faithful)
+
+    def stalled(self) -> Iterator[StalledState]:
+        for errors in self._errors.values():
+            share, steps = errors.drift
+            if share > _STALLED and steps > _FEWEST_STEPS:
+                yield StalledState(errors.pair.name, share)
+
+
+def _sources_of_states(real: FloatGraph) -> dict[Node, int]:
+    """The node that computes the new value of each state, and the state's index."""
+    found = {}
+    if real.states:
+        output = next(node for node in real.graph.graph.nodes if node.op == "output")
+        leaves = tree_leaves(output.args[0])
+        for number, node in enumerate(leaves[-len(real.states) :]):
+            source = node
+            while source.op == "call_module":
+                source = source.args[0]
+            found[source] = number
+    return found

@@ -18,6 +18,15 @@ FLOAT_STEP = 2e-5
 _FEW = 64
 """Elements whose mean error says nothing."""
 
+_FEWEST = 8
+"""Clipped elements; fewer are chance."""
+
+_HARMONICS = 8
+"""Places between two steps that are told from any place."""
+
+_SENTINEL = 16.0
+"""Times the end of a range."""
+
 
 @dataclass(slots=True)
 class LayerErrors:
@@ -32,13 +41,16 @@ class LayerErrors:
     _count: int = 0
     _inside: int = 0
     _sum: float = 0.0
-    _turn: complex = field(default=0j)
+    _turns: list[complex] = field(default_factory=lambda: [0j] * _HARMONICS)
+    _lost: Tensor | None = None
+    _moved: Tensor | None = None
 
-    def add(self, computed: Tensor, made: Array) -> None:
+    def add(self, computed: Tensor, made: Array, before: Tensor | None = None) -> None:
         """
         Args:
             computed: by the float graph.
             made: by the program.
+            before: the same in the previous run, of a state.
         """
         exact = computed.detach().double()
         found = real(made, self.pair.range).double().reshape(exact.shape)
@@ -55,6 +67,10 @@ class LayerErrors:
             self._largest = float(sizes.flatten()[worst])
             self._example = float(found.flatten()[worst]), float(exact.flatten()[worst])
         self._count += exact.numel()
+        if before is not None and before.is_floating_point():
+            lost, moved = exact - found, (exact - before.double()).abs()
+            self._lost = lost if self._lost is None else self._lost + lost
+            self._moved = moved if self._moved is None else self._moved + moved
         finite = exact.isfinite() & found.isfinite()
         self._signal += float(exact[finite].square().sum())
         self._noise += float((exact - found)[finite].square().sum())
@@ -68,7 +84,9 @@ class LayerErrors:
         least, largest = held.limits
         if not held.is_fixed:
             beyond = (exact < least - held.scale) | (exact > largest + held.scale)
-            self._clipped += float(beyond.sum())
+            # Numbers that stand for masked ones are meant to lie at the end of the range.
+            near = exact.abs() < _SENTINEL * max(abs(least), abs(largest))
+            self._clipped += float((beyond & near).sum())
         return exact.clamp(least, largest)
 
     def _step(self, exact: Tensor, made: Array) -> float:
@@ -86,19 +104,30 @@ class LayerErrors:
         least, largest = held.limits
         inside = (exact > least) & (exact < largest)
         steps = exact[inside] / held.scale
-        turns = torch.polar(torch.ones_like(steps), steps * (2 * math.pi))
-        self._turn += complex(turns.sum())
+        for harmonic in range(_HARMONICS):
+            angles = steps * (2 * math.pi * (harmonic + 1))
+            turns = torch.polar(torch.ones_like(steps), angles)
+            self._turns[harmonic] += complex(turns.sum())
         self._inside += steps.numel()
         self._sum += float(errors[inside].sum())
 
     @property
     def _mean(self) -> float:
         """The mean of the errors if the exact numbers lie anywhere between two steps: roundings of
-        those that all lie at the same place do not cancel out.
+        those that all lie at the same few places, as means of two numbers, do not cancel out.
         """
-        if self._inside < _FEW or abs(self._turn) > self._inside / 4:
+        if self._inside < _FEW or max(map(abs, self._turns)) > self._inside / 4:
             return 0.0
         return self._sum / self._inside
+
+    @property
+    def drift(self) -> tuple[float, float]:
+        """What a state's updates lost: as a share of them, and in steps of an element."""
+        if self._lost is None or self._moved is None or self.pair.range is None:
+            return 0.0, 0.0
+        lost = float(self._lost.abs().sum())
+        share = lost / max(float(self._moved.sum()), 1e-30)
+        return share, lost / self._lost.numel() / self.pair.range.scale
 
     def layer(self) -> LayerError:
         snr = None
@@ -111,7 +140,7 @@ class LayerErrors:
             bound_steps=self.pair.bound,
             mean_steps=self._mean,
             snr_db=snr,
-            clipped=self._clipped / max(1, self._count),
+            clipped=0.0 if self._clipped < _FEWEST else self._clipped / self._count,
             made=made,
             exact=exact,
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,18 @@ _DTYPES = {
 }
 
 
+_aten = torch.ops.aten
+_VIEWS = {
+    *(_aten.view.default, _aten.reshape.default, _aten.flatten.using_ints),
+    *(_aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims, _aten.unsqueeze.default),
+}
+"""Before these, a lowering may copy their operand in the order of its elements."""
+
 _SLACK = 0.01
 """Steps that the check's own arithmetic may be off."""
+
+_OUTPUT_SLACK = 0.06
+"""The same at outputs in float, whose steps are those of single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +98,12 @@ class ValuePair:
 class Pairing:
     """
     Attributes:
+        outputs: of the program, as far as they are what some pairs hold, in real numbers.
         unpaired: instructions without a counterpart: `aten::add.out #12`.
     """
 
     pairs: tuple[ValuePair, ...]
+    outputs: tuple[ValuePair, ...]
     unpaired: tuple[str, ...]
 
 
@@ -109,7 +122,7 @@ def pair(
             by_name[name].append(node)
     tensors = _holders(program)
     pairs: dict[Node, ValuePair] = {}
-    unpaired = []
+    others: list[tuple[str, str]] = []
     for number, instruction in enumerate(method.instructions):
         if not isinstance(instruction, KernelInstruction):
             continue
@@ -123,13 +136,17 @@ def pair(
                 continue
             found = _counterpart(by_name[name], place, value)
             if found is None:
-                unpaired.append(f"{instruction.operator} #{number}")
+                others.append((name, f"{instruction.operator} #{number}"))
                 continue
             node, range_ = found
             # A value and the same one in another form, as a conversion's: the integers count.
             if node not in pairs or pairs[node].range is None:
                 pairs[node] = ValuePair(node, name, tensor, tensor.held, range_, 0.0)
-    return Pairing(tuple(_bounded(program, list(pairs.values()))), tuple(unpaired))
+    # Of several instructions that one layer became, the one with its result is enough.
+    known = {each.name for each in pairs.values()}
+    unpaired = tuple(source for name, source in others if name not in known)
+    bounded = tuple(_bounded(program, list(pairs.values())))
+    return Pairing(bounded, tuple(_outputs(program, bounded, prepared)), unpaired)
 
 
 def _holders(program: Graph) -> dict[int, Tensor]:
@@ -167,7 +184,8 @@ def _counterpart(
                 break
             observers = list(_observers(node))
             is_real = example.is_floating_point()
-            if tuple(example.shape) == value.sizes:
+            same = tuple(example.shape) == value.sizes
+            if same or (node.target in _VIEWS and example.numel() == prod(value.sizes)):
                 if value.dtype.kind in "fb" or not is_real:
                     return node, None
                 wanted = _DTYPES.get(value.dtype)
@@ -192,14 +210,28 @@ def _bounded(program: Graph, pairs: Sequence[ValuePair]) -> Iterator[ValuePair]:
     """Pairs with what the ops between a value and the values that it depends on allow."""
     known = {pair.tensor for pair in pairs}
     for pair in pairs:
-        nodes, ahead = set(), [pair.tensor]
-        while ahead:
-            node = program.producer.get(ahead.pop())
-            if node is not None and node not in nodes:
-                nodes.add(node)
-                ahead += [tensor for tensor in node.reads if tensor not in known]
-        is_fine = pair.tensor.dtype == np.int16
-        bound = _SLACK + sum(
-            node.op.fine_error_steps if is_fine else node.op.error_steps for node in nodes
-        )
-        yield ValuePair(pair.node, pair.name, pair.tensor, pair.held, pair.range, bound)
+        yield replace(pair, bound=_SLACK + _steps_between(program, pair.tensor, known))
+
+
+def _outputs(
+    program: Graph, pairs: Sequence[ValuePair], prepared: GraphModule
+) -> Iterator[ValuePair]:
+    known = {pair.tensor for pair in pairs}
+    output = next(node for node in prepared.graph.nodes if node.op == "output")
+    for index, port in enumerate(program.outputs):
+        direct = port.tensor in known or not _steps_between(program, port.tensor, known)
+        if direct and port.tensor.dtype.kind == "f":
+            held = HeldValue(index, port.shape, port.dim_order)
+            yield ValuePair(output, f"output_{index}", port.tensor, held, None, _OUTPUT_SLACK)
+
+
+def _steps_between(program: Graph, tensor: Tensor, known: Collection[Tensor]) -> float:
+    """Steps that the ops may be off which compute a tensor from known ones."""
+    nodes, ahead = set(), [tensor]
+    while ahead:
+        node = program.producer.get(ahead.pop())
+        if node is not None and node not in nodes:
+            nodes.add(node)
+            ahead += [source for source in node.reads if source not in known]
+    is_fine = tensor.dtype == np.int16
+    return sum(node.op.fine_error_steps if is_fine else node.op.error_steps for node in nodes)

@@ -37,6 +37,54 @@ class LayerError:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerResolution:
+    """What rounding leaves of a layer's result.
+
+    Attributes:
+        node: its name in the exported graph.
+        snr_db: of its result with nothing but its operands, weights and result rounded.
+        span: of the widest range in the way, from the least to the largest number.
+        steps: in that range.
+        is_operand: the range is that of an operand, not of the result.
+    """
+
+    node: str
+    snr_db: float
+    span: float
+    steps: int
+    is_operand: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StalledState:
+    """A state whose updates are lost in rounding.
+
+    Attributes:
+        node: what computes its new value.
+        share: of its updates over all runs.
+    """
+
+    node: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RewritingError:
+    """What rewrites of the float graph changed at an output.
+
+    Attributes:
+        output: its index.
+        error: the largest, relative to the output's largest element.
+        made, exact: that element after the rewrites, and in the user's module.
+    """
+
+    output: int
+    error: float
+    made: float
+    exact: float
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramFidelity:
     """All layers of a program.
 
@@ -45,14 +93,22 @@ class ProgramFidelity:
         unpaired: instructions without a counterpart in the float graph: `aten::add.out #12`.
         samples: that both computed.
         reason: why nothing could be compared; else None.
+        resolutions: of layers that lose anything, the worst first.
+        stalled: states that do not move.
+        rewritten: the output that rewrites changed most, if they changed any.
     """
 
     layers: tuple[LayerError, ...] = ()
     unpaired: tuple[str, ...] = ()
     samples: int = 0
     reason: str | None = None
+    resolutions: tuple[LayerResolution, ...] = ()
+    stalled: tuple[StalledState, ...] = ()
+    rewritten: RewritingError | None = None
 
     @property
     def faithful(self) -> bool | None:
         """None if nothing was compared."""
+        if self.rewritten is not None:
+            return False
         return None if not self.layers else all(layer.faithful for layer in self.layers)

@@ -1,0 +1,54 @@
+"""What rounding leaves of each layer's result."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from cmcompiler.frontend.fidelity.record import LayerResolution
+from cmcompiler.frontend.fidelity.resolution import Resolution
+from cmcompiler.frontend.preparation import prepare
+
+
+class Gates(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(self.rows(x).sin(), -1) * 2.0
+
+
+def layers(span: float | None = None) -> dict[str, LayerResolution]:
+    """By node.
+
+    Args:
+        span: of the range of what the softmax reads; None as calibrated.
+    """
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 8),) for _ in range(4)]
+    prepared = prepare(Gates(), samples[0], samples, refinement=False)
+    if span is not None:
+        softmax = next(node for node in prepared.graph.graph.nodes if "softmax" in node.name)
+        observer = prepared.graph.get_submodule(str(softmax.args[0].target))
+        ends = torch.tensor(-span / 2), torch.tensor(span / 2)
+        observer.min_val, observer.max_val = ends
+    resolution = Resolution(prepared.graph)
+    with torch.no_grad():
+        for sample in samples:
+            resolution.run_on(sample)
+    return {each.node: each for each in resolution.layers()}
+
+
+def test_each_layer_keeps_what_eight_bits_keep() -> None:
+    found = layers()
+    assert {"linear", "softmax"} <= found.keys()
+    assert all(each.snr_db > 25 for each in found.values())
+
+
+def test_a_spoilt_range_shows_where_it_costs_most() -> None:
+    found = layers(span=1000.0)
+    assert found["linear"].snr_db > 25
+    assert found["softmax"].snr_db < 15
+    assert found["softmax"].is_operand
+    assert abs(found["softmax"].span - 1000) < 5
