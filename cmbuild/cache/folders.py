@@ -25,6 +25,7 @@ class CacheFolder(Enum):
     LIBRARIES = "libraries"
     HARNESSES = "harnesses"
     REFERENCES = "references"
+    FLOATS = "floats"
     EXECUTORCH = "executorch"
     FITS = "fits"
     PLUGINS = "plugins"

@@ -32,6 +32,17 @@ class OutputFolder(click.Path):
 OUTPUT_FOLDER = OutputFolder()
 
 
+class NumberOrWord(click.IntRange):
+    """A number, or one of some words, which stay as they are."""
+
+    def __init__(self, least: int | None, words: Sequence[str]) -> None:
+        super().__init__(min=least)
+        self._words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value in self._words else super().convert(value, param, ctx)
+
+
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several decorators as one; their options are listed in this order."""
 
@@ -152,6 +163,8 @@ def _type(option: Option, spelling: Spelling) -> Any:
         return OUTPUT_FOLDER if spelling.is_output else FILE
     if option.kind is float:  # a time
         return click.FloatRange(min=0, min_open=True)
+    if spelling.words:
+        return NumberOrWord(spelling.least, spelling.words)
     return option.kind if spelling.least is None else click.IntRange(min=spelling.least)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
@@ -32,7 +32,7 @@ class EvalRequest:
     Attributes:
         board: None for none.
         isa, toolchain: for the board.
-        samples: all of the export if None.
+        samples: `all` of the export; as many as the reference computes in some seconds if None.
         on: what stands for the board: see RunRequest.
 
     Raises:
@@ -43,7 +43,7 @@ class EvalRequest:
     board: str | None = None
     isa: str | None = None
     toolchain: str | None = None
-    samples: int | None = None
+    samples: int | Literal["all"] | None = None
     on: str = SIMULATOR
     build_dir: Path = field(default_factory=paths.default_build)
 
@@ -57,7 +57,7 @@ class EvalRequest:
     def folder(self) -> Path:
         return evaluation_folder(self.source, self.build_dir)
 
-    def run(self, samples: int) -> RunRequest:
+    def run(self, samples: int | Literal["all"]) -> RunRequest:
         """On the board."""
         assert self.board is not None
         place = BoardChoice(board=self.board, isa=self.isa, toolchain=self.toolchain)

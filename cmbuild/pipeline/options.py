@@ -22,6 +22,7 @@ class Spelling:
         metavar: placeholder for the value in the help.
         choices: all values, if they are few.
         least: of a number.
+        words: values beside numbers: `all`.
         is_output: a folder that is created if missing.
         shown: the default as shown in the help, or whether to show it.
     """
@@ -32,6 +33,7 @@ class Spelling:
     metavar: str | None = None
     choices: Sequence[str] = ()
     least: int | None = None
+    words: tuple[str, ...] = ()
     is_output: bool = False
     shown: str | bool = False
 
@@ -39,6 +41,8 @@ class Spelling:
         """Whether a value of the field's type is valid."""
         if self.choices:
             return value in self.choices
+        if value in self.words:
+            return True
         if isinstance(value, float):  # a time
             return value > 0
         return self.least is None or value >= self.least

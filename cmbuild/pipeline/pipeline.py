@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cmbuild.boards.registry import board_folders, hides_builtin
 from cmbuild.cache.folders import CacheFolder, below, slug
@@ -14,6 +14,7 @@ from cmbuild.catalog import find_board
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.files import check_input
 from cmbuild.pipeline.naming import Names
+from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import FEEDS, HARDWARE, IO, Boundary, Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
@@ -29,6 +30,7 @@ from cmbuild.pipeline.stages.texts import TextsStage
 from cmbuild.projects.project import Project, find_project
 from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, installed
 from cmcompiler.frontend.job import ExportJob
+from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
 from cmcompiler.isa import Isa
 from cmcompiler.plan.options import PlanOptions
@@ -198,6 +200,11 @@ class Pipeline:
             measured = self._measured(runner.plan, build.source) if is_own else reference
         if build.source.data is not None and not sampling.inputs:
             labelled = self._labelled(runner.plan, build.source, build.source.data)
+        if not build.source.is_program:
+            if labelled is not None:
+                labelled.beside_float(self.context, CacheFolder.FLOATS.path, is_own=True)
+            if sampling.inputs and sampling.is_compared and not _has_samples(runner.plan):
+                reference.beside_float(self.context, CacheFolder.FLOATS.path)
         folder, processes, flash = build_folder(build), self.context.processes, None
         if request.on == HARDWARE:
             flash = FlashStage(runner, request.flashing, processes, folder, only_if_needed=True)
@@ -246,13 +253,17 @@ class Pipeline:
         return ApplicationStage(request, self.context.processes)
 
     def measured(
-        self, source: ModelChoice, board: str | None, folder: Path, samples: int | None
+        self,
+        source: ModelChoice,
+        board: str | None,
+        folder: Path,
+        samples: int | Literal["all"] | None,
     ) -> ReferenceStage:
         """The reference of a model, to be compared with its float model; raises as `runner`.
 
         Args:
             board: whose core the program is for; that of most boards if None.
-            samples: how many; as many as take some seconds if None.
+            samples: how many, or `all`; as many as take some seconds if None.
         """
         source = self._names.chosen(source)
         cpu = _CPU if board is None else self._board(board).cpu
@@ -393,6 +404,14 @@ class Pipeline:
 
     def _library(self, board: Board, isa: Isa, toolchain: str | None) -> LibraryStage:
         return self.library(Target(board.cpu, isa, board.fpu), _toolchain(board, toolchain))
+
+
+def _has_samples(plan: PlanStage) -> bool:
+    """Whether the model is known to have samples of its own, which it is judged by."""
+    export = plan.source.export
+    if export is None or not is_made(export):
+        return False
+    return export.record.samples.origin is SampleOrigin.SAMPLES
 
 
 def _options(request: BuildRequest | PackageRequest, isa: Isa, place: str) -> PlanOptions:

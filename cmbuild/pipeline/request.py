@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from cmbuild import paths, text
 from cmbuild.delivery import Destination
@@ -191,10 +192,15 @@ class Sampling:
 
     Attributes:
         first: of those in the inputs, the number of the first.
+        is_compared: whether the float model computes them, too.
     """
 
-    samples: int | None = option(
-        "Number of samples; by default one.", flags=("-n",), least=1, metavar="N"
+    samples: int | Literal["all"] | None = option(
+        "Number of samples, or all; by default one.",
+        flags=("-n",),
+        least=1,
+        words=("all",),
+        metavar="N",
     )
     inputs: tuple[Path, ...] = option(
         "A .npy, .pt or image, once for each input; or one .npz of samples.",
@@ -205,6 +211,11 @@ class Sampling:
     output_dir: Path | None = option("Folder for output_0.npy, ...", is_output=True, metavar="DIR")
     reset: bool = option("Reset mutable buffers before each sample.", False)
     first: int = 0
+    is_compared: bool = True
+
+    def count(self, there: int, default: int) -> int:
+        """How many samples, of so many."""
+        return there if self.samples == "all" else self.samples or default
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

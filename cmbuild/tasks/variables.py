@@ -70,7 +70,10 @@ def _value(option: Option, text: str) -> Any:
         return _boolean(text)
     if option.is_multiple:
         return tuple(map(option.kind, text.split(",")))
-    value, spelling = option.kind(text), option.spelling
+    spelling = option.spelling
+    if spelling is not None and text in spelling.words:
+        return text
+    value = option.kind(text)
     if spelling is not None and not spelling.allows(value):
         raise ValueError
     return value

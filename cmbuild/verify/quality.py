@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cmbuild.accuracy import Accuracy, Fidelity
 from cmbuild.text import plural
 from cmbuild.verify.fidelity import Array, Outputs, warnings
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -43,10 +44,31 @@ def measure(
         asked = _outputs(labelled, None).accuracy()
     if measured is None:
         return Quality(asked, None, (*_notes(run), *_warnings(run, asked, None)))
-    beside = ran if measured is run else _outputs(measured, None)
+    judge = _judge(run, measured, labelled)
+    beside = ran if judge is run else _outputs(judge, None)
     fidelity, accuracy = beside.fidelity(), asked or beside.accuracy()
-    told = (*_notes(run), *_warnings(measured, accuracy, fidelity))
+    told = (*_notes(run), *_unknown(run, labelled), *_warnings(judge, accuracy, fidelity))
     return Quality(accuracy, fidelity, told)
+
+
+def _judge(
+    run: ReferenceStage, measured: ReferenceStage, labelled: ReferenceStage | None
+) -> ReferenceStage:
+    """The best samples that the float model has computed: real ones rather than made-up ones, and
+    others than those that calibrated.
+    """
+    basis = measured.basis
+    if basis is None or basis.inputs is SampleOrigin.SAMPLES:
+        return measured
+    given = (stage for stage in (labelled, run) if stage is not None and stage.real is not None)
+    return next((stage for stage in given if stage.real_outputs is not None), measured)
+
+
+def _unknown(*stages: ReferenceStage | None) -> Iterator[str]:
+    """Why there is no figure of the user's inputs."""
+    for stage in stages:
+        if stage is not None and stage.real is not None and (reason := stage.real.reason):
+            yield f"the float model did not compute {stage.title}: {reason}"
 
 
 def _notes(run: ReferenceStage) -> Iterator[str]:

@@ -27,6 +27,19 @@ Array = npt.NDArray[Any]
 def user_samples(
     files: Sequence[Path], ports: Sequence[PortRecord], image: ImageInput | None
 ) -> Samples:
+    """The samples of `given_samples` as the program takes them."""
+    return as_taken(given_samples(files, ports, image), ports)
+
+
+def as_taken(samples: Samples, ports: Sequence[PortRecord]) -> Samples:
+    """Samples with inputs in float quantised where the program's are."""
+    stacks = tuple(map(quantized, samples.inputs, ports))
+    return Samples(stacks, samples.labels)
+
+
+def given_samples(
+    files: Sequence[Path], ports: Sequence[PortRecord], image: ImageInput | None
+) -> Samples:
     """The samples in the user's files: one file per input, or one .npz with samples and labels
     as an export writes it.
 
@@ -85,7 +98,7 @@ def load_samples(file: Path, ports: Sequence[PortRecord], place: Path | str) -> 
 
 
 def conformed(saved: Samples, ports: Sequence[PortRecord], file: Path | str) -> Samples:
-    """Samples as a program takes them; raises as `user_samples`, naming the file."""
+    """Samples stacked as a program's inputs are; raises as `given_samples`, naming the file."""
     _check_count(len(saved.inputs), ports, file)
     stacks = (_stacked(a, port, file) for a, port in zip(saved.inputs, ports, strict=True))
     return Samples(tuple(stacks), saved.labels)
@@ -151,8 +164,9 @@ def _random(random: np.random.Generator, port: PortRecord) -> Array:
 
 
 def read_input(file: Path, port: PortRecord, image: ImageInput | None) -> Array:
-    """The samples of a model's only input in a file; raises as `user_samples`."""
-    return _stacked(_read(file, port, image), port, file)
+    """The samples of a model's only input in a file, as the program takes them; raises as
+    `given_samples`."""
+    return quantized(_stacked(_read(file, port, image), port, file), port)
 
 
 def _read(file: Path, port: PortRecord, image: ImageInput | None) -> Array:
@@ -176,7 +190,7 @@ def _read(file: Path, port: PortRecord, image: ImageInput | None) -> Array:
 
 
 def _stacked(array: Array, port: PortRecord, file: Path | str) -> Array:
-    return quantized(array.reshape(_fitting(Header(array.dtype, array.shape), port, file)), port)
+    return array.reshape(_fitting(Header(array.dtype, array.shape), port, file))
 
 
 def _fitting(header: Header, port: PortRecord, file: Path | str) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter, ValidationError
 
 from cmbuild import paths
-from cmbuild.accuracy import EvalResult, EvalRow
+from cmbuild.accuracy import Accuracy, EvalResult, EvalRow
 from cmbuild.cache.fingerprint import fingerprint
-from cmbuild.cache.folders import remove
+from cmbuild.cache.folders import CacheFolder, remove
 from cmbuild.datasets.chunks import Chunk, chunks_of
 from cmbuild.datasets.data import DataSet
 from cmbuild.errors import UsageError
@@ -31,16 +31,21 @@ from cmbuild.pipeline.request import (
     Sampling,
 )
 from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.float_model import FloatStage
 from cmbuild.tasks.run import run as perform
+from cmbuild.verify.fidelity import METRIC, top_1, warnings
 from cmbuild.verify.intervals import exact
 from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import distribute
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
+from cmcompiler.frontend.float_model import FloatPart
 from cmcompiler.frontend.sample_origin import SampleOrigin
+from cmcompiler.frontend.vectors import Samples
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.pipeline import Pipeline
+    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 CHUNK = 250
 """Samples of one start of the image."""
@@ -53,17 +58,21 @@ class ChunkTally:
     Attributes:
         samples: with a label.
         reference, device: of these, how many got it.
+        real: how many got it from the float model; None if unknown.
     """
 
     samples: int
     reference: int
     device: int
+    real: int | None = None
 
     def __add__(self, other: ChunkTally) -> ChunkTally:
+        is_known = self.real is not None and other.real is not None
         return ChunkTally(
             self.samples + other.samples,
             self.reference + other.reference,
             self.device + other.device,
+            (self.real or 0) + (other.real or 0) if is_known else None,
         )
 
 
@@ -100,7 +109,9 @@ class DataRequest:
         return BuildRequest(place=place, source=self.source, build_dir=self.build_dir)
 
     def run(self, chunk: Chunk) -> RunRequest:
-        sampling = Sampling(samples=chunk.count, inputs=(chunk.file,), first=chunk.first)
+        sampling = Sampling(
+            samples=chunk.count, inputs=(chunk.file,), first=chunk.first, is_compared=False
+        )
         return RunRequest(build=self.build, sampling=sampling, on=self.on)
 
 
@@ -144,6 +155,7 @@ def evaluate_data(
     else:
         plan, folder = stage.reference.plan, kept.data
         chunks = data.chunks(session, plan, folder, request.chunk, request.samples)
+    real = _FloatAnswers.of(session, pipeline, request, stage, chunks)
     tallies = kept.read(len(chunks))
     due = [index for index in range(len(chunks)) if index not in tallies]
     progress = _Progress(session, request, chunks)
@@ -153,12 +165,74 @@ def evaluate_data(
         for index, found in _performed(session, pipeline, requests, cluster):
             if found.failure is not None:
                 raise found.failure
-            tallies[due[index]] = kept.write(due[index], _tally(found))
+            place = due[index]
+            tallies[place] = kept.write(place, _tally(found, real.right(place)))
             progress.show(tallies)
             if _enough(tallies, len(chunks), request.until):
                 break
     progress.end(tallies)
-    return _result(stage.runner.plan.source.name, request, _prefix(tallies, request.until))
+    total = _prefix(tallies, request.until)
+    return _result(stage.runner.plan.source.name, request, total, real.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class _FloatAnswers:
+    """What the float model makes of the chunks; it is run on all of them once, in one process.
+
+    Attributes:
+        stage: None for a program without a float model.
+    """
+
+    stage: FloatStage | None
+    chunks: Sequence[Chunk]
+
+    @classmethod
+    def of(
+        cls,
+        session: Session,
+        pipeline: Pipeline,
+        request: DataRequest,
+        run: SimulateStage,
+        chunks: Sequence[Chunk],
+    ) -> _FloatAnswers:
+        """Raises the failure of the session, if it failed."""
+        plan = run.runner.plan
+        if plan.source.export is None:
+            return cls(None, chunks)
+        places = [[chunk.first, chunk.count] for chunk in chunks]
+        stage = FloatStage(
+            plan,
+            pipeline.context,
+            CacheFolder.FLOATS.path,
+            name=f"{plan.name}-data",
+            subject=f"{plan.source.name} on {request.data.name}",
+            parts=lambda folder: [
+                FloatPart(file=each.file.absolute(), first=each.first, count=each.count)
+                for each in chunks
+            ],
+            inputs=lambda: {"data": DataSet(request.data).parts, "chunks": places},
+        )
+        perform(session, [stage], [])
+        if session.failures.first is not None:
+            raise session.failures.first
+        return cls(stage, chunks)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why there are no answers."""
+        reason = None if self.stage is None else self.stage.reason
+        return () if reason is None else (f"the float model did not compute the data: {reason}",)
+
+    def right(self, index: int) -> int | None:
+        """How many labelled samples of a chunk got their label; None if unknown."""
+        outputs = None if self.stage is None else self.stage.outputs(index)
+        chunk = self.chunks[index]
+        labels = Samples.load(chunk.file).labels
+        if outputs is None or labels is None:
+            return None
+        labels = labels[chunk.first : chunk.first + chunk.count]
+        share = top_1(outputs[0], labels)
+        return 0 if share is None else round(share * int((labels >= 0).sum()))
 
 
 def _count(labels: Sequence[int] | None, request: DataRequest) -> int:
@@ -186,13 +260,15 @@ def _performed(
         session.interrupts.check()
 
 
-def _tally(found: SweepResult) -> ChunkTally:
+def _tally(found: SweepResult, real: int | None) -> ChunkTally:
     assert found.result is not None
     accuracy = found.result.accuracy
     if accuracy is None or accuracy.device is None:  # no sample of the chunk has a label
-        return ChunkTally(0, 0, 0)
-    shares = (accuracy.reference, accuracy.device)
-    return ChunkTally(accuracy.samples, *(round(share * accuracy.samples) for share in shares))
+        return ChunkTally(0, 0, 0, real)
+    reference, device = (
+        round(share * accuracy.samples) for share in (accuracy.reference, accuracy.device)
+    )
+    return ChunkTally(accuracy.samples, reference, device, real)
 
 
 def _prefix(tallies: dict[int, ChunkTally], until: float | None) -> ChunkTally:
@@ -200,7 +276,7 @@ def _prefix(tallies: dict[int, ChunkTally], until: float | None) -> ChunkTally:
 
     So the result depends neither on the number of workers nor on their order.
     """
-    total = ChunkTally(0, 0, 0)
+    total = ChunkTally(0, 0, 0, 0)
     for index in range(len(tallies)):
         if index not in tallies or _is_known(total, until):
             break
@@ -285,10 +361,13 @@ class _Progress:
         return sum(self._chunks[index].count for index in tallies)
 
 
-def _result(model: str, request: DataRequest, total: ChunkTally) -> EvalResult:
+def _result(
+    model: str, request: DataRequest, total: ChunkTally, reasons: tuple[str, ...]
+) -> EvalResult:
     if total.samples == 0:
         raise UsageError(message=f"no sample of {request.data} has a label")
-    rows = (
+    right = {"float": total.real, "reference": total.reference, "device": total.device}
+    rows = [
         EvalRow(
             form=form,
             accuracy=good / total.samples,
@@ -296,7 +375,15 @@ def _result(model: str, request: DataRequest, total: ChunkTally) -> EvalResult:
             agreement=None,
             interval=exact(good, total.samples),
         )
-        for form, good in (("reference", total.reference), ("device", total.device))
+        for form, good in right.items()
+        if good is not None
+    ]
+    accuracy = Accuracy(
+        metric=METRIC,
+        float=None if total.real is None else total.real / total.samples,
+        reference=total.reference / total.samples,
+        device=total.device / total.samples,
+        samples=total.samples,
     )
     return EvalResult(
         model=model,
@@ -307,5 +394,5 @@ def _result(model: str, request: DataRequest, total: ChunkTally) -> EvalResult:
         sequence=None,
         forms=tuple(rows),
         layers=(),
-        warnings=(),
+        warnings=(*reasons, *warnings(accuracy, None, None, (), ())),
     )

@@ -1,6 +1,8 @@
-"""`python -m cmcompiler export JOB.json...`: exports models, several in one process.
+"""`python -m cmcompiler export JOB.json...`: exports models, several in one process;
+`python -m cmcompiler float JOB.json`: runs a float module on samples.
 
-Each JOB.json is a cmcompiler.frontend.job.ExportJob. Standard output has one JSON object per line:
+Each JOB.json is a cmcompiler.frontend.job.ExportJob, or a cmcompiler.frontend.float_model.FloatJob.
+Standard output has one JSON object per line:
 
     {"event": "step", "job": 0, "step": "load"}            a step of a job begins
     {"event": "done", "job": 0, "output": DIR}             the job's folder is complete
@@ -23,7 +25,9 @@ from pathlib import Path
 
 from cmcompiler.errors import CompilerError, ErrorKind
 from cmcompiler.frontend.export import Exporter
+from cmcompiler.frontend.float_model import FloatJob, compute
 from cmcompiler.frontend.job import ExportJob, read
+from cmcompiler.frontend.quiet import quiet
 
 _EXIT_CODES = {ErrorKind.UNSUPPORTED: 1, ErrorKind.INVALID: 2, ErrorKind.MISSING: 3}
 _INTERRUPTED = 130
@@ -38,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     export = commands.add_parser("export", help="export models")
     export.add_argument("jobs", type=Path, nargs="+", metavar="JOB.json")
     export.add_argument("-v", "--verbose", action="store_true", help="keep logs and tracebacks")
+    real = commands.add_parser("float", help="run a float module on samples")
+    real.add_argument("job", type=Path, metavar="JOB.json")
     options = parser.parse_args(arguments)
     # The model's code may print: keep its output out of the events.
     sys.stdout.flush()
@@ -48,9 +54,22 @@ def main(arguments: list[str] | None = None) -> int:
             print(json.dumps(fields, ensure_ascii=False), file=events, flush=True)
 
         try:
+            if options.command == "float":
+                return _compute(options.job, emit)
             return _export(options.jobs, options.verbose, emit)
         except KeyboardInterrupt:
             return _INTERRUPTED
+
+
+def _compute(path: Path, emit: Emit) -> int:
+    try:
+        with quiet():
+            compute(read(FloatJob, path))
+    except CompilerError as error:
+        emit(event="error", job=0, error=error.message, hint=error.hint, kind=error.kind.value)
+        return _EXIT_CODES[error.kind]
+    emit(event="done", job=0, output=str(path))
+    return 0
 
 
 def _export(paths: list[Path], verbose: bool, emit: Emit) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -39,7 +39,11 @@ device.
 @options.of(ModelChoice, without=("intermediates", "force"))
 @options.of(BuildRequest, only=("board", "isa", "toolchain"), board={"required": False})
 @options.of(RunRequest, only=("on",))
-@options.of(Sampling, only=("samples",), samples={"help": "Number of samples; by default all."})
+@options.of(
+    Sampling,
+    only=("samples",),
+    samples={"help": "Number, or all; by default as many as take some seconds, or all of --data."},
+)
 @click.option(
     "--sensitivity", is_flag=True, help="Show what quantising each operator alone costs, in dB."
 )
@@ -59,7 +63,7 @@ device.
 def command(
     *,
     board: str | None,
-    samples: int | None,
+    samples: int | Literal["all"] | None,
     as_json: bool,
     verbose: bool,
     jobs: int,
@@ -92,7 +96,7 @@ def command(
             source=source,
             board=board,
             data=data,
-            samples=samples,
+            samples=None if samples == "all" else samples,
             until=share,
             resume=resume,
             **places,

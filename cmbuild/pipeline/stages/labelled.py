@@ -8,10 +8,12 @@ from cmbuild.errors import UsageError
 from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cmcompiler.frontend.job import SamplesRecord
     from cmcompiler.frontend.vectors import Samples
 
 
@@ -27,6 +29,13 @@ class LabelledStage(ReferenceStage):
         self.name = f"{plan.name}-data"
         self.subject = f"{plan.source.name} on {data.name}"
         self._data = data
+
+    def _origin(self, exported: SamplesRecord) -> tuple[SampleOrigin, str, int]:
+        return SampleOrigin.DATA, self._data.name, len(self.samples)
+
+    @property
+    def title(self) -> str:
+        return self._data.name
 
     @property
     def samples(self) -> Samples:

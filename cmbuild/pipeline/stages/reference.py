@@ -13,13 +13,16 @@ from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import UsageError
 from cmbuild.pipeline.request import Sampling
+from cmbuild.pipeline.stages.float_model import FloatStage
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
+    from cmbuild.pipeline.context import WorkContext
     from cmbuild.verify.fidelity import FidelityBasis
+    from cmcompiler.frontend.float_model import FloatPart
     from cmcompiler.frontend.job import SamplesRecord
-    from cmcompiler.frontend.sample_origin import SampleOrigin
     from cmcompiler.frontend.vectors import Samples
     from cmcompiler.ir.reference import Array
 
@@ -37,6 +40,8 @@ class ReferenceStage(Stage):
     verb = "computed"
     shared = True
     travels = True
+    real: FloatStage | None = None
+    """Outputs of the float model for the same samples, where those of the export do not do."""
 
     def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
         """
@@ -61,22 +66,37 @@ class ReferenceStage(Stage):
     @cached_property
     def samples(self) -> Samples:
         """The samples that the program runs on."""
-        from cmbuild.verify.samples import exported_samples, user_samples
-        from cmcompiler.frontend.vectors import Samples
+        from cmbuild.verify.samples import as_taken, exported_samples
 
-        sampling, source, ports = self._sampling, self.plan.source, self.plan.record.inputs
-        if sampling.inputs:
-            image = source.record.image if source.record else None
-            samples = user_samples(sampling.inputs, ports, image)
-            first, there = sampling.first, len(samples) - sampling.first
-            count = sampling.samples or there
-            if count > there:
-                raise TooFewSamples(count=count, there=there)
-            part = slice(first, first + count)
-            labels = None if samples.labels is None else samples.labels[part]
-            return Samples(tuple(stack[part] for stack in samples.inputs), labels)
+        ports = self.plan.record.inputs
+        if self._given is not None:
+            return as_taken(self._given, ports)
         exported = self._exported
         return exported_samples(exported, ports, self._count(exported), self._seed)
+
+    @cached_property
+    def _given(self) -> Samples | None:
+        """The samples in the user's files, before they are quantised; None without any."""
+        from cmbuild.verify.samples import given_samples
+        from cmcompiler.frontend.vectors import Samples
+
+        sampling, source = self._sampling, self.plan.source
+        if not sampling.inputs:
+            return None
+        image = source.record.image if source.record else None
+        samples = given_samples(sampling.inputs, self.plan.record.inputs, image)
+        first, there = sampling.first, len(samples) - sampling.first
+        count = sampling.count(there, there)
+        if count > there:
+            raise TooFewSamples(count=count, there=there)
+        part = slice(first, first + count)
+        labels = None if samples.labels is None else samples.labels[part]
+        return Samples(tuple(stack[part] for stack in samples.inputs), labels)
+
+    @property
+    def title(self) -> str:
+        """What it computes, for people."""
+        return "the given inputs"
 
     def labels(self) -> Sequence[int] | None:
         """Of all samples in the user's file; None if it has none."""
@@ -105,7 +125,9 @@ class ReferenceStage(Stage):
     @cached_property
     def real_inputs(self) -> tuple[Array, ...]:
         """The samples before they are quantised."""
-        if not self.is_exported or self._exported is None:
+        if self._given is not None:
+            return self._given.inputs
+        if self._exported is None:
             return self.samples.inputs
         return tuple(stack[: len(self.samples)] for stack in self._exported.inputs)
 
@@ -113,6 +135,8 @@ class ReferenceStage(Stage):
     def real_outputs(self) -> tuple[Array, ...] | None:
         """Outputs of the float model for the first samples or all; None if unknown."""
         export = self.plan.source.export
+        if self.real is not None:
+            return self.real.outputs()
         # The float model's buffers carry over from one sample to the next.
         if export is None or not self.is_exported or (self.reset and self.plan.record.states):
             return None
@@ -138,6 +162,8 @@ class ReferenceStage(Stage):
 
     def _origin(self, exported: SamplesRecord) -> tuple[SampleOrigin, str, int]:
         """Where the samples come from, and how many there are."""
+        if self._given is not None:
+            return SampleOrigin.INPUT, "", len(self._given)
         return exported.origin, exported.detail, exported.count
 
     @cached_property
@@ -148,7 +174,7 @@ class ReferenceStage(Stage):
         return None if export is None else Samples.load(export.samples)
 
     def _count(self, exported: Samples | None) -> int:
-        return self._sampling.samples or 1
+        return self._sampling.count(1 if exported is None else len(exported), 1)
 
     @cached_property
     def outputs(self) -> tuple[Array, ...]:
@@ -165,15 +191,43 @@ class ReferenceStage(Stage):
     def parts(self) -> Mapping[str, Value]:
         import numpy as np
 
-        inputs = [
-            f"{stack.dtype}{stack.shape}{hashlib.sha256(stack.tobytes()).hexdigest()}"
-            for stack in self.samples.inputs
-        ]
         return self.plan.source.parts() | {
-            "inputs": inputs,
+            "inputs": _digests(self.samples.inputs),
             "reset": self.reset,
             "numpy": np.__version__,
         }
+
+    def beside_float(self, context: WorkContext, folder: Path, *, is_own: bool = False) -> None:
+        """Has the float model compute the samples, which are the user's.
+
+        Args:
+            folder: of all outputs of float models, in the cache.
+            is_own: whether to do so though the model has samples of its own.
+        """
+
+        def is_needed() -> bool:
+            record = self.plan.source.record
+            return is_own or record is None or record.samples.origin is not SampleOrigin.SAMPLES
+
+        def parts(folder: Path) -> list[FloatPart]:
+            from cmcompiler.frontend.float_model import FloatPart
+            from cmcompiler.frontend.vectors import Samples
+
+            file = folder / "samples.npz"
+            Samples(self.real_inputs).save(file)
+            return [FloatPart(file=file.absolute(), count=len(self.samples))]
+
+        self.real = FloatStage(
+            self.plan,
+            context,
+            folder,
+            name=self.name,
+            subject=self.subject,
+            parts=parts,
+            inputs=lambda: _digests(self.real_inputs),
+            is_needed=is_needed,
+            reset=self.reset,
+        )
 
     @property
     def entry(self) -> Entry:
@@ -202,3 +256,10 @@ def _outputs(folder: Path) -> tuple[Array, ...]:
 
     arrays = read_arrays(folder / OUTPUTS)
     return tuple(arrays[f"output_{index}"] for index in range(len(arrays)))
+
+
+def _digests(stacks: Sequence[Array]) -> list[str]:
+    return [
+        f"{stack.dtype}{stack.shape}{hashlib.sha256(stack.tobytes()).hexdigest()}"
+        for stack in stacks
+    ]

@@ -101,7 +101,8 @@ class SimulateStage(RepeatedStage):
         """
         self.name = runner.name
         self.subject = runner.subject
-        needed = (runner, reference, measured, labelled, flash)
+        floats = (stage.real for stage in (reference, labelled) if stage is not None)
+        needed = (runner, reference, measured, labelled, *floats, flash)
         self.after = tuple(dict.fromkeys(stage for stage in needed if stage is not None))
         self.measured = measured
         self.labelled = labelled

@@ -29,6 +29,7 @@ class StageKind(Enum):
     POOLS = "measure the memory that ExecuTorch's runtime allocates, in a dry run"
     HARNESS = "image with every kernel, which runs any program on a board"
     RUNNER = "firmware for a model on a board"
+    FLOAT = "the float model's outputs for other samples than its export's"
     REFERENCE = "the expected outputs of the samples, computed on the host"
     PACKAGE = "C source, weights and test vectors of a model, for builds without Python"
     WORKSPACE = "west workspace with Zephyr"

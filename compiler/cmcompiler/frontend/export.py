@@ -21,6 +21,7 @@ from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
+from cmcompiler.frontend.float_model import float_module, in_eval_mode
 from cmcompiler.frontend.holdout import Holdout
 from cmcompiler.frontend.intermediates import Intermediates, Note, ignore
 from cmcompiler.frontend.job import ExportJob, ExportRecord
@@ -176,22 +177,16 @@ class Exporter:
 
 
 def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
-    from cmcompiler.frontend.preparation import channels_last, in_eval_mode
-    from cmcompiler.frontend.training import QuantizationAware
+    from cmcompiler.frontend.preparation import channels_last
 
-    # Buffers that a module changes would change in the user's, and in the other targets' programs.
-    module = in_eval_mode(deepcopy(model.module))
-    if isinstance(module, QuantizationAware):
-        module.rounding = False
     most = None if quantized.is_sequence else MOST
-    real = run_on(module, model.samples, most=most)
+    real = run_on(float_module(model.module), model.samples, most=most)
     graph = deepcopy(quantized.program).module(check_guards=False)
     return ModelOutputs(real, run_on(graph, model.samples, channels_last, most))
 
 
 def _is_stateful(model: Model) -> bool:
     from cmcompiler.frontend.buffers import mutable_buffers
-    from cmcompiler.frontend.preparation import in_eval_mode
 
     # A module that fails is refused where it is exported, which names the user's line.
     with suppress(Exception):

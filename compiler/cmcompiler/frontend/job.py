@@ -155,7 +155,7 @@ class ExportRecord(Strict):
     seconds: dict[str, float]
 
 
-_Kind = TypeVar("_Kind", ExportJob, ExportRecord)
+_Kind = TypeVar("_Kind", bound=Strict)
 
 
 def read(kind: type[_Kind], path: Path) -> _Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -128,12 +129,15 @@ def run_on(
     samples: Samples,
     arrange: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
     most: int | None = MOST,
+    *,
+    reset: bool = False,
 ) -> Arrays:
     """The tensors among a module's outputs on the first samples, one after the other.
 
     Args:
         module: a copy that may change its buffers, which carry over from one sample to the next.
         most: how many samples; None for all.
+        reset: whether they do not.
         arrange: gives inputs the memory layout that the module expects.
 
     Raises:
@@ -143,9 +147,12 @@ def run_on(
     from torch.utils._pytree import tree_leaves
 
     rows: list[Sequence[torch.Tensor]] = []
+    initial = deepcopy(module) if reset else module
     with torch.no_grad():
         for number, sample in enumerate(islice(samples, most), start=1):
             inputs = [arrange(torch.from_numpy(np.ascontiguousarray(array))) for array in sample]
+            if reset:
+                module = deepcopy(initial)
             try:
                 leaves = tree_leaves(module(*inputs))
             except Exception as error:  # the user's own code

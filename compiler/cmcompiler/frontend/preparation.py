@@ -22,6 +22,7 @@ from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark
 from cmcompiler.frontend.feedback import REASON, keep_feedback
+from cmcompiler.frontend.float_model import in_eval_mode
 from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
@@ -163,14 +164,6 @@ def channels_last(tensor: Tensor) -> Tensor:
     # With one channel, contiguous() would keep the strides, but the exported dim order depends on
     # them.
     return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
-
-
-def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
-    """The module, or a copy if its mode is another."""
-    # An exported graph has its mode traced in and refuses eval().
-    if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
-        return module
-    return deepcopy(module).eval()
 
 
 def export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:

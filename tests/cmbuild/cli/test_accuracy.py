@@ -58,9 +58,16 @@ class Two(nn.Module):
         return {"large": 1000 * y, "small": torch.sin(40 * y)}
 
 
+class Checked(nn.Sequential):
+    def forward(self, x):
+        if not torch.compiler.is_exporting() and x.isnan().any():
+            raise ValueError("not a number")
+        return super().forward(x)
+
+
 def one():
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 4)), torch.rand(1, 16)
+    return Checked(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 4)), torch.rand(1, 16)
 
 
 def two():
@@ -85,6 +92,28 @@ def test_calibration_inputs_that_do_not_calibrate_judge_rather_than_made_up_ones
     assert (run["inputs"], run["detail"]) == ("calibration", "held out")
     assert (run["samples"], run["sequence"], run["agreement"]) == (10, None, 1)
     assert "calibration inputs, held out" in (nets.folder / "run.html").read_text()
+
+    random = np.random.default_rng(1)
+    inputs = random.random((3, 1, 16), np.float32)
+    np.save(nets.folder / "few.npy", inputs)
+    given = nets(*words, "--input", "few.npy", "--json").document["fidelity"]
+    assert (given["inputs"], given["samples"], given["agreement"]) == ("input", 3, 1)
+    assert given["snr_db"] > 30
+    inputs[1] = np.nan
+    np.save(nets.folder / "few.npy", inputs)
+    failed = nets(*words, "--input", "few.npy", "--json").document
+    reason = "sample 2: ValueError: not a number"
+    assert f"the float model did not compute the given inputs: {reason}" in failed["warnings"]
+    assert failed["fidelity"]["inputs"] == "calibration"
+
+    labels = random.integers(0, 4, 60)
+    inputs = random.random((60, 1, 16), np.float32)
+    np.savez(nets.folder / "data.npz", input_0=inputs, labels=labels)
+    both = nets("eval", *words[1:], "--data", "data.npz", "--json").document
+    assert both["inputs"] == "data"
+    real, *others = both["forms"]
+    assert (real["form"], real["interval"][0] < real["accuracy"]) == ("float", True)
+    assert all(abs(form["accuracy"] - real["accuracy"]) < 0.1 for form in others)
 
 
 def test_each_output_is_judged_by_itself_and_the_worst_warns(nets: Commands) -> None:

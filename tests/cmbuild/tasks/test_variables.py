@@ -66,6 +66,11 @@ def test_lists_are_every_model_on_every_board_once() -> None:
     ]
 
 
+def test_all_samples_is_a_number_of_samples_too() -> None:
+    (request,) = requests({"samples": "all", "model": "mv2", "board": "native"})
+    assert request.sampling.samples == "all"
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

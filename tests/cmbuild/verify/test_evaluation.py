@@ -37,6 +37,7 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
             record=SimpleNamespace(inputs=[], outputs=[port]),
         ),
         samples=SimpleNamespace(labels=np.array([0, 1, 0])),
+        real=None,
         real_inputs=(),
         real_outputs=(real,),
         outputs=(real * 1.1,),

@@ -151,7 +151,7 @@ def test_bad_data_is_one_line(place: str, message: str, cmbuild: Commands) -> No
 def test_only_chunks_without_a_gap_before_them_count() -> None:
     one = ChunkTally(100, 90, 90)
     assert _prefix({0: one, 1: one, 3: one}, None) == ChunkTally(200, 180, 180)
-    assert _prefix({1: one}, None) == ChunkTally(0, 0, 0)
+    assert _prefix({1: one}, None) == ChunkTally(0, 0, 0, 0)
     assert not _enough({0: one}, 10, 0.01)
     many = {index: one for index in range(10)}
     assert _enough(many, 20, 0.02) and not _enough(many, 20, 0.01)
@@ -163,3 +163,9 @@ def test_shares_are_checked(text: str) -> None:
     with pytest.raises(UsageError, match="not a share"):
         parse_until(text)
     assert parse_until("0.5%") == 0.005
+
+
+def test_what_the_float_model_gets_right_is_known_for_all_chunks_or_for_none() -> None:
+    one, other = ChunkTally(4, 2, 2, 3), ChunkTally(6, 5, 5, 6)
+    assert one + other == ChunkTally(10, 7, 7, 9)
+    assert (one + ChunkTally(6, 5, 5)).real is None

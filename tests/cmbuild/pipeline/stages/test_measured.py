@@ -68,8 +68,8 @@ def test_of_a_sequence_all_samples_are_measured_and_a_part_says_so(tmp_path: Pat
     whole = plan(tmp_path, 2 * MOST, macs=0, states=("state",))
     measured = stage(MeasuredStage, whole)
     assert len(measured.samples) == 2 * MOST
-    run = stage(ReferenceStage, whole, samples=8)
-    for each, samples in ((measured, 2 * MOST), (run, 8)):
+    run, every = (stage(ReferenceStage, whole, samples=count) for count in (8, "all"))
+    for each, samples in ((measured, 2 * MOST), (run, 8), (every, 2 * MOST)):
         found = measure(each, each, None).fidelity
         assert found is not None
         assert (found.samples, found.sequence) == (samples, 2 * MOST)
