@@ -290,12 +290,16 @@ def quantized_bounds(activation: Node, output: QuantArgs) -> tuple[int, int] | N
     bounds = get_activation_bounds(activation)
     if bounds is None:
         return None
-    scale, zero_point, *limits = output.scale, output.zp, output.qmin, output.qmax
-    least, largest = (
-        limit if bound is None else int(quantize_val(bound, scale, zero_point, *limits))
-        for bound, limit in zip(bounds, limits, strict=True)
+    least, largest = bounds
+    return (
+        output.qmin if least is None else stored_number(least, output),
+        output.qmax if largest is None else stored_number(largest, output),
     )
-    return least, largest
+
+
+def stored_number(number: float, output: QuantArgs) -> int:
+    """The integer that stands for a number, the nearest one if it is outside of the range."""
+    return int(quantize_val(number, output.scale, output.zp, output.qmin, output.qmax))
 
 
 def target_config(target: Target) -> CortexMTargetConfig:

@@ -17,6 +17,7 @@ from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.places import FindPlacesInIntegers
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
+from cmcompiler.frontend.passes.stored_numbers import CheckNumbers, StoreFills
 from cmcompiler.frontend.passes.thresholds import CompareIntegers
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantized import Quantized
@@ -60,8 +61,8 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
         cortex_m = backend.to_cortex_m(
             edge,
             target,
-            after_folding=(FuseClamps, CompareIntegers),
-            after_replacement=(ReplaceQuantizedOps, FindPlacesInIntegers),
+            after_folding=(FuseClamps, CompareIntegers, StoreFills),
+            after_replacement=(ReplaceQuantizedOps, FindPlacesInIntegers, CheckNumbers),
             note=note,
         )
     with unsupported("ExecuTorch"):

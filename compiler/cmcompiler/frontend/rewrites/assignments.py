@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.constants import value_of
+from cmcompiler.frontend.rewrites.constants import number_of, value_of
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments, replace
 
 aten = torch.ops.aten
@@ -39,6 +39,18 @@ def _copied(node: Node, given: _Given) -> Node | None:
     return source if is_whole else insert(node, aten.expand.default, source, shape)
 
 
+def _uniform(node: Node, given: _Given) -> Node:
+    """A number as a tensor, so that it takes part in the range and is rounded as others there."""
+    value, shape = given.get("value", 0.0), list(fake(node).shape)
+    number = number_of(value)
+    if number is not None:
+        value = constant(node, f"{node.name}_number", torch.full([1] * len(shape), float(number)))
+    elif fake(value).dtype != fake(node).dtype:
+        value = insert(node, aten.to.dtype, value, fake(node).dtype)
+    is_whole = list(fake(value).shape) == shape
+    return value if is_whole else insert(node, aten.expand.default, value, shape)
+
+
 def _row(node: Node, given: _Given) -> Node | None:
     source, dim = given["self"], given["dim"]
     place = given["index"] % fake(source).shape[dim]
@@ -61,15 +73,15 @@ def _rows(node: Node, given: _Given) -> Node | None:
 
 
 def _filled(node: Node, given: _Given) -> Node | None:
-    source, places = given["self"], value_of(given["index"])
-    if places is None:
+    source, places, number = given["self"], value_of(given["index"]), number_of(given["value"])
+    if places is None or number is None:
         return None
     chosen = torch.zeros(fake(source).shape[given["dim"]], dtype=torch.bool)
     chosen[places] = True
     shape = [1] * fake(source).ndim
     shape[given["dim"]] = -1
     mask = constant(node, f"{node.name}_mask", chosen.reshape(shape))
-    return insert(node, aten.masked_fill.Scalar, source, mask, given["value"])
+    return insert(node, aten.masked_fill.Scalar, source, mask, number)
 
 
 def _put(node: Node, given: _Given) -> Node | None:
@@ -187,10 +199,14 @@ def _grown(node: Node, source: Node, values: Node, dim: int, places: Sequence[in
 
 _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.copy.default: _copied,
+    aten.fill.Scalar: _uniform,
+    aten.fill.Tensor: _uniform,
+    aten.zero.default: _uniform,
     aten.select_scatter.default: _row,
     aten.slice_scatter.default: _slice,
     aten.index_copy.default: _rows,
     aten.index_fill.int_Scalar: _filled,
+    aten.index_fill.int_Tensor: _filled,
     aten.index_put.default: _put,
     aten.index_add.default: _added,
 }

@@ -15,7 +15,7 @@ from torch.fx.node import map_arg
 from cmcompiler.frontend.rewrites.editing import constant_value, fake, is_constant
 
 _ATEN = torch.ops.aten
-_COPIES = (_ATEN.lift_fresh_copy.default, _ATEN.detach_.default)
+_COPIES = (_ATEN.lift_fresh_copy.default, _ATEN.detach_.default, _ATEN.detach.default)
 
 FILLED = {
     *(_ATEN.zeros_like.default, _ATEN.ones_like.default, _ATEN.full_like.default),

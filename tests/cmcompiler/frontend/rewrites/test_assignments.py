@@ -34,6 +34,11 @@ FORMS: dict[str, Callable[[Tensor], Tensor]] = {
     "a mask": lambda x: x.index_put((torch.arange(4) > 1,), ROWS),
     "a mask of all": lambda x: x.index_put((torch.arange(24).reshape(4, 6) % 5 == 1,), ROWS[0, :5]),
     "a copy": lambda x: aten.copy(torch.zeros(4, 6), x[:1]),
+    "a number everywhere": lambda x: torch.fill(x[:2], 0.5),
+    "a computed number everywhere": lambda x: torch.fill(x[:2], x[0, 1]),
+    "zeros": lambda x: aten.zero(x[1]),
+    "an integer by tensor": lambda x: torch.fill(x, torch.tensor(3)),
+    "a number by tensor": lambda x: x.index_fill(1, torch.tensor([4, 1]), torch.tensor(0.5)),
 }
 
 SUMS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -46,7 +51,8 @@ SUMS: dict[str, Callable[[Tensor], Tensor]] = {
 @pytest.mark.parametrize("name", FORMS)
 def test_constant_places_need_nothing_but_movements(name: str) -> None:
     graph = rewritten(Function(FORMS[name]), torch.randn(4, 6), by=_join, tolerance=0)
-    assert not {"scatter", "index_put", "index_copy", "index_fill", "copy"} & _operators(graph)
+    moved = {"scatter", "index_put", "index_copy", "index_fill", "copy", "fill", "zero"}
+    assert not moved & _operators(graph)
 
 
 @pytest.mark.parametrize("name", SUMS)

@@ -1,0 +1,106 @@
+"""Stores numbers in quantised tensors as the integers they stand for. Importing it imports torch.
+
+The backend folds quantize and dequantize into the operators between them, and leaves the numbers
+among their arguments as they are: `full_like(x, 0.5)` would fill an int8 tensor with 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from executorch.backends.arm._passes.quant_args import QuantArgs
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.pass_base import ExportPass, PassResult
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.backend import stored_number
+
+_ATEN = exir_ops.edge.aten
+
+_FILLS = {
+    *(_ATEN.full.default, _ATEN.full_like.default, _ATEN.fill.Scalar),
+    _ATEN.scalar_tensor.default,
+}
+"""Operators whose only number is stored in every element of the result."""
+
+_INTEGERS = {
+    *_FILLS,
+    *(_ATEN.clamp.default, _ATEN.constant_pad_nd.default),
+    *(_ATEN.eq.Scalar, _ATEN.ne.Scalar, _ATEN.ge.Scalar, _ATEN.gt.Scalar),
+    *(_ATEN.le.Scalar, _ATEN.lt.Scalar),
+}
+"""Operators whose numbers are integers of the quantised tensor once all passes have run."""
+
+
+class StoreFills(ExportPass):  # type: ignore[misc]
+    """Quantises what constant tensors are filled with. Runs after quantize is folded."""
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        changed = False
+        for node in graph_module.graph.nodes:
+            output = _output(node) if node.target in _FILLS else None
+            if output is None:
+                continue
+            place = 0 if node.target is _ATEN.scalar_tensor.default else 1
+            stored = stored_number(float(node.args[place]), output)
+            node.args = (*node.args[:place], stored, *node.args[place + 1 :])
+            if "dtype" in node.kwargs:
+                node.kwargs = {**node.kwargs, "dtype": output.dtype}
+            changed = True
+        if not changed:
+            return PassResult(graph_module, False)
+        return PassResult(super().call(graph_module).graph_module, True)
+
+
+class CheckNumbers(ExportPass):  # type: ignore[misc]
+    """Refuses operators on quantised tensors with numbers that no pass has quantised.
+
+    Runs last.
+
+    Raises:
+        Unsupported: naming the operator and the number.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        for node in graph_module.graph.nodes:
+            if node.op != "call_function" or not _is_quantized(node):
+                continue
+            for name, number in _numbers(node):
+                if node.target not in _INTEGERS or isinstance(number, float):
+                    operator = node.target._schema.name
+                    raise Unsupported(
+                        f"{node.name}: {name}={number} of {operator} on int8 tensors",
+                        "choose between tensors with torch.where instead",
+                    )
+        return PassResult(graph_module, False)
+
+
+def _output(node: Node) -> QuantArgs | None:
+    outputs: dict[int, QuantArgs] = node.meta.get("output_qparams", {})
+    return next(iter(outputs.values()), None)
+
+
+def _is_quantized(node: Node) -> bool:
+    """Whether an operator computes with integers that stand for numbers."""
+    is_marked = node.meta.get("input_qparams") or node.meta.get("output_qparams")
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    return bool(is_marked) and any(
+        isinstance(value, Tensor) and value.dtype == torch.int8 for value in values
+    )
+
+
+def _numbers(node: Node) -> Iterator[tuple[str, Any]]:
+    """Arguments of an ATen operator that are in units of its tensors, by name."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or not schema.name.startswith("aten::"):
+        return
+    for position, argument in enumerate(schema.arguments):
+        if str(argument.type) in ("number", "Optional[number]"):
+            given = node.kwargs.get(argument.name)
+            given = node.args[position] if position < len(node.args) else given
+            if isinstance(given, int | float):
+                yield argument.name, given
