@@ -17,6 +17,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend import backend, operators
+from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
@@ -136,6 +137,7 @@ def prepare(
             refiner = Refiner(prepared, observed, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)
+        make_room_for_biases(prepared)
     left = tuple(_float_operators(prepared, reasons))
     return Prepared(
         prepared,

@@ -1,0 +1,97 @@
+"""Keeps biases within the 32 bits of an accumulator. Importing it imports torch.
+
+A bias is stored in steps of input scale · weight scale. Channels of small weights have a small
+scale, and pruned ones the smallest that there is, so 2.5 may be billions of steps. Larger weights'
+scales cost nothing then: the weights still are far finer than a step of the result.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import (
+    DerivedObserverOrFakeQuantize,
+    MinMaxObserver,
+    PerChannelMinMaxObserver,
+)
+
+from cmcompiler.frontend.own_ranges import observer_of
+from cmcompiler.frontend.rewrites.channels import LAYERS
+from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
+from cmcompiler.frontend.rewrites.functions import FUSED
+
+LARGEST_PRODUCT = 255 * 128
+"""Of an element, from the zero point, and a weight."""
+
+_INT32_MAX = 2**31 - 1
+_ROUNDING = 1 - 1e-6
+"""Scales are multiplied in single precision."""
+
+
+def make_room_for_biases(prepared: GraphModule) -> None:
+    """Raises the scales of weights that biases of their layers would be too many steps of."""
+    for node in list(prepared.graph.nodes):
+        if node.target in LAYERS:
+            _make_room(node)
+    prepared.graph.eliminate_dead_code()
+    prepared.recompile()
+
+
+def _make_room(layer: Node) -> None:
+    bias = layer.args[2] if len(layer.args) > 2 else None
+    if not isinstance(bias, Node) or bias.op != "call_module":
+        return
+    derived, (value,) = observer_of(bias), bias.all_input_nodes
+    if not isinstance(derived, DerivedObserverOrFakeQuantize) or not is_constant(value):
+        return
+    source, weights = derived.obs_or_fqs
+    if not isinstance(weights, MinMaxObserver | PerChannelMinMaxObserver):
+        return
+    most, step = _most(layer), float(source.calculate_qparams()[0])
+    held = constant_value(value)
+    seen = held.clamp(-(largest := _largest(layer, most)), largest)
+    if not torch.equal(seen, held):
+        bias.args = (constant(bias, f"{layer.name}_seen", seen),)
+    _raise(weights, seen.double().abs() / (step * most))
+
+
+def _largest(layer: Node, most: float) -> float:
+    """The size from where on a bias gives the least or largest result, whatever is added.
+
+    With a larger one, a step of the accumulator could be more than one of the result, and shifting
+    the accumulator to the left might leave 32 bits.
+    """
+    node = layer
+    while len(node.users) == 1:
+        (node,) = node.users
+        if node.op == "call_module":
+            return float(observer_of(node).calculate_qparams()[0]) * most / 4
+        if node.target not in FUSED:
+            break
+    return math.inf
+
+
+def _most(layer: Node) -> float:
+    """Steps that a bias of a layer can have, with room for the sum of its products."""
+    weight = layer.args[1]
+    assert isinstance(weight, Node)
+    held = weight.args[0] if weight.op == "call_module" else weight
+    assert isinstance(held, Node)
+    sizes = constant_value(held).shape
+    is_transposed = layer.target is torch.ops.aten.conv_transpose2d.input
+    products = sizes.numel() // sizes[1 if is_transposed else 0]
+    return max(_INT32_MAX - LARGEST_PRODUCT * products, _INT32_MAX // 2) * _ROUNDING
+
+
+def _raise(weights: MinMaxObserver | PerChannelMinMaxObserver, least: Tensor) -> None:
+    """Makes scales of weights no smaller than those of channels, or than the largest of them."""
+    scale, _ = weights.calculate_qparams()
+    if scale.numel() == 1:
+        least = least.amax()
+    known = weights.max_val
+    largest = (least * (weights.quant_max - weights.quant_min) / 2).to(known).reshape(known.shape)
+    is_short = (least > scale.double()).reshape(known.shape)
+    weights.max_val = torch.where(is_short, largest, known)
