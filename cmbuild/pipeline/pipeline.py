@@ -276,16 +276,20 @@ class Pipeline:
 
     def package(self, request: PackageRequest) -> PackageStage:
         """Raises UsageError or CompilerError: an unknown model, core or instruction set."""
-        from cmbuild.packaging.renaming import check_name
+        from cmbuild.packaging.naming import check_name, fitting_name
         from cmbuild.pipeline.stages.package import PackageStage
+        from cmcompiler.emit.source import identifier
 
         request = self._names.resolved(request)
         target, folder = Target.parse(request.target, request.isa), package_folder(request)
         source = self._source(request.source, request.boundary, target.cpu)
         options = _options(request, target.isa, target.cpu)
         options = replace(options, feed=options.feed or FEEDS[0])
-        name = None if request.name is None else check_name(request.name)
-        plan = PlanStage(source, None, target.isa, folder, options, prefix=name)
+        plain = identifier(source.name)
+        name = fitting_name(plain) if request.name is None else check_name(request.name)
+        plan = PlanStage(
+            source, None, target.isa, folder, options, prefix=None if name == plain else name
+        )
         # Test vectors are independent samples, whatever ran before.
         sampling = replace(request.sampling, reset=True)
         reference = self._reference(plan, sampling, request.source)

@@ -22,6 +22,10 @@ C_TYPES = {
 """Of elements, by NumPy's name."""
 
 
+_RUNTIME_NAME = re.compile(r"\b([cC])(?=[mM](?:RT)?_)")
+_TWO_PIECES = r'\1" "'
+
+
 @dataclass(frozen=True, slots=True)
 class InterfacePort:
     """An input or output as the functions of a package name it.
@@ -217,7 +221,8 @@ def c_name(text: str) -> str:
 def c_string(text: str) -> str:
     """A C string of any text, in UTF-8."""
     escaped = "".join(c if c.isprintable() and c not in '"\\?' else "?" for c in text)
-    return f'"{escaped}"'
+    # In two pieces if it looks like a name of the runtime, which packages rename.
+    return f'"{_RUNTIME_NAME.sub(_TWO_PIECES, escaped)}"'
 
 
 def _ports(

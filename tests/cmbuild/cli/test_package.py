@@ -179,6 +179,8 @@ def test_a_package_writes_over_nothing_of_others(cmbuild: Commands) -> None:
         ((NETWORK, "--target", "cortex-m33", "--isa", "mve"), "cortex-m33 does not support mve"),
         ((NETWORK, "--input", "nothing.npz"), "no such file: nothing.npz"),
         ((NETWORK, "--name", "my-model"), "'my-model' is not a C identifier"),
+        ((NETWORK, "--name", "int"), "'int' is a keyword of C or C++"),
+        ((NETWORK, "--name", "x" * 240), f"'{'x' * 50}…' has 240 characters"),
         ((PROGRAMS / "delegate.pte",), ""),
     ],
 )
