@@ -12,9 +12,9 @@ from cmbuild import paths
 from cmbuild.accuracy import EvalResult
 from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
-from cmbuild.delivery import check_delivery, deliver
 from cmbuild.display.tables import ResultTable
 from cmbuild.errors import UsageError
+from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest
 from cmbuild.pipeline.evaluation import evaluate as compare_forms

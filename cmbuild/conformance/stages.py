@@ -17,10 +17,10 @@ from cmbuild.conformance.results import (
     read_event,
 )
 from cmbuild.conformance.suite import Suite
-from cmbuild.delivery import check_delivery, deliver
 from cmbuild.errors import Failed, UsageError
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
+from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import python_module

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cmbuild.delivery import digest_of
+from cmbuild.outputs.delivery import digest_of
 
 MANIFEST = "package.json"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from cmbuild import paths, text
-from cmbuild.delivery import Destination
 from cmbuild.discovery import listed, names
 from cmbuild.errors import UsageError
 from cmbuild.hardware.rack.address import PREFIX, RackAddress
 from cmbuild.launchers import simulators
+from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.options import option
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.importer.suffixes import PROGRAMS, TFLITE

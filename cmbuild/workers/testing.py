@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.conformance.results import CaseOutcome, CaseVerdict
 from cmbuild.conformance.stages import RESULTS, ConformanceStage
-from cmbuild.delivery import deliver
 from cmbuild.errors import CmbuildError
 from cmbuild.files import write
+from cmbuild.outputs.delivery import deliver
 from cmbuild.pipeline.events import WorkStep
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import ConformanceRequest

@@ -13,9 +13,9 @@ from pathlib import Path
 from cmbuild import paths
 from cmbuild.cache.store import Entry
 from cmbuild.catalog import readable_boards
-from cmbuild.delivery import Destination
 from cmbuild.errors import Failed, Missing, UsageError
 from cmbuild.image.console import records
+from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.request import ApplicationRequest
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes

@@ -88,7 +88,7 @@ def command(
     """
     from cmbuild.benchmark import matrix
     from cmbuild.cli.session import session
-    from cmbuild.delivery import check_delivery, deliver
+    from cmbuild.outputs.delivery import check_delivery, deliver
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
     from cmbuild.report.bench_files import to_csv, to_markdown

@@ -48,7 +48,7 @@ def command(
     RAM, instructions, accuracy and more with their budgets.
     """
     from cmbuild.cli.session import session
-    from cmbuild.delivery import check_delivery, deliver
+    from cmbuild.outputs.delivery import check_delivery, deliver
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest

@@ -44,7 +44,7 @@ def command(
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
-    from cmbuild.delivery import Destination
+    from cmbuild.outputs.delivery import Destination
 
     sources = [ModelChoice(model=model, **chosen) for model in models]
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:

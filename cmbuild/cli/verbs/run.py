@@ -47,7 +47,7 @@ def command(
     reference.
     """
     from cmbuild.cli.session import session
-    from cmbuild.delivery import check_delivery, deliver
+    from cmbuild.outputs.delivery import check_delivery, deliver
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.folders import slug
 from cmbuild.cache.store import Condition, Entry
-from cmbuild.delivery import Destination
 from cmbuild.errors import CmbuildError, compiler_failure
+from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind

@@ -13,7 +13,7 @@ from cmbuild import paths, text
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.fingerprint import files as files_below
 from cmbuild.cache.store import STAMP, Entry
-from cmbuild.delivery import Destination, deliver
+from cmbuild.outputs.delivery import Destination, deliver
 from cmbuild.packaging.manifest import MANIFEST, Manifest, own_files
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.plan import PlanStage

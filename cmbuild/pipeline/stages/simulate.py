@@ -13,7 +13,6 @@ from cmbuild.cache.store import Entry
 from cmbuild.cycles.counter import Counter, counter
 from cmbuild.cycles.plugin import NoCounter
 from cmbuild.cycles.results import Cycles, Executed
-from cmbuild.delivery import Destination, check_delivery
 from cmbuild.errors import CmbuildError, Failed, Interrupted
 from cmbuild.files import check_input, check_output_folder, write
 from cmbuild.hardware.method import Selection
@@ -24,6 +23,7 @@ from cmbuild.launchers.execution import Execution, Interface, Request, execute, 
 from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose, hardware, rack
+from cmbuild.outputs.delivery import Destination, check_delivery
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.layers import PlacedLayer, layers
 from cmbuild.pipeline.performing import is_made

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cmbuild.cache.store import Entry
-from cmbuild.delivery import Destination
 from cmbuild.files import copy
+from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.text import plural

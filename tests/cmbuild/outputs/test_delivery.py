@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.delivery import Destination, NotOverwritten, check_delivery, deliver
 from cmbuild.errors import UsageError
+from cmbuild.outputs.delivery import Destination, NotOverwritten, check_delivery, deliver
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_a_write_that_was_killed_leaves_a_file_that_is_known(
     file = tmp_path / "report"
     deliver({file: b"1"})
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("cmbuild.delivery.put", _interrupt)
+        patch.setattr("cmbuild.outputs.delivery.put", _interrupt)
         deliver({file: b"2"})
     assert file.read_bytes() == b"1"
     deliver({file: b"3"})

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmbuild.cache.ledger import Ledger
 from cmbuild.errors import UsageError
 from cmbuild.files import put, unwritable
+from cmbuild.outputs.ledger import Ledger
 
 Content = bytes | Path
 """Of a file: its bytes, or another file that has them."""

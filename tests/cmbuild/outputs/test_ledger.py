@@ -8,7 +8,7 @@ import pytest
 
 from cmbuild.cache.cleaning import clean_cache
 from cmbuild.cache.folders import CacheFolder
-from cmbuild.cache.ledger import Ledger
+from cmbuild.outputs.ledger import Ledger
 
 
 def test_cleaning_the_cache_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
