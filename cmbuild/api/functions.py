@@ -51,7 +51,7 @@ def run(
     """Exports, builds and runs a model, and verifies its outputs.
 
     Args:
-        model: as on the command line: `mv2`, `net.py:make`, `kws.pte`.
+        model: as on the command line: `mv2`, `net.py:make`, `kws.pte`, `kws.tflite`.
         html: a file for the report with pictures.
         progress: is called as each step ends.
         jobs: stages to work on at once.

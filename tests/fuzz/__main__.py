@@ -9,7 +9,9 @@ from pathlib import Path
 
 from harness.images import kernel_harness
 
+from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
 from cmcompiler.isa import Isa
+from cmcompiler.tflite.reader import is_tflite
 from fuzz.campaign import Campaign, Finding, Report, fails_alike
 from fuzz.minimise import minimise
 
@@ -23,6 +25,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--corpus", type=Path, default=FOLDER, help="gets what is found")
+    parser.add_argument("--only", choices=PROGRAMS, help="programs of one format")
     given = parser.parse_args()
     given.corpus.mkdir(parents=True, exist_ok=True)
     harnesses = {
@@ -30,7 +33,8 @@ def main() -> int:
         Isa.DSP: kernel_harness("corstone300", "dsp", given.corpus),
         Isa.MVE: kernel_harness("corstone300", "mve", given.corpus),
     }
-    campaign = Campaign(harnesses, given.corpus, given.seed, given.workers)
+    formats = (given.only,) if given.only else PROGRAMS
+    campaign = Campaign(harnesses, given.corpus, given.seed, given.workers, formats)
     start, known = time.monotonic(), 0
     for report in campaign.rounds():
         seconds = time.monotonic() - start
@@ -54,7 +58,9 @@ def _keep(finding: Finding, campaign: Campaign, folder: Path) -> None:
     smallest = finding.data
     if finding.signature not in ("hangs", "the process died"):
         smallest = minimise(finding.data, lambda data: fails_alike(finding, campaign, data))
-    file = folder / f"{sha256(finding.signature.encode()).hexdigest()[:8]}.pte"
+    file = folder / f"{sha256(finding.signature.encode()).hexdigest()[:8]}{PTE}"
+    if is_tflite(smallest):
+        file = file.with_suffix(TFLITE)
     file.write_bytes(smallest)
     file.with_suffix(".txt").write_text(
         f"{finding.signature}\nseed {finding.seed}\n{finding.details}\n"

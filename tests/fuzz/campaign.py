@@ -28,13 +28,16 @@ from harness.runtime import case_of, first_mistake
 
 from cmbuild.conformance.harness import LOG, KernelHarness, Stopped
 from cmcompiler.errors import CompilerError
+from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import Method, Program
 from cmcompiler.pte.reader import read_program
+from cmcompiler.tflite.reader import is_tflite
 from fuzz.bytes_mutations import damaged
 from fuzz.program_mutations import changed
+from fuzz.tflite_mutations import tflite_mutant, tflite_seeds
 from fuzz.trial import Outcome, try_program
 
 CHUNK = 200
@@ -91,8 +94,19 @@ class Report:
         return sum(self.kinds[kind] for kind in ("refused", "large", "accepted", "crash"))
 
 
-def seeds() -> list[bytes]:
-    """The programs of the tests, a call of every operator, and the golden set where it is."""
+def seeds(formats: Sequence[str] = PROGRAMS) -> list[bytes]:
+    """The programs of the tests, a call of every operator, and the golden set where it is.
+
+    Args:
+        formats: suffixes of the files.
+    """
+    return [
+        *(pte_seeds() if PTE in formats else ()),
+        *(tflite_seeds() if TFLITE in formats else ()),
+    ]
+
+
+def pte_seeds() -> list[bytes]:
     found = [program_bytes(name) for name in NAMES]
     for operator, arguments in operator_calls().items():
         found.append(write_program(program_calling(operator, *arguments)))
@@ -107,6 +121,8 @@ def seeds() -> list[bytes]:
 def mutant(corpus: Sequence[bytes], chance: random.Random) -> bytes:
     """A changed program: mostly its meaning, else its bytes, or both."""
     data = chance.choice(corpus)
+    if is_tflite(data):
+        return tflite_mutant(data, chance)
     way = chance.random()
     if way < 0.7:
         first, second = _method(data), _method(chance.choice(corpus))
@@ -137,10 +153,11 @@ class Campaign:
     folder: Path
     seed: int
     workers: int = 2
+    formats: tuple[str, ...] = PROGRAMS
 
     def rounds(self) -> Iterator[Report]:
         """The same from the same seed: what a round finds is of use to the next ones."""
-        corpus, report, number = seeds(), Report(), 0
+        corpus, report, number = seeds(self.formats), Report(), 0
         context = multiprocessing.get_context("fork")
         while True:
             pipes = []

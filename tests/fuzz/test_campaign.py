@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from harness.images import kernel_harness
 
+from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.isa import Isa
 from fuzz.campaign import CHUNK, SAMPLE, Campaign, mutant, seeds
 from fuzz.trial import try_program
 
-FOUND = sorted((Path(__file__).parent / "found").glob("*.pte"))
+FOUND = sorted(
+    path for path in (Path(__file__).parent / "found").iterdir() if path.suffix in PROGRAMS
+)
 
 
 @pytest.fixture(scope="module")

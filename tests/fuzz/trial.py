@@ -17,11 +17,13 @@ from harness.examples import Example
 from cmcompiler.emit.source import c_file, header
 from cmcompiler.errors import CompilerError
 from cmcompiler.importer.build import build_graph
+from cmcompiler.importer.programs import parse
+from cmcompiler.importer.suffixes import PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import RefusedMethod
-from cmcompiler.pte.reader import read_program
+from cmcompiler.tflite.reader import is_tflite
 from fuzz.program_mutations import Inputs
 
 SECONDS = 10
@@ -103,7 +105,7 @@ def try_program(data: bytes, seed: int) -> Outcome:
 
 
 def _try(data: bytes, seed: int) -> Outcome:
-    program = read_program(data)
+    program = parse(data, TFLITE if is_tflite(data) else PTE)
     refused: CompilerError | None = None
     examples, titles, is_large = [], [], False
     for method in program.methods:

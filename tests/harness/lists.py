@@ -25,6 +25,8 @@ from cmbuild.toolchain import compilers
 from cmbuild.toolchain.toolchains import CROSS, TOOLCHAINS
 from cmbuild.toolchain.tools import install_command
 from cmcompiler import zoo
+from cmcompiler.decode.registry import operators
+from cmcompiler.tflite.operators import PREFIX
 from harness.package_calls import table as package_calls
 from harness.second_opinion import loops
 from harness.sources import ROOT, torch_users
@@ -68,6 +70,13 @@ def second_opinion() -> str:
         if row not in rows:
             rows.append(row)
     return _table(["loop", "instructions", "here", "LLVM", "difference", "LLVM, Cortex-M85"], rows)
+
+
+def tflite_operators() -> str:
+    """Those with readers, and those that the reader of files follows itself."""
+    known = {name.removeprefix(PREFIX) for name in operators() if name.startswith(PREFIX)}
+    names = sorted(known | {"CALL_ONCE", "IF", "VAR_HANDLE"})
+    return ", ".join(f"`{name}`" for name in names) + "\n"
 
 
 def zoo_models() -> str:
@@ -142,6 +151,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "tasks": doit_tasks,
     "variables": doit_variables,
     "importers-of-torch": importers_of_torch,
+    "tflite-operators": tflite_operators,
     "timing-models": timing_models,
     "second-opinion": second_opinion,
     "zoo": zoo_models,

@@ -15,6 +15,7 @@ from cmcompiler.tflite.schema import (
     FILE_IDENTIFIER,
     BufferTable,
     BuiltinOperator,
+    BuiltinOptions,
     ModelTable,
     OperatorCodeTable,
     OperatorTable,
@@ -25,17 +26,41 @@ from cmcompiler.tflite.schema import (
 from harness.program_file import Scalar, Table, Vector, tables, text, whole, write_flatbuffer
 
 CODES = {dtype: int(code) for code, dtype in DTYPES.items()}
+OTHERS = {
+    "IF": BuiltinOptions.IfOptions,
+    "CALL_ONCE": BuiltinOptions.CallOnceOptions,
+    "VAR_HANDLE": BuiltinOptions.VarHandleOptions,
+}
+"""Options of operators that are no calls; their fields are in the order of their names."""
+
+RESOURCE = 13
+"""The type of a handle."""
+
 LETTERS = {"byte": "b", "int": "i", "bool": "B", "float": "f"}
 
 
 @dataclass
 class TfliteFile:
-    """A file of one subgraph, under construction."""
+    """A file under construction: its main subgraph, or one that the main one calls.
+
+    Attributes:
+        others: subgraphs that are complete, from the second one on.
+    """
 
     tensors: list[Table] = field(default_factory=list)
     buffers: list[Table] = field(default_factory=lambda: [Table()])
     codes: list[str] = field(default_factory=list)
     operators: list[Table] = field(default_factory=list)
+    others: list[Table] = field(default_factory=list)
+
+    def subgraph(self) -> TfliteFile:
+        """Another subgraph of the same file."""
+        return TfliteFile(buffers=self.buffers, codes=self.codes, others=self.others)
+
+    def finish(self, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+        """Completes a subgraph that the main one calls; returns its number."""
+        self.others.append(self._table(inputs, outputs))
+        return len(self.others)
 
     def tensor(
         self,
@@ -74,6 +99,10 @@ class TfliteFile:
         self.tensors.append(Table(fields | dict(further or {})))
         return len(self.tensors) - 1
 
+    def handle(self) -> int:
+        """Adds a tensor that names a variable; returns its index."""
+        return self.tensor((1,), np.int32, further={TensorTable.TYPE: whole("b", RESOURCE)})
+
     def constant(self, data: npt.NDArray[Any], **quantization: Any) -> int:
         """Adds a constant of an array's shape and type; returns its index."""
         return self.tensor(data.shape, data.dtype, data=data, **quantization)
@@ -89,6 +118,16 @@ class TfliteFile:
             OperatorTable.INPUTS: Vector("i", list(inputs)),
             OperatorTable.OUTPUTS: Vector("i", list(outputs)),
         }
+        table = OTHERS.get(name)
+        if table is not None:
+            content = {slot: options[key] for slot, key in enumerate(sorted(options))}
+            fields[OperatorTable.BUILTIN_OPTIONS_TYPE] = whole("B", table)
+            fields[OperatorTable.BUILTIN_OPTIONS] = Table(
+                {
+                    slot: text(value) if isinstance(value, str) else whole("i", value)
+                    for slot, value in content.items()
+                }
+            )
         if name in FORMS and FORMS[name].table:
             form = FORMS[name]
             known = {option.name: option for option in form.options}
@@ -99,7 +138,16 @@ class TfliteFile:
 
     def write(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
         """The file with these inputs and outputs."""
-        subgraph = Table(
+        fields: dict[int, Scalar | Vector | Table] = {
+            ModelTable.VERSION: whole("I", 3),
+            ModelTable.OPERATOR_CODES: tables([_code(name) for name in self.codes]),
+            ModelTable.SUBGRAPHS: tables([self._table(inputs, outputs), *self.others]),
+            ModelTable.BUFFERS: tables(self.buffers),
+        }
+        return bytes(write_flatbuffer(FILE_IDENTIFIER, Table(fields)))
+
+    def _table(self, inputs: Sequence[int], outputs: Sequence[int]) -> Table:
+        return Table(
             {
                 SubGraphTable.TENSORS: tables(self.tensors),
                 SubGraphTable.INPUTS: Vector("i", list(inputs)),
@@ -107,13 +155,6 @@ class TfliteFile:
                 SubGraphTable.OPERATORS: tables(self.operators),
             }
         )
-        fields: dict[int, Scalar | Vector | Table] = {
-            ModelTable.VERSION: whole("I", 3),
-            ModelTable.OPERATOR_CODES: tables([_code(name) for name in self.codes]),
-            ModelTable.SUBGRAPHS: tables([subgraph]),
-            ModelTable.BUFFERS: tables(self.buffers),
-        }
-        return bytes(write_flatbuffer(FILE_IDENTIFIER, Table(fields)))
 
 
 def _code(name: str) -> Table:
@@ -133,3 +174,25 @@ def _option(option: OptionField, value: Any) -> Scalar | Vector:
     if option.kind == "ints":
         return Vector("i", list(value))
     return whole(LETTERS[option.kind], value)
+
+
+def linear_file(activations: npt.DTypeLike, weights: npt.DTypeLike) -> bytes:
+    """A fully connected layer of some types."""
+    file = TfliteFile()
+    scale = None if np.dtype(activations).kind == "f" else 0.5
+    source = file.tensor((1, 4), activations, scale=scale)
+    constant = file.constant(
+        np.ones((3, 4), weights), scale=None if np.dtype(weights).kind == "f" else 0.1
+    )
+    out = file.tensor((1, 3), activations, scale=scale)
+    file.operator("FULLY_CONNECTED", (source, constant), (out,))
+    return file.write((source,), (out,))
+
+
+def unknown_file() -> bytes:
+    """Two operators that no kernel has."""
+    file = TfliteFile()
+    source, between, out = (file.tensor((1, 4), scale=0.5) for _ in range(3))
+    file.operator("RFFT2D", (source,), (between,))
+    file.operator("MyOwn", (between,), (out,))
+    return file.write((source,), (out,))

@@ -27,12 +27,19 @@ class Truth:
     outputs: dict[str, npt.NDArray[np.int8]]
 
 
+PLACE = Path(__file__).parents[3] / "shared" / "tflite"
+
+
 def folder() -> Path:
     """The set's folder, shared/tflite beside the checkout; else skips."""
-    place = Path(__file__).parents[3] / "shared" / "tflite"
-    if not place.is_dir():
-        pytest.skip(f"the trained .tflite programs are not in {place}")
-    return place
+    if not PLACE.is_dir():
+        pytest.skip(f"the trained .tflite programs are not in {PLACE}")
+    return PLACE
+
+
+def models() -> list[Path]:
+    """All programs; none without the set."""
+    return sorted((PLACE / "models").glob("*.tflite"))
 
 
 def truth(name: str) -> Truth:

@@ -12,7 +12,7 @@ from cmbuild.cli import options
 def command(as_json: bool) -> int:
     """List the models that `cmbuild run` knows by name: the project's, and those of the zoo.
 
-    Any other is path.py[:callable], path.pt2 or path.pte.
+    Any other is path.py[:callable], path.pt2, path.pte or path.tflite.
     """
     from cmbuild.projects.project import find_project
     from cmbuild.report.choice import reporter

@@ -20,8 +20,9 @@ Examples:
   cmbuild run mlp --board rp2350 --on labgrid:board=rp2350
   cmbuild run mv2 --board rp2350 --io int8 --layers --html mv2.html
 
-MODEL is a name of `cmbuild models`, path.py[:callable], path.pt2 or path.pte.
-A .pte needs no torch; without --input it runs on seeded random samples.
+MODEL is a name of `cmbuild models`, path.py[:callable], path.pt2, path.pte or
+path.tflite. Programs (.pte, .tflite) need no torch; without --input they run on
+seeded random samples.
 
 \b
 Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;

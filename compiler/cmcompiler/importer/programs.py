@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cmcompiler.importer.suffixes import PROGRAMS
+from cmcompiler.importer.suffixes import PROGRAMS, PTE
 from cmcompiler.pte.program import Program
 from cmcompiler.pte.reader import read_program
 from cmcompiler.tflite.reader import read_tflite
@@ -14,7 +14,7 @@ _READERS: dict[str, Callable[[bytes | memoryview], Program]] = dict(
 )
 
 
-def parse(data: bytes | memoryview, suffix: str = ".pte") -> Program:
+def parse(data: bytes | memoryview, suffix: str = PTE) -> Program:
     """The typed program in a file's bytes.
 
     Args:

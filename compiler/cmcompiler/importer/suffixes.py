@@ -1,7 +1,8 @@
 """The suffixes of files that models come in."""
 
-TFLITE = ".tflite"
-PROGRAMS = (".pte", TFLITE)
+PTE, TFLITE = ".pte", ".tflite"
+
+PROGRAMS = (PTE, TFLITE)
 """Of quantised programs, which need no export."""
 
 MODELS = (".py", ".pt2", *PROGRAMS)

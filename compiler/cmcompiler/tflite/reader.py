@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from math import prod
+from dataclasses import dataclass, field, replace
 
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.pte.container import LARGEST
 from cmcompiler.pte.flatbuffer import FlatBuffer, TableReader
 from cmcompiler.pte.program import (
+    Allocation,
+    Instruction,
+    JumpFalseInstruction,
     KernelInstruction,
     Method,
+    MoveInstruction,
     Program,
     RefusedMethod,
-    StoredQuantization,
     TensorList,
     TensorValue,
     Value,
 )
 from cmcompiler.pte.reader import LONGEST_NAME
-from cmcompiler.pte.values import MOST_DIMENSIONS, MOST_ELEMENTS
 from cmcompiler.tflite import schema
 from cmcompiler.tflite.kinds import refuse_kind
 from cmcompiler.tflite.operators import FORMS, PREFIX, Form, assign
-from cmcompiler.tflite.schema import (
-    DTYPES,
-    BuiltinOperator,
-    BuiltinOptions,
-    ModelTable,
-    SubGraphTable,
-    TensorTable,
-)
+from cmcompiler.tflite.schema import BuiltinOperator, BuiltinOptions, ModelTable, SubGraphTable
+from cmcompiler.tflite.tensors import Buffers, read_tensor
 
 METHOD = "forward"
 """The name of the main subgraph as a method."""
+
+DEEPEST = 16
+"""Branches within branches."""
+
+_ASSIGN = f"{PREFIX}ASSIGN_VARIABLE"
 
 _CODES = frozenset(BuiltinOperator)
 
@@ -69,10 +69,9 @@ def read_tflite(data: bytes | memoryview) -> Program:
     subgraphs = list(model.tables(ModelTable.SUBGRAPHS))
     if not subgraphs:
         raise InvalidProgram("the program does not have a subgraph")
-    buffers = _Buffers(view, model)
     names = [_operator_name(code) for code in model.tables(ModelTable.OPERATOR_CODES)]
     try:
-        method = _Subgraph(subgraphs[0], buffers, names).method()
+        method = _Reading(subgraphs, Buffers(view, model), names).method()
     except Unsupported as reason:
         return Program(version, (RefusedMethod(METHOD, reason),))
     return Program(version, (method,))
@@ -89,160 +88,273 @@ def _operator_name(code: TableReader) -> str:
     return BuiltinOperator(number).name if number in _CODES else f"operator {number}"
 
 
-class _Buffers:
-    """The bytes of constants."""
+@dataclass
+class _Frame:
+    """One subgraph, while it is read.
 
-    def __init__(self, file: memoryview, model: TableReader) -> None:
-        self._file = file
-        self._tables = list(model.tables(ModelTable.BUFFERS))
+    Attributes:
+        values: the value of each tensor that something has read or written.
+        resources: the variable that each handle names.
+    """
 
-    def read(self, index: int) -> memoryview | None:
-        """None if it is empty: of a tensor that is computed."""
-        if index >= len(self._tables):
-            raise InvalidProgram(f"the program is corrupt: buffer {index} does not exist")
-        table = self._tables[index]
-        offset = table.uint64(schema.BufferTable.OFFSET)
-        if offset > 1:  # beyond the FlatBuffer, in files of more than 2 GiB
-            size = table.uint64(schema.BufferTable.SIZE)
-            if offset + size > len(self._file):
-                raise InvalidProgram(f"the program is truncated: buffer {index} ends after it")
-            return self._file[offset : offset + size]
-        return table.bytes(schema.BufferTable.DATA) or None
+    table: TableReader
+    tensors: list[TableReader]
+    values: dict[int, int] = field(default_factory=dict)
+    resources: dict[int, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, table: TableReader) -> _Frame:
+        return cls(table, list(table.tables(SubGraphTable.TENSORS)))
 
-class _Subgraph:
-    """The values and instructions of one subgraph, while they are read."""
+    def indices(self, slot: int, label: str) -> tuple[int, ...]:
+        """Tensors that a field lists."""
+        return self.checked(self.table.int32s(slot), label)
 
-    def __init__(self, table: TableReader, buffers: _Buffers, names: Sequence[str]) -> None:
-        self._buffers = buffers
-        self._tensors = list(table.tables(SubGraphTable.TENSORS))
-        self._values: list[Value] = [None] * len(self._tensors)
-        self._read: set[int] = set()
-        self._names = names
-        self._table = table
-        self._none: int | None = None
-
-    def method(self) -> Method:
-        inputs = self._indices(self._table.int32s(SubGraphTable.INPUTS), "input")
-        outputs = self._indices(self._table.int32s(SubGraphTable.OUTPUTS), "output")
-        instructions = tuple(
-            self._instruction(number, operator)
-            for number, operator in enumerate(self._table.tables(SubGraphTable.OPERATORS))
-        )
-        for index in (*inputs, *outputs):
-            self._use(index)
-        refuse_kind(instructions, self._values)
-        return Method(METHOD, tuple(self._values), inputs, outputs, instructions, (0,))
-
-    def _indices(self, indices: Sequence[int], label: str) -> tuple[int, ...]:
+    def checked(self, indices: Sequence[int], label: str) -> tuple[int, ...]:
         for index in indices:
-            if not 0 <= index < len(self._tensors):
+            if not 0 <= index < len(self.tensors):
                 raise InvalidProgram(
-                    f"{label} of the program is tensor {index} of {len(self._tensors)}"
+                    f"{label} of the program is tensor {index} of {len(self.tensors)}"
                 )
         return tuple(indices)
 
-    def _instruction(self, number: int, table: TableReader) -> KernelInstruction:
-        code = table.uint32(schema.OperatorTable.OPCODE_INDEX)
-        if code >= len(self._names):
-            raise InvalidProgram(f"operator #{number} has code {code} of {len(self._names)}")
-        name = self._names[code]
-        label = f"{name} #{number}"
-        inputs = table.int32s(schema.OperatorTable.INPUTS)
-        outputs = table.int32s(schema.OperatorTable.OUTPUTS)
-        self._indices([index for index in (*inputs, *outputs) if index != -1], label)
-        form = FORMS.get(name)
+
+class _Reading:
+    """The values and instructions of the main subgraph, and of those that it calls."""
+
+    def __init__(
+        self, subgraphs: Sequence[TableReader], buffers: Buffers, names: Sequence[str]
+    ) -> None:
+        self._subgraphs = subgraphs
+        self._buffers = buffers
+        self._names = names
+        self._values: list[Value] = []
+        self._instructions: list[Instruction] = []
+        self._variables: dict[str, int] = {}
+        self._initial: dict[str, TensorValue] = {}
+        self._none: int | None = None
+
+    def method(self) -> Method:
+        frame = _Frame.of(self._subgraphs[0])
+        inputs = frame.indices(SubGraphTable.INPUTS, "input")
+        ports = [self._use(frame, index) for index in inputs]
+        self._operators(frame, 0)
+        outputs = frame.indices(SubGraphTable.OUTPUTS, "output")
+        results = tuple(self._use(frame, index) for index in outputs)
+        calls = [each for each in self._instructions if isinstance(each, KernelInstruction)]
+        refuse_kind(calls, self._values)
+        sizes = (0, *(self._variable_size(index) for index in self._variables.values()))
+        instructions = tuple(self._instructions)
+        return Method(METHOD, tuple(self._values), tuple(ports), results, instructions, sizes)
+
+    def _operators(self, frame: _Frame, depth: int) -> None:
+        for number, table in enumerate(frame.table.tables(SubGraphTable.OPERATORS)):
+            code = table.uint32(schema.OperatorTable.OPCODE_INDEX)
+            if code >= len(self._names):
+                raise InvalidProgram(f"operator #{number} has code {code} of {len(self._names)}")
+            name = self._names[code]
+            label = f"{name} #{number}"
+            inputs = table.int32s(schema.OperatorTable.INPUTS)
+            outputs = table.int32s(schema.OperatorTable.OUTPUTS)
+            frame.checked([index for index in (*inputs, *outputs) if index != -1], label)
+            operator = _Operator(label, table, inputs, outputs)
+            match name:
+                case "CALL_ONCE":
+                    self._call_once(operator, depth + 1)
+                case "VAR_HANDLE":
+                    frame.resources[operator.only(outputs)] = _resource(operator)
+                case "READ_VARIABLE":
+                    variable = self._variable(frame, operator, operator.only(outputs))
+                    out = self._use(frame, operator.only(outputs))
+                    self._instructions.append(KernelInstruction(PREFIX + name, (variable, out)))
+                case "ASSIGN_VARIABLE":
+                    self._assign(frame, operator, name)
+                case "IF":
+                    self._branch(frame, operator, depth + 1)
+                case _:
+                    arguments = self._arguments(frame, operator, FORMS.get(name))
+                    self._instructions.append(KernelInstruction(PREFIX + name, arguments))
+
+    def _arguments(self, frame: _Frame, operator: _Operator, form: Form | None) -> tuple[int, ...]:
         if form is None:
-            arguments = [self._use(index) for index in (*inputs, *outputs)]
-        else:
-            arguments = self._arguments(label, form, table, inputs, outputs)
-        return KernelInstruction(f"{PREFIX}{name}", tuple(arguments))
-
-    def _arguments(
-        self,
-        label: str,
-        form: Form,
-        table: TableReader,
-        inputs: tuple[int, ...],
-        outputs: tuple[int, ...],
-    ) -> list[int]:
-        options = None
-        if form.table != BuiltinOptions.NONE:
-            options = table.table(schema.OperatorTable.BUILTIN_OPTIONS)
-        if options is not None:
-            kind = table.uint8(schema.OperatorTable.BUILTIN_OPTIONS_TYPE)
-            if kind != form.table:
-                raise InvalidProgram(f"{label} has options of type {kind}, not {form.table}")
-        before = [self._operand(each) for each in assign(label, form.inputs, inputs)]
+            return tuple(self._use(frame, i) for i in (*operator.inputs, *operator.outputs))
+        label = operator.label
+        options = operator.options(form.table)
+        before = [self._operand(frame, x) for x in assign(label, form.inputs, operator.inputs)]
         between = [self._add(option.read(options)) for option in form.options]
-        after = [self._operand(each) for each in assign(label, form.outputs, outputs)]
-        return [*before, *between, *after]
+        after = [self._operand(frame, x) for x in assign(label, form.outputs, operator.outputs)]
+        return (*before, *between, *after)
 
-    def _operand(self, operand: int | tuple[int, ...]) -> int:
+    def _operand(self, frame: _Frame, operand: int | tuple[int, ...]) -> int:
         if isinstance(operand, int):
-            return self._use(operand)
-        for index in operand:
-            self._use(index)
-        return self._add(TensorList(tuple(None if i == -1 else i for i in operand)))
+            return self._use(frame, operand)
+        members = tuple(None if i == -1 else self._use(frame, i) for i in operand)
+        return self._add(TensorList(members))
 
-    def _use(self, index: int) -> int:
+    def _use(self, frame: _Frame, index: int) -> int:
         """The value of a tensor that something reads or writes; of -1, the one that is None."""
         if index == -1:
             if self._none is None:
                 self._none = self._add(None)
             return self._none
-        if index not in self._read:
-            self._read.add(index)
-            self._values[index] = self._tensor(index, self._tensors[index])
-        return index
+        if index not in frame.values:
+            tensor = read_tensor(index, frame.tensors[index], self._buffers)
+            frame.values[index] = self._add(tensor)
+        return frame.values[index]
 
     def _add(self, value: Value) -> int:
         self._values.append(value)
         return len(self._values) - 1
 
-    def _tensor(self, number: int, table: TableReader) -> TensorValue:
-        label = f"tensor {number}"
-        shape = table.int32s(TensorTable.SHAPE)
-        if len(shape) > MOST_DIMENSIONS or min(shape, default=0) < 0:
-            raise InvalidProgram(f"{label} of the program has a malformed shape")
-        if table.table(TensorTable.SPARSITY) is not None:
-            raise Unsupported(f"{label} is sparse", "convert without sparse weights")
-        code = table.int8(TensorTable.TYPE)
-        if code not in DTYPES:
-            known = {item.value: item.name for item in schema.TensorType}
-            raise Unsupported(f"{label} has type {known.get(code, 'unknown')} ({code})")
-        dtype = DTYPES[code]
-        # NumPy ignores zeros when it checks a shape's size.
-        if prod(max(size, 1) for size in shape) > MOST_ELEMENTS:
-            raise Unsupported(f"{label} has more than {MOST_ELEMENTS:,} elements: {list(shape)}")
-        quantization = self._quantization(label, table, shape)
-        order = tuple(range(len(shape)))
-        value = TensorValue(dtype, shape, order, quantization=quantization)
-        data = self._buffers.read(table.uint32(TensorTable.BUFFER))
-        if data is None or table.boolean(TensorTable.IS_VARIABLE):
-            return value
-        if len(data) < value.nbytes:
-            raise InvalidProgram(
-                f"the program is corrupt: {label} has {value.nbytes:,} bytes, its buffer has "
-                f"{len(data):,}"
-            )
-        data = data[: value.nbytes]
-        return TensorValue(dtype, shape, order, data, quantization=quantization)
+    # Variables
 
-    def _quantization(
-        self, label: str, table: TableReader, shape: tuple[int, ...]
-    ) -> StoredQuantization | None:
-        found = table.table(TensorTable.QUANTIZATION)
-        scales = () if found is None else found.float32s(schema.QuantizationTable.SCALE)
-        if found is None or not scales:
+    def _call_once(self, operator: _Operator, depth: int) -> None:
+        """Takes the constants that a subgraph assigns to variables as their initial contents."""
+        if depth > DEEPEST:
+            raise Unsupported(f"{operator.label} is not in the main subgraph")
+        options = operator.options(BuiltinOptions.CallOnceOptions)
+        frame = self._subgraph(operator, 0 if options is None else options.int32(0))
+        reading = _Reading(self._subgraphs, self._buffers, self._names)
+        for resource, source in reading.assigned(frame, operator.label).items():
+            self._initial.setdefault(resource, source)
+
+    def assigned(self, frame: _Frame, label: str) -> dict[str, TensorValue]:
+        """The constants that a subgraph assigns to variables, by those.
+
+        Raises:
+            Unsupported: it does anything else.
+        """
+        self._operators(frame, DEEPEST)
+        found = {}
+        resources = {index: resource for resource, index in self._variables.items()}
+        for call in self._instructions:
+            value: Value = None
+            if isinstance(call, KernelInstruction) and call.operator == _ASSIGN:
+                value = self._values[call.arguments[0]]
+            if not isinstance(value, TensorValue) or not value.is_constant:
+                raise Unsupported(f"{label} calls what computes initial contents")
+            assert isinstance(call, KernelInstruction)
+            found[resources[call.arguments[1]]] = value
+        return found
+
+    def _variable(self, frame: _Frame, operator: _Operator, like: int) -> int:
+        """The value of the variable that an operator names first.
+
+        Args:
+            like: a tensor of its type and shape.
+        """
+        handle = operator.inputs[0] if operator.inputs else -1
+        if handle not in frame.resources:
+            raise Unsupported(f"{operator.label} does not name a variable of VAR_HANDLE")
+        resource = frame.resources[handle]
+        tensor = read_tensor(like, frame.tensors[like], self._buffers)
+        if resource not in self._variables:
+            initial = self._initial.get(resource)
+            data = memoryview(bytes(tensor.nbytes))
+            if initial is not None:
+                data = initial.data or data
+                if (initial.dtype, initial.sizes) != (tensor.dtype, tensor.sizes):
+                    raise Unsupported(f"{operator.label} takes {tensor}, not {initial}")
+            place = Allocation(len(self._variables) + 1, 0)
+            self._variables[resource] = self._add(replace(tensor, data=data, allocation=place))
+        known = self._values[self._variables[resource]]
+        assert isinstance(known, TensorValue)
+        if (known.dtype, known.sizes) != (tensor.dtype, tensor.sizes):
+            raise Unsupported(f"{operator.label} takes {tensor}, not {known}")
+        return self._variables[resource]
+
+    def _assign(self, frame: _Frame, operator: _Operator, name: str) -> None:
+        if len(operator.inputs) != 2 or operator.inputs[1] == -1:
+            raise InvalidProgram(f"{operator.label} has {len(operator.inputs)} operands, not 2")
+        source = self._use(frame, operator.inputs[1])
+        variable = self._variable(frame, operator, operator.inputs[1])
+        self._instructions.append(KernelInstruction(PREFIX + name, (source, variable)))
+
+    def _variable_size(self, index: int) -> int:
+        value = self._values[index]
+        assert isinstance(value, TensorValue)
+        return value.nbytes
+
+    # Branches
+
+    def _branch(self, frame: _Frame, operator: _Operator, depth: int) -> None:
+        """Both subgraphs, as torch.cond lays them out: see importer/control.py."""
+        if depth > DEEPEST:
+            raise Unsupported(f"{operator.label} is a branch nested in {DEEPEST} others")
+        if not operator.inputs:
+            raise InvalidProgram(f"{operator.label} has no condition")
+        options = operator.options(BuiltinOptions.IfOptions)
+        condition = self._use(frame, operator.inputs[0])
+        ways = [0 if options is None else options.int32(slot) for slot in (0, 1)]
+        jump = len(self._instructions)
+        self._instructions.append(JumpFalseInstruction(condition, 0))
+        self._way(frame, operator, ways[0], depth)
+        end = len(self._instructions)
+        never = self._add(False)
+        self._instructions.append(JumpFalseInstruction(never, 0))
+        self._instructions[jump] = JumpFalseInstruction(condition, end + 1)
+        self._way(frame, operator, ways[1], depth)
+        self._instructions[end] = JumpFalseInstruction(never, len(self._instructions))
+
+    def _way(self, frame: _Frame, operator: _Operator, number: int, depth: int) -> None:
+        inner = self._subgraph(operator, number)
+        given = inner.indices(SubGraphTable.INPUTS, "input")
+        taken = operator.inputs[1:]
+        if len(given) != len(taken):
+            raise InvalidProgram(f"{operator.label} gives {len(taken)} inputs, not {len(given)}")
+        for outer, own in zip(taken, given, strict=True):
+            move = MoveInstruction(self._use(frame, outer), self._use(inner, own))
+            self._instructions.append(move)
+        self._operators(inner, depth)
+        made = inner.indices(SubGraphTable.OUTPUTS, "output")
+        if len(made) != len(operator.outputs):
+            raise InvalidProgram(
+                f"{operator.label} takes {len(operator.outputs)} outputs, not {len(made)}"
+            )
+        for outer, own in zip(operator.outputs, made, strict=True):
+            move = MoveInstruction(self._use(inner, own), self._use(frame, outer))
+            self._instructions.append(move)
+
+    def _subgraph(self, operator: _Operator, number: int) -> _Frame:
+        if not 0 < number < len(self._subgraphs):
+            raise InvalidProgram(
+                f"{operator.label} calls subgraph {number} of {len(self._subgraphs)}"
+            )
+        return _Frame.of(self._subgraphs[number])
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """One call, with the tensors of its frame."""
+
+    label: str
+    table: TableReader
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    def options(self, kind: BuiltinOptions) -> TableReader | None:
+        """Its options table; None if it is absent, or not of a kind at all.
+
+        Raises:
+            InvalidProgram: it is of another kind.
+        """
+        if kind == BuiltinOptions.NONE:
             return None
-        zero_points = found.int64s(schema.QuantizationTable.ZERO_POINT) or (0,) * len(scales)
-        axis = found.int32(schema.QuantizationTable.QUANTIZED_DIMENSION)
-        if len(zero_points) == 1:
-            zero_points *= len(scales)
-        is_whole = len(scales) == 1 or (0 <= axis < len(shape) and shape[axis] == len(scales))
-        if not is_whole or len(zero_points) != len(scales):
-            raise InvalidProgram(f"{label} of the program has a malformed quantisation")
-        if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
-            raise InvalidProgram(f"{label} of the program has a scale that is not positive")
-        return StoredQuantization(scales, zero_points, axis)
+        found = self.table.table(schema.OperatorTable.BUILTIN_OPTIONS)
+        code = self.table.uint8(schema.OperatorTable.BUILTIN_OPTIONS_TYPE)
+        if found is not None and code != kind:
+            raise InvalidProgram(f"{self.label} has options of type {code}, not {kind}")
+        return found
+
+    def only(self, tensors: tuple[int, ...]) -> int:
+        """The one input or output that it has."""
+        if len(tensors) != 1 or tensors[0] == -1:
+            raise InvalidProgram(f"{self.label} has {len(tensors)} results, not 1")
+        return tensors[0]
+
+
+def _resource(operator: _Operator) -> str:
+    options = operator.options(BuiltinOptions.VarHandleOptions)
+    if options is None:
+        return "/"
+    return f"{options.string(0)}/{options.string(1)}"

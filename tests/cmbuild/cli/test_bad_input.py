@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
+from harness.tflite_file import linear_file, unknown_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,6 +23,17 @@ ROOT = Path(__file__).parents[3]
 GALLERY = tomllib.loads((ROOT / "tests" / "data" / "bad_commands.toml").read_text())
 SHAPE = (1, 3, 6, 5)  # of network.pte's input
 
+
+TFLITE_FILES = {
+    "garbage": b"PK\x03\x04" * 100,
+    "truncated": linear_file(np.int8, np.int8)[:-80],
+    "int8": linear_file(np.int8, np.int8),
+    "float": linear_file(np.float32, np.float32),
+    "hybrid": linear_file(np.float32, np.int8),
+    "uint8": linear_file(np.uint8, np.uint8),
+    "int16": linear_file(np.int16, np.int8),
+    "missing": unknown_file(),
+}
 
 NO_BOARD = (
     "error: no board is named\n"
@@ -37,6 +49,8 @@ def prepared(cmbuild: Commands) -> Commands:
     (folder / "empty.pte").touch()
     (folder / "garbage.pte").write_bytes(b"PK\x03\x04" * 100)
     (folder / "truncated.pte").write_bytes(program[: len(program) // 2])
+    for name, data in TFLITE_FILES.items():
+        (folder / f"{name}.tflite").write_bytes(data)
     for name in ("garbage.npy", "garbage.pt", "dog.jpg", "file"):
         (folder / name).write_bytes(b"\x80\x04\x95" * 20)
     np.save(folder / "good.npy", np.zeros(SHAPE, np.float32))

@@ -7,24 +7,12 @@ import re
 import numpy as np
 import numpy.typing as npt
 import pytest
-from harness.tflite_file import TfliteFile
+from harness.tflite_file import TfliteFile, linear_file
 from harness.tflite_truth import folder
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.importer.build import build_graph
 from cmcompiler.tflite.reader import read_tflite
-
-
-def linear(activations: npt.DTypeLike, weights: npt.DTypeLike) -> bytes:
-    file = TfliteFile()
-    scale = None if np.dtype(activations).kind == "f" else 0.5
-    source = file.tensor((1, 4), activations, scale=scale)
-    constant = file.constant(
-        np.ones((3, 4), weights), scale=None if np.dtype(weights).kind == "f" else 0.1
-    )
-    out = file.tensor((1, 3), activations, scale=scale)
-    file.operator("FULLY_CONNECTED", (source, constant), (out,))
-    return file.write((source,), (out,))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +28,7 @@ def test_a_kind_is_refused_by_its_name(
     activations: npt.DTypeLike, weights: npt.DTypeLike, message: str
 ) -> None:
     with pytest.raises(Unsupported, match=message) as refused:
-        build_graph(read_tflite(linear(activations, weights)))
+        build_graph(read_tflite(linear_file(activations, weights)))
     assert "representative_dataset" in (refused.value.hint or "")
 
 

@@ -6,16 +6,14 @@ import struct
 
 import numpy as np
 import pytest
-from harness.program_file import Table
-from harness.tflite_file import TfliteFile
+from harness.tflite_file import TfliteFile, unknown_file
 
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.importer.build import build_graph
-from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.reference import evaluate, evaluate_all
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.program import KernelInstruction, StoredQuantization, TensorValue
 from cmcompiler.tflite.reader import read_tflite
-from cmcompiler.tflite.schema import TensorTable
 
 
 def addition() -> bytes:
@@ -37,8 +35,8 @@ def test_an_operator_is_an_instruction_with_inputs_options_and_outputs():
     assert lhs.quantization == StoredQuantization((0.5,), (3,))
     assert bytes(rhs.data or b"") == bytes(range(4))
     assert activation == 1
-    assert (method.inputs, method.outputs) == ((0,), (2,))
-    assert out == method.values[2]
+    assert [method.values[index] for index in method.inputs] == [lhs]
+    assert [method.values[index] for index in method.outputs] == [out]
 
 
 def test_ports_know_their_quantisation():
@@ -52,12 +50,8 @@ def test_ports_know_their_quantisation():
 
 
 def test_all_missing_operators_are_named_at_once():
-    file = TfliteFile()
-    source, between, out = (file.tensor((1, 4), scale=0.5) for _ in range(3))
-    file.operator("RFFT2D", (source,), (between,))
-    file.operator("MyOwn", (between,), (out,))
     with pytest.raises(Unsupported, match=r"tflite::RFFT2D \(1×.*tflite::MyOwn \(1×"):
-        build_graph(read_tflite(file.write((source,), (out,))))
+        build_graph(read_tflite(unknown_file()))
 
 
 @pytest.mark.parametrize(
@@ -74,17 +68,67 @@ def test_a_file_that_is_not_one_is_refused(data: bytes, message: str):
         read_tflite(data)
 
 
-def test_a_sparse_tensor_is_refused():
-    file = TfliteFile()
-    source = file.tensor((1, 4), scale=0.5, further={TensorTable.SPARSITY: Table()})
-    file.operator("RESHAPE", (source,), (source,))
-    with pytest.raises(Unsupported, match="tensor 0 is sparse"):
-        find_method(read_tflite(file.write((source,), (source,))), "forward")
-
-
 def test_other_options_than_the_operators_are_refused():
     data = bytearray(addition())
     place = data.index(struct.pack("<q", 11))  # AddOptions
     data[place] = 21
     with pytest.raises(InvalidProgram, match="options of type 21, not 11"):
         read_tflite(bytes(data))
+
+
+def counter(initial: int | None = None) -> bytes:
+    """Adds its input to a variable, and returns the sum."""
+    file = TfliteFile()
+    if initial is not None:
+        first = file.subgraph()
+        handle, start = first.handle(), first.constant(np.full((1, 4), initial, np.int8), scale=0.5)
+        first.operator("VAR_HANDLE", (), (handle,), container="", shared_name="sum")
+        first.operator("ASSIGN_VARIABLE", (handle, start), ())
+        file.operator("CALL_ONCE", (), (), init_subgraph=first.finish((), ()))
+    handle = file.handle()
+    given, kept, total = (file.tensor((1, 4), scale=0.5) for _ in range(3))
+    file.operator("VAR_HANDLE", (), (handle,), container="", shared_name="sum")
+    file.operator("READ_VARIABLE", (handle,), (kept,))
+    file.operator("ADD", (given, kept), (total,))
+    file.operator("ASSIGN_VARIABLE", (handle, total), ())
+    return file.write((given,), (total,))
+
+
+@pytest.mark.parametrize("initial", [None, 7])
+def test_a_variable_keeps_its_contents_from_run_to_run(initial: int | None):
+    graph = build_graph(read_tflite(counter(initial)))
+    (state,) = graph.states
+    assert state.initial.tolist() == [[initial or 0] * 4]
+    given = np.array([[1, 2, 3, -4]], np.int8)
+    sums = [result.outputs[0] for result in evaluate_all(graph, [(given,), (given,)])]
+    np.testing.assert_array_equal(sums, [given + (initial or 0), 2 * given + (initial or 0)])
+
+
+def test_both_branches_of_an_if_are_read():
+    file = TfliteFile()
+    numbers = []
+    for name in ("ADD", "SUB"):
+        way = file.subgraph()
+        lhs, rhs, out = (way.tensor((1, 4), scale=0.5) for _ in range(3))
+        way.operator(name, (lhs, rhs), (out,))
+        numbers.append(way.finish((lhs, rhs), (out,)))
+    condition = file.tensor((1,), np.bool_)
+    lhs, rhs, out = (file.tensor((1, 4), scale=0.5) for _ in range(3))
+    file.operator("IF", (condition, lhs, rhs), (out,), then=numbers[0], **{"~else": numbers[1]})
+    graph = build_graph(read_tflite(file.write((condition, lhs, rhs), (out,))))
+    first, second = np.array([[5, 6, 7, 8]], np.int8), np.array([[1, 2, -3, 4]], np.int8)
+    for taken, expected in ((True, first + second), (False, first - second)):
+        (output,) = evaluate(graph, (np.array([taken]), first, second)).outputs
+        np.testing.assert_array_equal(output, expected)
+
+
+def test_a_subgraph_that_calls_itself_is_refused():
+    file = TfliteFile()
+    way = file.subgraph()
+    condition, source, out = way.tensor((1,), np.bool_), *(way.tensor((1, 4)) for _ in range(2))
+    way.operator("IF", (condition, condition, source), (out,), then=1, **{"~else": 1})
+    way.finish((condition, source), (out,))
+    condition, source, out = file.tensor((1,), np.bool_), *(file.tensor((1, 4)) for _ in range(2))
+    file.operator("IF", (condition, condition, source), (out,), then=1, **{"~else": 1})
+    with pytest.raises(Unsupported, match="a branch nested in 16 others"):
+        find_method(read_tflite(file.write((condition, source), (out,))), "forward")

@@ -20,6 +20,9 @@ from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.requantize import Range, Requantize
 from cmcompiler.tflite.operators import FORMS
 
+FAR = 2.0**31
+"""Steps that no int8 tensor has."""
+
 
 class FusedActivation(IntEnum):
     """Fused activations, by their codes in the file."""
@@ -55,8 +58,9 @@ class Scale:
 
     def stored(self, real: float) -> int:
         """The integer nearest to a real number, divided in float32 as TFLite does."""
-        steps = np.float32(real) / self.single
-        return self.zero_point + int(math.copysign(math.floor(abs(float(steps)) + 0.5), steps))
+        with np.errstate(all="ignore"):
+            steps = min(max(float(np.float32(real) / self.single), -FAR), FAR)
+        return self.zero_point + int(math.copysign(math.floor(abs(steps) + 0.5), steps))
 
 
 def read_scale(call: Call, name: str) -> Scale:
@@ -102,6 +106,8 @@ def quantize_multiplier(factor: float) -> tuple[int, int]:
     """A factor ≥ 0 as multiplier · 2^(shift - 31), as TFLite's QuantizeMultiplier rounds it."""
     if factor == 0:
         return 0, 0
+    if not math.isfinite(factor):
+        return (1 << 31) - 1, 30
     mantissa, shift = math.frexp(factor)
     multiplier = math.floor(math.ldexp(mantissa, 31) + 0.5)
     if multiplier == 1 << 31:
@@ -134,6 +140,12 @@ def clamped(call: Call, output: Tensor, limits: Range) -> Tensor:
     unbounded = call.temporary(output.dtype, output.shape)
     call.emit_last(Activation(table, name="clamp"), unbounded, output)
     return unbounded
+
+
+def ratio(first: Scale, second: Scale) -> float:
+    """The quotient of two scales in float32."""
+    with np.errstate(all="ignore"):
+        return float(first.single / second.single)
 
 
 def rescale(call: Call, zero_point: int, factor: float) -> Rescale:

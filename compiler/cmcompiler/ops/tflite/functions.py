@@ -22,6 +22,7 @@ from cmcompiler.ops.tflite._inverse_root import inverse_root
 from cmcompiler.ops.tflite._scales import (
     Scale,
     quantize_multiplier,
+    ratio,
     read_scale,
     rescale,
     rounded,
@@ -60,7 +61,7 @@ def _emit(call: Call, compute: Callable[[Numbers], Numbers]) -> None:
 def read_relu(call: Call) -> None:
     low, high = _BOUNDS[call.operator.partition("::")[2]]
     source, result = read_scale(call, "input"), read_scale(call, "out")
-    change = rescale(call, result.zero_point, float(source.single / result.single))
+    change = rescale(call, result.zero_point, ratio(source, result))
     least = max(-128, result.stored(low))
     most = 127 if math.isinf(high) else min(127, result.stored(high))
 
@@ -77,7 +78,7 @@ def read_leaky_relu(call: Call) -> None:
     alpha = np.float32(call.number("alpha"))
     with np.errstate(all="ignore"):
         slope = float(source.single * alpha / result.single)
-    above = rescale(call, 0, float(source.single / result.single))
+    above = rescale(call, 0, ratio(source, result))
     below = rescale(call, 0, abs(slope))
 
     def compute(x: Numbers) -> Numbers:
@@ -95,7 +96,7 @@ def read_leaky_relu(call: Call) -> None:
 @tflite_op("ABS")
 def read_abs(call: Call) -> None:
     source, result = read_scale(call, "input"), read_scale(call, "out")
-    change = rescale(call, result.zero_point, float(source.single / result.single))
+    change = rescale(call, result.zero_point, ratio(source, result))
 
     def compute(x: Numbers) -> Numbers:
         magnitudes = np.abs(x - source.zero_point)
@@ -115,8 +116,8 @@ _ROOT_BITS = 20
 def read_rsqrt(call: Call) -> None:
     """Zero, and what has no root, gives the largest number."""
     source, result = read_scale(call, "input"), read_scale(call, "out")
-    factor = 1 / float(np.sqrt(source.single) * result.single)
-    multiplier, shift = quantize_multiplier(factor)
+    root_scale = float(np.sqrt(source.single) * result.single)
+    multiplier, shift = quantize_multiplier(1 / root_scale if root_scale else math.inf)
 
     def root(x: int) -> int:
         if x <= source.zero_point:
@@ -137,7 +138,8 @@ def read_elu(call: Call) -> None:
         reals = source.single * (x - source.zero_point).astype(np.float32)
         with np.errstate(over="ignore"):
             values = np.where(reals < 0, np.exp(np.minimum(reals, 0)) - one, reals)
-        steps = rounded(values * (one / result.single))
+        with np.errstate(all="ignore"):
+            steps = np.nan_to_num(rounded(values * (one / result.single)))
         return np.clip(steps + result.zero_point, -(1 << 31), 1 << 31).astype(np.int64)
 
     _emit(call, compute)
@@ -148,7 +150,8 @@ def read_hard_swish(call: Call) -> None:
     """In 16 bits: x times a multiplier that rises from 0 to 1 between -3 and 3."""
     source, result = read_scale(call, "input"), read_scale(call, "out")
     fine = np.float32(1 / 128) * source.single
-    output, output_shift = _short(float(fine / result.single))
+    with np.errstate(all="ignore"):
+        output, output_shift = _short(float(fine / result.single))
     gate, gate_shift = _short(float(fine / np.float32(3 / 32768)))
     if output_shift > 0:
         call.unsupported("the output's scale is less than a 128th of the input's")

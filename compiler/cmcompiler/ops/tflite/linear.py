@@ -59,8 +59,11 @@ def read_batch_matmul(call: Call) -> None:
     rows, depth = lhs.shape[-2:]
     columns = rhs.shape[-2]
     batch = prod(output.shape[:-2])
-    expected = (*np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]), rows, columns)
-    if rhs.shape[-1] != depth or output.shape != expected or 0 in (depth, output.numel):
+    ends = (rows, columns)
+    is_batched = all(_spreads(x.shape[:-2], output.shape[:-2]) for x in (lhs, rhs))
+    if rhs.shape[-1] != depth or output.shape[-2:] != ends or not is_batched:
+        call.invalid(f"{list(lhs.shape)} and {list(rhs.shape)} to {list(output.shape)}")
+    if 0 in (depth, output.numel):
         call.invalid(f"{list(lhs.shape)} and {list(rhs.shape)} to {list(output.shape)}")
     check_depth(call, depth)
     first, second = (
@@ -78,6 +81,13 @@ def read_batch_matmul(call: Call) -> None:
     product = call.temporary(np.int8, (batch, rows, columns))
     call.emit(op, [first.tensor, second.tensor], [product])
     call.emit(View(output.shape), [product], [output.tensor])
+
+
+def _spreads(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a shape broadcasts to another one."""
+    missing = len(wanted) - len(shape)
+    own = (1,) * missing + shape
+    return missing >= 0 and all(a in (1, b) for a, b in zip(own, wanted, strict=True))
 
 
 def _matrices(call: Call) -> tuple[Operand, Operand, Operand]:
