@@ -47,6 +47,12 @@ _MOST_SPOILT = 8
 _TAILS = (0.0, 1e-5, 1e-4)
 """Shares of an activation's elements that ranges leave out at either end."""
 
+_HELD_GAIN = 0.5
+"""Share of a gain that must hold on samples that were not tried."""
+
+_FEWEST_TO_DIVIDE = 12
+"""Samples of which some can be left untried."""
+
 _SAMPLES = 32
 _FEWEST_SAMPLES = 4
 _ELEMENTS = 100_000_000
@@ -58,8 +64,9 @@ class Refiner:
     """Tries ways to quantise a prepared graph on calibration inputs.
 
     Args:
-        samples: calibration inputs, each with the states before it. Every other one decides, and
-            is not used for corrections; on the others, nothing may get worse.
+        samples: calibration inputs, each with the states before it. Of those that are tried, every
+            other one decides, and is not used for corrections; on the others, nothing may get
+            worse. What was gained must hold on some that were not tried at all.
         states: how many of the last outputs are states.
     """
 
@@ -68,14 +75,16 @@ class Refiner:
     ) -> None:
         self._prepared, self._states = prepared, states
         self._simulation = Simulation(prepared)
-        samples = samples[: sample_count(prepared)]
-        self._fitted, self._deciding = samples[1::2], samples[::2]
+        tried, self._unseen = divided(samples, sample_count(prepared))
+        self._fitted, self._deciding = tried[1::2], tried[::2]
         self._exact = [self._outputs(half, rounding=False) for half in self._halves]
         self._found: list[Refinement] = []
         self._floats: dict[str, str] = {}
         rounded = self._outputs(self._deciding, rounding=True)
         self._each = [self._by_output(0, rounded)]
         self._snr, self._others_snr = snr(self._exact[0], rounded), self._measure_others()
+        self._exact_unseen = self._outputs(self._unseen, rounding=False)
+        self._unseen_snr = self._measure_unseen()
 
     def refine(
         self,
@@ -160,6 +169,8 @@ class Refiner:
         further = self._measure_each(1)
         if further and further[gained] < others[gained]:
             return False
+        if not self._holds(MINIMAL_GAIN):
+            return False
         self._each = [found, further]
         self._found.append(Refinement("operators in float", before[gained], found[gained]))
         self._snr, self._others_snr = self._measure(), self._measure_others()
@@ -224,11 +235,24 @@ class Refiner:
         if not snr_db >= self._snr + least:
             return False
         others = self._measure_others()
-        if others < self._others_snr:
+        if others < self._others_snr or not self._holds(least):
             return False
         self._found.append(Refinement(name, self._snr, snr_db))
         self._snr, self._others_snr = snr_db, others
         return True
+
+    def _holds(self, least: float) -> bool:
+        """Whether samples that were not tried gain at least half of what those that decide must."""
+        if not self._unseen:
+            return True
+        unseen = self._measure_unseen()
+        if unseen < self._unseen_snr + least * _HELD_GAIN:
+            return False
+        self._unseen_snr = unseen
+        return True
+
+    def _measure_unseen(self) -> float:
+        return snr(self._exact_unseen, self._outputs(self._unseen, rounding=True))
 
     def _measure_each(self, half: int) -> list[float]:
         """Of each output, on the samples that decide or on the others."""
@@ -260,6 +284,22 @@ def _needs_own_runtime(prepared: GraphModule) -> bool:
         for node in prepared.graph.nodes
         if node.target in QUANTIZED
     )
+
+
+def divided(
+    samples: Sequence[Sequence[Tensor]], most: int
+) -> tuple[Sequence[Sequence[Tensor]], Sequence[Sequence[Tensor]]]:
+    """Samples to try, and others that show whether a gain holds; none of a few samples.
+
+    Args:
+        most: samples to try.
+    """
+    if len(samples) > most:
+        return samples[:most], samples[most : most + most // 2]
+    if len(samples) < _FEWEST_TO_DIVIDE:
+        return samples, ()
+    tried = [each for index, each in enumerate(samples, start=1) if index % 4]
+    return tried, samples[3::4]
 
 
 def resolved_samples(prepared: GraphModule) -> int:

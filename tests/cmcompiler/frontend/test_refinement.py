@@ -13,7 +13,12 @@ from cmcompiler.frontend import backend
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
-from cmcompiler.frontend.refinement import MINIMAL_FURTHER_GAIN, MINIMAL_GAIN
+from cmcompiler.frontend.refinement import (
+    MINIMAL_FURTHER_GAIN,
+    MINIMAL_GAIN,
+    Refiner,
+    divided,
+)
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.target import Target
 
@@ -108,6 +113,25 @@ def test_ranges_leave_out_rare_outliers_that_do_not_show():
     refined = quantize(module, samples[0], samples)
     assert [step.name for step in refined.refinements] == ["ranges of 99.980% of elements"]
     assert fidelity(module, refined, samples) > fidelity(module, plain, samples) + 1
+
+
+@pytest.mark.parametrize(
+    ("unseen", "holds"), [(29.0, False), (30.4, False), (30.5, True), (33.0, True)]
+)
+def test_a_gain_must_hold_on_samples_that_were_not_tried(unseen, holds):
+    refiner = object.__new__(Refiner)
+    refiner._unseen, refiner._unseen_snr = [()], 30.0
+    refiner._measure_unseen = lambda: unseen
+    assert refiner._holds(MINIMAL_GAIN) is holds
+    assert refiner._unseen_snr == (unseen if holds else 30.0)
+
+
+def test_samples_are_tried_or_not():
+    assert divided(range(45), 32) == (range(32), range(32, 45))
+    assert divided(range(11), 32) == (range(11), ())
+    tried, unseen = divided(range(16), 32)
+    assert sorted([*tried, *unseen]) == list(range(16))
+    assert list(unseen) == [3, 7, 11, 15]
 
 
 def test_one_sample_corrects_nothing(calibration):
