@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,19 @@ def mark(graph: Graph) -> dict[str, CallSite]:
             node.meta["custom"] = {**node.meta.get("custom", {}), _KEY: node.name}
             found[node.name] = _call_site(node, libraries)
     return found
+
+
+def mark_again(nodes: Iterable[Node], sites: dict[str, CallSite]) -> None:
+    """Makes nodes that took the place of marked ones remember their own names, at the same lines.
+
+    Args:
+        sites: by all names; gains those of the nodes.
+    """
+    for node in nodes:
+        name = marked(node)
+        if name in sites and name != node.name:
+            node.meta["custom"] = {**node.meta["custom"], _KEY: node.name}
+            sites[node.name] = replace(sites[name], operator=_operator(node))
 
 
 def marked(node: Node) -> str | None:

@@ -16,7 +16,7 @@ from torch.fx import GraphModule, Interpreter, Node
 from torch.utils._pytree import tree_leaves
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
-from cmcompiler.frontend.float_parts import FloatPart, has_float_form
+from cmcompiler.frontend.float_parts import UnroundedPart, has_float_form
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
@@ -39,7 +39,7 @@ _FEWEST_STEPS = 32
 
 _PRODUCTS = {torch.ops.aten.bmm.default, torch.ops.aten.matmul.default}
 
-REASON = "its state changes by less than 8 bits show"
+REASON = "its state changes by less than a step of 8 bits"
 
 
 def keep_feedback(
@@ -65,7 +65,7 @@ def keep_feedback(
     for place, way in enumerate(ways):
         if not way or before[place] >= FINE:
             continue
-        part = FloatPart(prepared)
+        part = UnroundedPart(prepared)
         if not part.extend(way, place - states):
             continue
         after = _ratios(exact, _Sequence(prepared, is_rounding=True).run_on(samples, initial))

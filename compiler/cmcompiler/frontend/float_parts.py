@@ -55,7 +55,7 @@ class _Before:
     meta: Mapping[str, Any]
 
 
-class FloatPart:
+class UnroundedPart:
     """Operators of a prepared graph that compute in float, until it is undone or kept."""
 
     def __init__(self, prepared: GraphModule) -> None:

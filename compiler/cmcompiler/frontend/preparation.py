@@ -21,7 +21,7 @@ from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
-from cmcompiler.frontend.call_sites import CallSite, mark
+from cmcompiler.frontend.call_sites import CallSite, mark, mark_again
 from cmcompiler.frontend.feedback import REASON, keep_feedback
 from cmcompiler.frontend.float_model import in_eval_mode
 from cmcompiler.frontend.image_means import image_means
@@ -137,6 +137,7 @@ def prepare(
             refiner = Refiner(prepared, observed, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)
+            mark_again((node for node in prepared.graph.nodes if node.name in reasons), call_sites)
         make_room_for_biases(prepared)
     left = tuple(_float_operators(prepared, reasons))
     return Prepared(

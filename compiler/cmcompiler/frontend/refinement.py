@@ -10,14 +10,14 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.bias_correction import biases, correct
 from cmcompiler.frontend.equalisation import equalise, pairs
-from cmcompiler.frontend.float_parts import FloatPart
+from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.image_means import separate_means
 from cmcompiler.frontend.joined_operands import separate_operands
 from cmcompiler.frontend.observations import Observation
 from cmcompiler.frontend.own_ranges import GroupPart
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
-from cmcompiler.frontend.resolution import LEAST, Resolution
+from cmcompiler.frontend.resolution import LEAST, OperandRounding
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.simulation import Simulation
 
@@ -119,7 +119,7 @@ class Refiner:
         samples = self._deciding[: resolved_samples(self._prepared)]
         if min(self._each[0], default=FINE) >= FINE:
             return
-        spoilt = Resolution(self._prepared, samples).spoilt()
+        spoilt = OperandRounding(self._prepared, samples).spoilt()
         if not spoilt:
             return
         self._each = [self._measure_each(half) for half in (0, 1)]
@@ -135,8 +135,8 @@ class Refiner:
         self, node: Node, samples: Sequence[Sequence[Tensor]], with_layers: bool
     ) -> None:
         """Computes a result in float, and its operands as far back as it takes to be exact."""
-        part = FloatPart(self._prepared)
-        resolution = Resolution(self._prepared, samples)
+        part = UnroundedPart(self._prepared)
+        resolution = OperandRounding(self._prepared, samples)
         while causes := resolution.causes(part.result(node)):
             sources = [cause.all_input_nodes[0] for cause in causes]
             sources = [source for source in sources if source.op == "call_function"]

@@ -25,7 +25,7 @@ Pair = tuple[Any, Any]
 """A value in float, and the same with the nearest operands rounded."""
 
 
-class Resolution:
+class OperandRounding:
     """What the rounding of operands alone leaves of the results in a prepared graph.
 
     Errors do not add up: operands are rounded from what they are in float. Between operators in

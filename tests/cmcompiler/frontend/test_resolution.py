@@ -11,13 +11,14 @@ from torch import Tensor, nn
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
 from cmcompiler.frontend import backend, operators
-from cmcompiler.frontend.float_parts import FloatPart
-from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.fidelity.check import check
+from cmcompiler.frontend.float_parts import UnroundedPart
+from cmcompiler.frontend.lowering import lower, lower_with_nodes
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.refinement import TOO_COARSE
-from cmcompiler.frontend.resolution import Resolution
+from cmcompiler.frontend.resolution import OperandRounding
 from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.simulation import Simulation
 from cmcompiler.importer.build import build_graph
@@ -89,6 +90,15 @@ def measured(module: nn.Module, samples: Samples) -> tuple[Quantized, np.ndarray
     return quantized, exact, np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
 
 
+def is_faithful(quantized: Quantized, samples: Samples) -> bool:
+    """Whether each layer of the program computes what it does in the float graph."""
+    lowered = lower_with_nodes(quantized, Target.parse("cortex-m55"))
+    arrays = [[x.numpy() for x in sample] for sample in samples]
+    found = check(lowered.program, lowered.nodes, quantized.real, arrays)
+    assert found.layers
+    return all(layer.error_steps <= layer.bound_steps for layer in found.layers)
+
+
 @pytest.mark.parametrize(("function", "size", "least"), [(magnitudes, 32, 24), (energies, 16, 20)])
 def test_squares_keep_their_range(
     function: Callable[[Tensor], Tensor], size: int, least: float
@@ -96,6 +106,9 @@ def test_squares_keep_their_range(
     quantized, exact, found = measured(Between(function, size), spectra())
     assert snr(exact, found) > least
     assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
+    sites = [quantized.call_sites[each.node] for each in quantized.float_operators]
+    assert {site.file for site in sites} == {__file__}
+    assert is_faithful(quantized, spectra())
 
 
 def test_wide_logits_keep_their_differences() -> None:
@@ -125,14 +138,14 @@ def test_a_part_in_float_can_be_taken_back() -> None:
         exact, before = (
             [row[0] for row in simulation.run_on(samples, rounding=each)] for each in (False, True)
         )
-        (root,) = Resolution(graph, samples).spoilt()
-        part = FloatPart(graph)
+        (root,) = OperandRounding(graph, samples).spoilt()
+        part = UnroundedPart(graph)
         for _ in range(3):
-            causes = Resolution(graph, samples).causes(part.result(root))
+            causes = OperandRounding(graph, samples).causes(part.result(root))
             assert part.extend([root, *(cause.all_input_nodes[0] for cause in causes)])
             if not causes:
                 break
-        assert Resolution(graph, samples).causes(part.result(root)) == ()
+        assert OperandRounding(graph, samples).causes(part.result(root)) == ()
         after = [row[0] for row in simulation.run_on(samples, rounding=True)]
         part.undo()
         again = [row[0] for row in simulation.run_on(samples, rounding=True)]
@@ -148,4 +161,4 @@ def test_ordinary_layers_are_not_spoilt() -> None:
     samples = [(torch.randn(1, 2, 8, 32),) for _ in range(4)]
     graph = prepared(nn.Sequential(*layers), samples)
     with torch.no_grad():
-        assert Resolution(graph, samples).spoilt() == []
+        assert OperandRounding(graph, samples).spoilt() == []
