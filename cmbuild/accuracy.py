@@ -212,6 +212,7 @@ class EvalResult(HtmlTable):
         samples: that all forms computed.
         inputs, detail, sequence: which these are, as of Fidelity.
         layers: the most sensitive first; empty if not asked for.
+        faithfulness: of every layer of the program; None on a data set.
     """
 
     COLUMNS = ("form", "accuracy", "snr_db", "agreement")
@@ -225,6 +226,7 @@ class EvalResult(HtmlTable):
     forms: tuple[EvalRow, ...]
     layers: tuple[LayerCost, ...]
     warnings: tuple[str, ...]
+    faithfulness: Faithfulness | None = None
 
     def rows(self) -> tuple[EvalRow, ...]:
         return self.forms

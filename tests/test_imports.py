@@ -36,7 +36,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.equalisation",
     "cmcompiler.frontend.feedback",
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("check", "forced", "layer_errors")),
-    "cmcompiler.frontend.fidelity.pairing",
+    *(f"cmcompiler.frontend.fidelity.{name}" for name in ("pairing", "resolution", "rewriting")),
     "cmcompiler.frontend.float_parts",
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",

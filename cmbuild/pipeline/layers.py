@@ -38,6 +38,8 @@ class PlacedLayer:
         instructions, cycles: None where they are not counted.
         snr_db: of the model's outputs with nothing but this operator quantised; None unless
             `cmbuild eval --sensitivity` measured it.
+        error_steps, bound_steps: the largest error on the program's own inputs, and what the
+            arithmetic allows, in steps of the result; None where nothing was compared.
     """
 
     name: str
@@ -58,6 +60,8 @@ class PlacedLayer:
     instructions: int | None
     cycles: int | None
     snr_db: float | None
+    error_steps: float | None
+    bound_steps: float | None
 
 
 def layers(
@@ -76,9 +80,11 @@ def layers(
     """
     arena = [use.tensors + use.rings + use.scratch for use in plan.timeline]
     streams = list(_streams(plan.steps))
+    compared = {} if export is None else {each.node: each for each in export.fidelity.layers}
     found = []
     for index, step in enumerate(plan.steps):
         node, site = _node(step, export), _site(step, export)
+        error = compared.get(node or "")
         found.append(
             PlacedLayer(
                 name=step_name(step, export),
@@ -99,6 +105,8 @@ def layers(
                 instructions=instructions[index] if instructions else None,
                 cycles=cycles[index] if cycles else None,
                 snr_db=None if node is None else sensitivity.get(node),
+                error_steps=None if error is None else error.error_steps,
+                bound_steps=None if error is None else error.bound_steps,
             )
         )
     return tuple(found)

@@ -12,6 +12,7 @@ from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.faithfulness import verdict_lines
 from cmbuild.report.fidelity import basis_text, decibels, noise, worst_element
 from cmbuild.text import percent, plural, rate
 from cmcompiler.frontend.sample_origin import SampleOrigin
@@ -27,6 +28,7 @@ class EvalDocument(ResultDocument):
     detail: str
     sequence: int | None
     forms: tuple[EvalRow, ...]
+    faithful: bool | None
     layers: tuple[LayerCost, ...]
     warnings: tuple[str, ...]
     steps: tuple[StepDocument, ...]
@@ -45,6 +47,8 @@ class EvalReport:
         samples = plural(result.samples, "sample") + (f" ({basis})" if basis else "")
         title = f"  {result.model} on {samples}{device}"
         lines = [Text(title), Text(), *map(Text, _forms(result.forms, result.samples))]
+        if result.faithfulness is not None:
+            lines += [Text(), *verdict_lines(result.faithfulness)]
         if result.warnings:
             lines += [Text(), *(Text(text.warning(each), "yellow") for each in result.warnings)]
         if result.layers:
@@ -52,7 +56,10 @@ class EvalReport:
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> EvalDocument:
-        return EvalDocument.of(self.result, steps)
+        check = self.result.faithfulness
+        return EvalDocument.of(
+            self.result, steps, faithful=None if check is None else check.faithful
+        )
 
 
 def _forms(rows: Sequence[EvalRow], samples: int) -> Iterator[str]:

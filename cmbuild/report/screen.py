@@ -13,6 +13,7 @@ from rich.text import Text
 from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.report import text
+from cmbuild.report.faithfulness import faithful_text, fault_lines
 from cmbuild.report.fidelity import fidelity_text
 from cmbuild.report.floats import float_lines, lacking_lines
 from cmbuild.report.layers import layer_lines
@@ -30,7 +31,6 @@ from cmbuild.text import FEW, count, plural, rate, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops
-_FAULTS = 3  # layers that are not faithful
 _TITLE, _TITLE_LEAST = 26, 18  # columns for their titles
 _BAR_LEAST = 8
 
@@ -43,7 +43,7 @@ def screen(run: RunResult, by_layer: bool = False) -> Text:
     """
     lines = [
         _verdict(run.verification, run.faithfulness, _reference(run)),
-        *_faults(run.faithfulness),
+        *fault_lines(run.faithfulness),
         *map(Text, _quality(run.accuracy, run.fidelity)),
         *weights_lines(run.weights),
         *(Text(text.warning(each), "yellow") for each in run.warnings),
@@ -77,7 +77,7 @@ def _verdict(check: Verification, faithful: Faithfulness, reference: str) -> Tex
         mark, style = "✓ verified", GOOD
         facts = f"{good} of {plural(check.samples, 'sample')} {measure}"
         if faithful.faithful is not False:
-            facts += f"; {_faithful(faithful)}"
+            facts += f"; {faithful_text(faithful)}"
     else:
         mark, style = "✗ NOT verified", BAD
         facts = (
@@ -90,35 +90,6 @@ def _verdict(check: Verification, faithful: Faithfulness, reference: str) -> Tex
     verdict = Text("\n".join(lines))
     verdict.stylize(style, 2, 2 + len(mark))
     return verdict
-
-
-def _faithful(check: Faithfulness) -> str:
-    """`faithful: 42 of 42 layers`"""
-    layers, unpaired = len(check.layers), len(check.unpaired)
-    if check.faithful is None:
-        return f"layers not compared: {check.reason or 'none has a counterpart'}"
-    if not unpaired:
-        return f"faithful: {layers} of {plural(layers, 'layer')}"
-    names = ", ".join(dict.fromkeys(map(_operator, check.unpaired)))
-    return (
-        f"faithful: {layers} of {plural(layers + unpaired, 'layer')} checked, "
-        f"{unpaired} without a counterpart: {names}"
-    )
-
-
-def _operator(source: str) -> str:
-    """`add` of `aten::add.out #12`"""
-    return source.rpartition("::")[2].partition(".")[0]
-
-
-def _faults(check: Faithfulness) -> Iterator[Text]:
-    """Layers that are not the model's, the first few."""
-    for fault in check.faults[:_FAULTS]:
-        line = Text(text.indented(f"✗ not faithful: {fault}", 2))
-        line.stylize(BAD, 2, 2 + len("✗ not faithful"))
-        yield line
-    if (more := len(check.faults) - _FAULTS) > 0:
-        yield Text(text.indented(f"and {plural(more, 'more layer')}: --json has them all", 4))
 
 
 def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:

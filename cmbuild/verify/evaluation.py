@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
+from cmbuild.verify.faithfulness import faithfulness
 from cmbuild.verify.fidelity import Array, compare, dequantized, top_1
 from cmbuild.verify.quality import measure
 
@@ -46,6 +47,7 @@ def compared(
                 outputs=() if figures is None else figures.outputs,
             )
         )
+    check = faithfulness(source.export.record)
     return EvalResult(
         model=source.name,
         board=board,
@@ -55,7 +57,8 @@ def compared(
         sequence=basis.sequence,
         forms=tuple(rows),
         layers=tuple(_layers(source.export.record)),
-        warnings=measure(stage, stage, device).warnings,
+        warnings=(*measure(stage, stage, device).warnings, *check.warnings),
+        faithfulness=check,
     )
 
 

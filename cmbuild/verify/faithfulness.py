@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import Faithfulness, LayerFidelity
+from cmbuild.errors import Failed
 from cmbuild.text import percent, plural
 
 if TYPE_CHECKING:
@@ -22,6 +23,20 @@ CLIPPED = 0.01
 
 _NAMED = 3
 """Layers of each kind of warning, the worst."""
+
+
+class NotFaithful(Failed):
+    template = "not faithful: {fault}{more}"
+    hint = "this is a bug in cmbuild, not in the model; please report it with {folder}"
+
+
+def fault_of(check: Faithfulness, folder: Path) -> NotFaithful | None:
+    """The failure of a run or comparison in a folder, if a program is not the model."""
+    if check.faithful is not False:
+        return None
+    first, *others = check.faults
+    more = f"; and {plural(len(others), 'more layer')}" if others else ""
+    return NotFaithful(fault=first, more=more, folder=folder)
 
 
 def faithfulness(record: ExportRecord | None) -> Faithfulness:

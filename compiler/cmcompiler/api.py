@@ -6,7 +6,7 @@ Importing this module does not import torch; `compile` and `quantization_aware` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from cmcompiler.frontend.training import QuantizationAware
 
 _VECTORS = 8
+_ALONE = ProgramFidelity(reason="a program alone has no float model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class Compiled:
         graph: its operators and tensors, which plan and reference work on.
         placement: of every operator, in execution order.
         vectors: up to 8 of the calibration inputs, for verification; None if loaded.
+        fidelity: of every layer to the module, on the vectors; of nothing if loaded.
     """
 
     pte: bytes = field(repr=False)
@@ -106,6 +109,7 @@ class Compiled:
     placement: tuple[Placement, ...]
     contract: Contract
     vectors: Samples | None = field(repr=False)
+    fidelity: ProgramFidelity = field(default=_ALONE, repr=False)
 
 
 def compile(
@@ -127,17 +131,20 @@ def compile(
     """
     target = _target(target)
     with quiet():
-        from cmcompiler.frontend.lowering import lower
+        from cmcompiler.frontend.fidelity.check import fidelity_of
+        from cmcompiler.frontend.lowering import lower_with_nodes
         from cmcompiler.frontend.quantization import quantize
 
         example = tensors(example_inputs, "example_inputs")
         samples = [tensors(sample, "calibration") for sample in calibration or [example]]
         quantized = quantize(module, example, samples)
-        pte = lower(quantized, target)
-    arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
-    vectors, left = Samples.stack(arrays), quantized.float_operators
-    names = quantized.input_names
-    return _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
+        lowered = lower_with_nodes(quantized, target)
+        arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
+        vectors, left = Samples.stack(arrays), quantized.float_operators
+        fidelity = fidelity_of(lowered, quantized.real, vectors)
+    pte, names = lowered.program, quantized.input_names
+    compiled = _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
+    return replace(compiled, fidelity=fidelity)
 
 
 def save(compiled: Compiled, path: str | Path) -> None:

@@ -150,6 +150,13 @@ def test_vectors_are_calibration_inputs(compiled):
     assert [array.shape for array in compiled.vectors[0]] == [(1, 3, 8, 8), (1, 4)]
 
 
+def test_every_layer_is_compared_with_the_module(compiled, tmp_path):
+    assert compiled.fidelity.faithful
+    assert not compiled.fidelity.unpaired
+    save(compiled, tmp_path / "net.pte")
+    assert load(tmp_path / "net.pte").fidelity.faithful is None
+
+
 def test_what_runs_without_a_microkernel_of_the_target_says_so():
     graph = toy_graph(
         Sum(microkernel=Microkernel("sum")), np.dtype(np.int8), "cortex_m::sum.out #0"

@@ -82,6 +82,7 @@ def command(
     from cmbuild.errors import UsageError
     from cmbuild.pipeline.evaluation import EvalRequest, evaluate
     from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.verify.faithfulness import fault_of
     from cmbuild.workers.choice import WorkersChoice
     from cmbuild.workers.evaluation import DataRequest, parse_until
 
@@ -110,5 +111,10 @@ def command(
     request = EvalRequest(source=source, board=board, samples=samples, **places)
     with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
         perform = partial(work.perform, jobs=jobs)
-        work.show(evaluate(work.pipeline, request, perform))
+        result = evaluate(work.pipeline, request, perform)
+        work.show(result)
+        if result.faithfulness is not None:
+            failure = fault_of(result.faithfulness, request.folder)
+            if failure is not None:
+                raise failure
     return work.status

@@ -37,7 +37,7 @@ from cmbuild.process import Processes
 from cmbuild.projects.figures import FILE as FIGURES
 from cmbuild.projects.figures import RunFigures
 from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
-from cmbuild.text import plural
+from cmbuild.verify.faithfulness import faithfulness, fault_of
 
 if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
@@ -58,11 +58,6 @@ class ExecutorchMismatch(Mismatch):
         "docs/correctness.md lists where ExecuTorch's kernels compute something else; "
         "--executor static runs the same program with cmbuild's"
     )
-
-
-class NotFaithful(Failed):
-    template = "not faithful: {fault}{more}"
-    hint = "this is a bug in cmbuild, not in the model; please report it with {folder}"
 
 
 class SimulateStage(RepeatedStage):
@@ -185,19 +180,12 @@ class SimulateStage(RepeatedStage):
         if self.result is None:
             return None
         if self.result.verification.verified:
-            unfaithful = self._unfaithful(self.result.faithfulness)
+            unfaithful = fault_of(self.result.faithfulness, self._folder)
             return unfaithful or excess(self.result.float, self._request.limits.max_float)
         check = self.result.verification
         first = f", first at {check.first}" if check.first else ""
         kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
         return kind(failed=check.failed, samples=check.samples, first=first, folder=self._folder)
-
-    def _unfaithful(self, check: Faithfulness) -> Failed | None:
-        if check.faithful is not False:
-            return None
-        first, *others = check.faults
-        more = f"; and {plural(len(others), 'more layer')}" if others else ""
-        return NotFaithful(fault=first, more=more, folder=self._folder)
 
     def _preflight(self) -> None:
         """Checks the image; falls back to a simulator with enough memory.
@@ -340,7 +328,6 @@ class SimulateStage(RepeatedStage):
         outputs: Sequence[Path],
         cycles: Cycles | None,
     ) -> RunResult:
-        from cmbuild.verify.faithfulness import faithfulness
         from cmbuild.verify.quality import measure
 
         runner, plan = self.runner, self.runner.plan.record

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cmbuild import text
+from cmbuild.report.faithfulness import faithful_text
 from cmbuild.report.fidelity import basis_text
 from cmbuild.report.html.provenance import sources
 from cmbuild.report.run import RunReport
@@ -43,6 +44,8 @@ def page(run: RunResult) -> str:
         sources=sources(run),
         uncounted=run.uncounted,
         basis="" if run.fidelity is None else basis_text(run.fidelity),
+        faithful=faithful_text(run.faithfulness),
+        faults=run.faithfulness.faults,
         embedded=_embedded(document),
     )
 

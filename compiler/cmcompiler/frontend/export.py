@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -80,6 +79,7 @@ class Exporter:
             with self._timed("import", seconds):
                 import torch
 
+                from cmcompiler.frontend.fidelity.check import fidelity_of
                 from cmcompiler.frontend.lowering import lower_with_nodes
 
                 # Sums depend on the number of threads, and weights and ranges depend on sums.
@@ -100,7 +100,8 @@ class Exporter:
             with self._timed("lower", seconds):
                 lowered = lower_with_nodes(prepared.quantized, target, note)
             with self._timed("compare", seconds):
-                fidelity = self._compare(prepared, lowered)
+                model, real = prepared.model, prepared.quantized.real
+                fidelity = fidelity_of(lowered, real, model.samples, prepared.outputs.real)
         if job.portable and lowered.lacking:
             names = ", ".join(lowered.lacking)
             raise Unsupported(f"ExecuTorch's runtime does not have {names}", "omit --portable")
@@ -154,19 +155,6 @@ class Exporter:
             refinements=quantized.refinements,
         )
         return _Prepared(model, quantized, outputs, seen, seconds)
-
-    def _compare(self, prepared: _Prepared, lowered: Lowered) -> ProgramFidelity:
-        """Of each layer to the float model's; a layer that cannot be compared fails no export."""
-        from cmcompiler.frontend.fidelity.check import check
-
-        samples, real = prepared.model.samples, prepared.quantized.real
-        try:
-            return check(lowered.program, lowered.nodes, real, samples, prepared.outputs.real)
-        except Exception as error:
-            if self.verbose:
-                traceback.print_exc()
-            reason = str(error).strip().partition("\n")[0]
-            return ProgramFidelity(reason=f"{type(error).__name__}: {reason}")
 
     @contextmanager
     def _timed(self, name: str, seconds: dict[str, float]) -> Iterator[None]:

@@ -12,6 +12,7 @@ from cmbuild.accuracy import LayerCost
 from cmbuild.verify.evaluation import compared
 from cmbuild.verify.fidelity import FidelityBasis
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity
 from cmcompiler.frontend.outputs import ModelOutputs
 from cmcompiler.frontend.quantized import OperatorCost
 from cmcompiler.frontend.sample_origin import SampleOrigin
@@ -28,6 +29,7 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         call_sites=sites,
         calibration=SimpleNamespace(samples=9, held_out=0, detail=""),
         notes=(),
+        fidelity=ProgramFidelity((LayerError("mul", 3.0, 0.56, 0.0, 9.0, 0.0, 1.0, 2.0),)),
     )
     port = SimpleNamespace(name="y", dtype="float32", shape=(1, 3), quantization=None)
     export = SimpleNamespace(outputs=ModelOutputs((real,), (real / 2,)), record=record)
@@ -48,6 +50,9 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
     found = compared(stage, "microbit", [np.roll(real, 1, axis=2)])
     assert [row.form for row in found.forms] == ["float", "fake-quantised", "reference", "device"]
     assert [row.accuracy for row in found.forms] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3])
+    assert found.faithfulness is not None
+    assert found.faithfulness.faithful is False
+    assert found.faithfulness.faults[0].startswith("mul has 1 where the model has 2: 3 steps off")
     assert (found.inputs, found.detail, found.sequence) == ("calibration", "held out", 9)
     assert [row.agreement for row in found.forms] == [None, 1, 1, 0]
     decibels = [row.snr_db for row in found.forms]

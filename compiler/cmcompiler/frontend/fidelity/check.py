@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -16,8 +17,9 @@ from cmcompiler.frontend.fidelity.forced import Array, ForcedRun
 from cmcompiler.frontend.fidelity.layer_errors import LayerErrors
 from cmcompiler.frontend.fidelity.pairing import Pairing, ValuePair, pair
 from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity, StalledState
-from cmcompiler.frontend.fidelity.resolution import Resolution
+from cmcompiler.frontend.fidelity.resolution import ResolutionRun
 from cmcompiler.frontend.fidelity.rewriting import rewriting_error
+from cmcompiler.frontend.lowering import Lowered
 from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantized import FloatGraph
 from cmcompiler.importer.build import build_graph
@@ -25,6 +27,8 @@ from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.reader import read_program
+
+_log = logging.getLogger(__name__)
 
 _ELEMENTS = 400_000
 """Of all layers and samples together; at least one sample, so large models take one."""
@@ -35,6 +39,21 @@ _SEQUENCE = 64
 _STALLED = 0.5
 _FEWEST_STEPS = 2.0
 """Steps that a stalled state is off on average; roundings alone add up to less."""
+
+
+def fidelity_of(
+    lowered: Lowered,
+    real: FloatGraph,
+    samples: Iterable[Sequence[Array]],
+    outputs: Sequence[Array] | None = None,
+) -> ProgramFidelity:
+    """As `check`; what cannot be compared, for whatever reason, is not a failure."""
+    try:
+        return check(lowered.program, lowered.nodes, real, samples, outputs)
+    except Exception as error:  # of operators that users define, too
+        _log.warning("layers not compared", exc_info=True)
+        reason = str(error).strip().partition("\n")[0]
+        return ProgramFidelity(reason=f"{type(error).__name__}: {reason}")
 
 
 def check(
@@ -66,7 +85,7 @@ def check(
     arranged = [
         tuple(channels_last(torch.from_numpy(array)) for array in sample) for sample in taken
     ]
-    resolution, kept = Resolution(real.graph), real.states
+    resolution, kept = ResolutionRun(real.graph), real.states
     with torch.no_grad():
         for arrays, inputs in zip(taken, arranged, strict=True):
             comparison.add(arrays, inputs)

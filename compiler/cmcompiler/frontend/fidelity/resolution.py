@@ -30,7 +30,7 @@ _ORDINARY = 0.9
 _MOST = 20_000
 
 
-class Resolution(RoundedWeights):
+class ResolutionRun(RoundedWeights):
     """Computes a prepared graph in float and, beside it, each layer on rounded operands."""
 
     def __init__(self, prepared: GraphModule) -> None:

@@ -53,6 +53,19 @@ def test_reasons_and_sources_are_there() -> None:
         assert words in text
 
 
+def test_each_layer_has_its_error_beside_the_float_model() -> None:
+    first, *others = MV2.layers
+    layers = (replace(first, error_steps=128.0, bound_steps=0.56), *others)
+    fault = "fill at net.py:21 has 0.726 where the model has 0"
+    wrong = replace(MV2.faithfulness, faithful=False, faults=(fault,))
+    found = Page(page(replace(MV2, layers=layers, faithfulness=wrong)))
+    assert found.numbers["layers.0.error_steps"] == "128.0"
+    assert f"Not faithful: {fault}." in found.texts
+    text = " ".join(" ".join(Page(page(MV2)).texts).split())
+    assert "layer by layer: faithful: 1 of 1 layer." in text
+    assert "Not faithful" not in text
+
+
 def test_accuracy_of_layers_where_it_is_known() -> None:
     first, *others = MV2.layers
     found = Page(page(replace(MV2, layers=(replace(first, snr_db=31.5), *others))))

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from cmcompiler.frontend.fidelity.record import LayerResolution
-from cmcompiler.frontend.fidelity.resolution import Resolution
+from cmcompiler.frontend.fidelity.resolution import ResolutionRun
 from cmcompiler.frontend.preparation import prepare
 
 
@@ -33,7 +33,7 @@ def layers(span: float | None = None) -> dict[str, LayerResolution]:
         observer = prepared.graph.get_submodule(str(softmax.args[0].target))
         ends = torch.tensor(-span / 2), torch.tensor(span / 2)
         observer.min_val, observer.max_val = ends
-    resolution = Resolution(prepared.graph)
+    resolution = ResolutionRun(prepared.graph)
     with torch.no_grad():
         for sample in samples:
             resolution.run_on(sample)
