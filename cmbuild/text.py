@@ -19,7 +19,10 @@ _SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist, _SHORT.maxstring = 3, 6, 6, 100
 
 def shortened(value: object) -> str:
     """A user's value for a message: like repr, but never long, and never failing."""
-    return _SHORT.repr(value)
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # of more digits than Python writes
+        return f"a huge {type(value).__name__}"
 
 
 def count(number: int) -> str:

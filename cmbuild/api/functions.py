@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
+from cmbuild.api.arguments import count, flag, names, optional_path, text
 from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.display.tables import ResultTable
@@ -19,7 +21,7 @@ from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest
 from cmbuild.pipeline.evaluation import evaluate as compare_forms
 from cmbuild.pipeline.floats import excess
-from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.options import checked, compose
 from cmbuild.pipeline.pipeline import Pipeline, build_folder, package_folder
 from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
 from cmbuild.pipeline.session import Session
@@ -64,8 +66,9 @@ def run(
         Mismatch: outputs differ from the reference.
         CmbuildError: anything else that makes the command fail.
     """
-    report = None if html is None else Path(html)
-    request = compose(RunRequest, model=str(model), board=board, **options)
+    report = optional_path("html", html)
+    jobs = count("jobs", jobs)
+    request = compose(RunRequest, model=model, board=board, **options)
     force = request.build.source.force
     check_delivery([report], force)
     folder = build_folder(request.build)
@@ -92,7 +95,8 @@ def build(
 
     Args and errors are those of `run`, with the options of `cmbuild build`.
     """
-    request = compose(BuildRequest, model=str(model), board=board, **options)
+    jobs = count("jobs", jobs)
+    request = compose(BuildRequest, model=model, board=board, **options)
     folder = build_folder(request)
     with _session(folder / "logs", progress) as session:
         runner = Pipeline(session.context).runner(request)
@@ -117,8 +121,8 @@ def package(
 
     Other args and errors are those of `run`.
     """
-    place = None if output_dir is None else Path(output_dir)
-    request = compose(PackageRequest, model=str(model), output_dir=place, **options)
+    jobs = count("jobs", jobs)
+    request = compose(PackageRequest, model=model, output_dir=output_dir, **options)
     folder = package_folder(request)
     with _session(folder / "logs", progress) as session:
         stage = Pipeline(session.context).package(request)
@@ -137,6 +141,7 @@ def evaluate(
     *,
     data: str | Path | None = None,
     until: str | None = None,
+    sensitivity: bool = False,
     workers: int | Pool | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
@@ -149,6 +154,7 @@ def evaluate(
         data: labelled samples to measure the accuracy of a board on instead: an .npz, a folder
             with one of each class, or `data.py:samples`, as of `cmbuild eval --data`.
         until: `0.5%`: stop when accuracy is known to so much.
+        sensitivity: also measure what quantising each operator alone costs.
         workers, scheduler: as of `sweep`, for chunks of the data.
         options: those of `cmbuild eval`; `resume=True` takes up an earlier evaluation of the same
             data.
@@ -158,20 +164,24 @@ def evaluate(
     Raises:
         UsageError: `data` without a board, or what needs it without `data`.
     """
+    jobs, sensitivity = count("jobs", jobs), flag("sensitivity", sensitivity)
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
-        if board is None:
-            raise UsageError(message="data needs a board")
-        share = None if until is None else parse_until(until)
-        wanted = compose(
-            DataRequest, model=str(model), board=board, data=Path(data), until=share, **options
-        )
+        if board is None or sensitivity:
+            raise UsageError(message="data needs a board, and goes without sensitivity")
+        share = None if until is None else parse_until(text("until", until))
+        samples = options.get("samples")
+        if isinstance(samples, str) and samples == "all":
+            options["samples"] = None
+        wanted = compose(DataRequest, model=model, board=board, data=data, until=share, **options)
         with _session(build_folder(wanted.build) / "logs", progress) as session:
             found = evaluate_data(session, Pipeline(session.context), wanted, cluster)
         return found
     if until is not None or cluster.is_chosen:
         raise UsageError(message="until, workers and scheduler need data")
-    request = compose(EvalRequest, model=str(model), board=board, **options)
+    request = compose(EvalRequest, model=model, board=board, **options)
+    if sensitivity:
+        request = replace(request, source=request.source.sensitive)
     with _session(request.folder / "logs", progress) as session:
 
         def work(stages: Sequence[Stage], folders: Sequence[Path]) -> None:
@@ -206,14 +216,13 @@ def fit(
         UsageError: an unknown model or board.
         CmbuildError: an export failed.
     """
-    places = boards_with_memory(_names(boards), options.get("weights_as"))
     choice = WorkersChoice(workers, scheduler)
+    given = {"build_dir": Path()} | checked(BuildRequest, options)
+    places = boards_with_memory(names("boards", boards), given.get("weights_as"))
+    export = flag("export", export)
     per_model = [
-        [
-            compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **options)
-            for place in places
-        ]
-        for model in _names(models)
+        [compose(BuildRequest, model=model, board=place.name, **given) for place in places]
+        for model in names("models", models)
     ]
     requests = [request for each in per_model for request in each]
     with _session(CacheFolder.LOGS.path, progress) as session:
@@ -252,15 +261,16 @@ def sweep(
     Raises:
         TypeError, UsageError: at the call, for options that no run can have.
     """
+    given = checked(RunRequest, options)
     requests = [
-        compose(RunRequest, model=model, **parse_board(board), **options)
-        for model in _names(models)
-        for board in _names(boards)
+        compose(RunRequest, model=model, **given | _placed(board))
+        for model in names("models", models)
+        for board in names("boards", boards)
     ]
-    cluster = WorkersChoice(workers, scheduler)
+    cluster, reporter = WorkersChoice(workers, scheduler), Callback(progress)
     if cluster.is_chosen:
         return _distributed(requests, cluster, progress)
-    opened = partial(Session, Callback(progress))
+    opened = partial(Session, reporter)
     return (RunUnit(request).perform(opened) for request in requests)
 
 
@@ -274,9 +284,14 @@ def pool(workers: int) -> Iterator[Pool]:
     Raises:
         UsageError: fewer than one.
     """
-    WorkersChoice(workers)
+    workers = count("workers", workers)
     with Pool(workers, Processes(), paths.default_build() / "logs") as found:
         yield found
+
+
+def _placed(board: str) -> dict[str, str]:
+    """Its own instruction set goes before that of all."""
+    return {name: value for name, value in parse_board(board).items() if value is not None}
 
 
 def _distributed(
@@ -286,10 +301,6 @@ def _distributed(
         pipeline = Pipeline(session.context)
         for _, found in distribute(session, pipeline, requests, cluster):
             yield found
-
-
-def _names(chosen: str | Path | Iterable[str | Path]) -> list[str]:
-    return [str(chosen)] if isinstance(chosen, (str, Path)) else list(map(str, chosen))
 
 
 @contextmanager

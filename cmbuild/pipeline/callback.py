@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from cmbuild.errors import UsageError
 from cmbuild.pipeline.events import StepOutcome, WorkStep
+from cmbuild.text import shortened
 
 if TYPE_CHECKING:
     from cmbuild.errors import CmbuildError
@@ -18,6 +20,9 @@ class Callback:
     """Passes the end of each step on; everything else goes unnoticed."""
 
     def __init__(self, progress: Progress | None) -> None:
+        """Raises UsageError for something else than a function."""
+        if progress is not None and not callable(progress):
+            raise UsageError(message=f"progress={shortened(progress)}: expected a function")
         self._progress = progress
 
     def begin(self, steps: Sequence[WorkStep]) -> None:
@@ -30,8 +35,17 @@ class Callback:
         pass
 
     def ended(self, outcome: StepOutcome) -> None:
-        if self._progress is not None:
+        """
+        Raises:
+            UsageError: the function failed.
+        """
+        if self._progress is None:
+            return
+        try:
             self._progress(outcome)
+        except Exception as error:
+            message = f"progress raised {type(error).__name__}: {error}"
+            raise UsageError(message=message) from error
 
     def finished(self) -> None:
         pass

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.options import option
 from cmbuild.pipeline.pipeline import Pipeline, build_folder, evaluation_folder
 from cmbuild.pipeline.request import (
     SIMULATOR,
@@ -43,7 +44,7 @@ class EvalRequest:
     board: str | None = None
     isa: str | None = None
     toolchain: str | None = None
-    samples: int | Literal["all"] | None = None
+    samples: int | Literal["all"] | None = option("Number of samples.", least=1, words=("all",))
     on: str = SIMULATOR
     build_dir: Path = field(default_factory=paths.default_build)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from math import inf
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
+
+from cmbuild.errors import UsageError
+from cmbuild.pipeline.values import Taken, value_of
 
 R = TypeVar("R")
 
 _META = "option"
+_MOST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,8 @@ class Spelling:
         if value in self.words:
             return True
         if isinstance(value, float):  # a time
-            return value > 0
-        return self.least is None or value >= self.least
+            return 0 < value < inf
+        return self.least is None or self.least <= value < _MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class Option:
         field: its name.
         kind: type of a value; of each value if there are several.
         default: a value, or a function that returns it.
+        is_optional: whether None is a value.
         spelling: None for a field that is not an option.
     """
 
@@ -63,11 +69,34 @@ class Option:
     kind: type
     default: Any
     is_multiple: bool = False
+    is_optional: bool = False
     spelling: Spelling | None = None
 
     @property
     def name(self) -> str:
         return (self.spelling and self.spelling.name) or self.field
+
+
+def option_value(option: Option, value: Any) -> Any:
+    """A value as the field of an option holds it; raises UsageError for anything that it does not
+    take.
+    """
+    if value is None and option.is_optional:
+        return None
+    spelling = option.spelling or Spelling("")
+    if isinstance(value, str) and value in spelling.words:
+        return value
+    if spelling.choices:
+        wanted = f"one of {', '.join(spelling.choices)}"
+    elif option.kind is int and spelling.least is not None:
+        wanted = f"a number from {spelling.least}"
+    else:
+        wanted = ""
+    taken = Taken(option.name, option.kind, wanted, spelling.allows, spelling.is_output)
+    if not option.is_multiple:
+        return value_of(taken, value)
+    several = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(value_of(taken, each) for each in several)
 
 
 def option(help: str, default: Any = None, **spelling: Any) -> Any:
@@ -99,20 +128,45 @@ def options(request: type) -> Iterator[Option]:
             next(part for part in (*get_args(kind), kind) if part is not NoneType),
             None if default is MISSING else default,
             is_multiple=Ellipsis in get_args(kind),
+            is_optional=NoneType in get_args(kind),
             spelling=each.metadata.get(_META),
         )
 
 
 def compose(request: type[R], **chosen: Any) -> R:
-    """A request, and the requests that it is composed of, from options by field name.
+    """A request, and the requests that it is composed of, from options.
+
+    Args:
+        chosen: see `checked`.
 
     Raises:
-        UsageError: a value that the request rejects.
+        TypeError, UsageError: see there; also a value that the request itself rejects.
     """
-    unknown = chosen.keys() - {each.field for each in options(request)}
+    return _compose(request, checked(request, chosen))
+
+
+def checked(request: type, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a request by field, with values of the fields' types.
+
+    Args:
+        chosen: by name of the field or the option, values of these types or what stands for them:
+            text for a path, one path for several.
+
+    Raises:
+        TypeError: an option that the request does not have.
+        UsageError: a value that the option does not take.
+    """
+    known = {name: each for each in options(request) for name in (each.field, each.name)}
+    unknown = chosen.keys() - known.keys()
     if unknown:
         raise TypeError(f"{request.__name__} has no {', '.join(sorted(unknown))}")
-    return _compose(request, chosen)
+    values: dict[str, Any] = {}
+    for name, value in chosen.items():
+        each = known[name]
+        if each.field in values:
+            raise UsageError(message=f"{name} and {each.field} are the same option")
+        values[each.field] = option_value(each, value)
+    return values
 
 
 def _compose(request: type[R], chosen: dict[str, Any]) -> R:

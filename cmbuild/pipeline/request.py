@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,8 @@ FEEDS = ("whole", "rows")
 SIMULATOR, HARDWARE = "simulator", "hardware"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 EXECUTORS = ("static", "executorch")
+
+_NOUNS = {"board": "board", "isa": "set of instructions", "toolchain": "toolchain"}
 
 
 FORCE = "Write over files that others made or changed."
@@ -83,6 +85,11 @@ class ModelChoice:
         return False
 
     @property
+    def sensitive(self) -> ModelChoice:
+        """The same, with an export that does."""
+        return SensitiveChoice(**{each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
     def is_program(self) -> bool:
         return self.model.endswith(PROGRAMS)
 
@@ -118,6 +125,13 @@ class BoardChoice:
         "Use a lower one than the board's best: scalar, dsp or mve.", metavar="ISA"
     )
     toolchain: str | None = option(f"{listed(CROSS)}; by default the board's own.", metavar="NAME")
+
+    def __post_init__(self) -> None:
+        for key in ("board", "isa", "toolchain"):
+            name = getattr(self, key)
+            # They become the name of a folder, before anything looks for them.
+            if name is not None and (name in ("", ".", "..") or "/" in name):
+                raise UsageError(message=f"{name!r} is not the name of a {_NOUNS[key]}")
 
     @property
     def name(self) -> str:

@@ -7,14 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 
 from cmbuild.errors import Missing, UsageError
+from cmbuild.pipeline.values import Taken, value_of
 from cmbuild.process import Processes
 from cmbuild.toolchain.tools import pip_command
 from cmbuild.workers.jobs import Workers
 from cmbuild.workers.pool import Pool
 
 EXTRA = "workers"
+
+MOST = 1024
+"""Workers on one computer."""
+
+_SCHEDULER = Taken("scheduler", str)
 
 
 class NoDask(Missing):
@@ -38,9 +45,12 @@ class WorkersChoice:
                 message="--workers and --scheduler exclude each other",
                 hint="--workers N for processes here, --scheduler URL for a cluster",
             )
-        if isinstance(self.workers, int) and self.workers < 1:
-            raise UsageError(message=f"{self.workers} workers requested; at least 1 is needed")
-        if self.scheduler is not None and "://" not in self.scheduler:
+        if not isinstance(self.workers, (Pool, NoneType)):
+            if value_of(Taken("workers", int), self.workers) < 1:
+                raise UsageError(message=f"{self.workers} workers requested; at least 1 is needed")
+            if self.workers > MOST:
+                raise UsageError(message=f"{self.workers} workers requested; at most {MOST} run")
+        if self.scheduler is not None and "://" not in value_of(_SCHEDULER, self.scheduler):
             raise UsageError(
                 message=f"{self.scheduler} is not the address of a scheduler",
                 hint="--scheduler tcp://HOST:8786",

@@ -21,6 +21,7 @@ from cmbuild.errors import UsageError
 from cmbuild.files import write
 from cmbuild.pipeline.callback import Callback
 from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
+from cmbuild.pipeline.options import option
 from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import (
     SIMULATOR,
@@ -96,8 +97,8 @@ class DataRequest:
     data: Path
     isa: str | None = None
     toolchain: str | None = None
-    samples: int | None = None
-    chunk: int = CHUNK
+    samples: int | None = option("Number of samples.", least=1)
+    chunk: int = option("Samples of one start of the image.", CHUNK, least=1)
     until: float | None = None
     resume: bool = False
     on: str = SIMULATOR
