@@ -124,7 +124,7 @@ class GateProduct:
     def arguments(self, name: str, isa: Isa) -> Words:
         """The fields of a kernel's argument struct that fill a `struct cm_gate_product`."""
         requantize = Requantize(self.multipliers, self.shifts, 0, Range(-128, 127))
-        filters = Filters.of(self.weights, self.bias, requantize)
+        filters = Filters.of(self.weights, self.bias, requantize, is_int8=False)
         return [
             (f"{name}.weights", Packed(packing.gemv16_weights(filters, isa))),
             (f"{name}.depth", self.depth),

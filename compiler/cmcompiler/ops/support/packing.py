@@ -27,6 +27,27 @@ SHALLOW_DEPTH = 32
 """Of a matrix product whose weights stay in registers with MVE, at most."""
 
 
+CONSTANT_BITS = 3
+"""Fractional bits of the bias of a constant channel."""
+
+
+def _largest(weights: Int8Array, bias: Int32Array) -> npt.NDArray[np.int64]:
+    """The largest magnitude that the sum of each channel may have."""
+    magnitudes: npt.NDArray[np.int64] = np.abs(weights.astype(np.int64)).sum(axis=1)
+    largest: npt.NDArray[np.int64] = 128 * magnitudes + np.abs(bias.astype(np.int64))
+    return largest
+
+
+def _sums(
+    weights: Int8Array, bias: Int32Array
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The least and largest sum of each channel."""
+    wide = weights.astype(np.int64)
+    above, below = np.maximum(wide, 0).sum(axis=1), np.minimum(wide, 0).sum(axis=1)
+    centre = bias.astype(np.int64)
+    return centre + 127 * below - 128 * above, centre + 127 * above - 128 * below
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Filters:
     """A bank of filters with all that turns their sums into int8.
@@ -48,18 +69,36 @@ class Filters:
     requantize: Requantize
 
     @classmethod
-    def of(cls, weights: Int8Array, bias: Int32Array, requantize: Requantize) -> Filters:
-        """With a bias for raw inputs. Channels that are scaled by zero become sums of zero."""
+    def of(
+        cls, weights: Int8Array, bias: Int32Array, requantize: Requantize, *, is_int8: bool = True
+    ) -> Filters:
+        """With a bias for raw inputs. Channels that are scaled by zero become sums of zero.
+
+        A channel that is one number for all inputs would bar its layer from the fast roundings if
+        its scale is out of the ordinary: it becomes a sum of its bias, with an ordinary scale.
+
+        Args:
+            is_int8: the sums become int8, clamped to the range.
+        """
         multipliers = np.array(requantize.multipliers, np.int32)
         shifts = np.array(requantize.shifts, np.int32)
         used = multipliers != 0
         weights, bias = weights * used[:, np.newaxis], bias * used
         multipliers, shifts = np.where(used, multipliers, 1 << 30), np.where(used, shifts, -2)
-        largest = 128 * np.abs(weights.astype(np.int64)).sum(axis=1) + np.abs(bias.astype(np.int64))
+        largest = _largest(weights, bias)
+        odd = ~requantize.is_ordinary(multipliers, shifts, largest)
+        if is_int8 and odd.any():
+            values, constant = requantize.constants(multipliers, shifts, *_sums(weights, bias))
+            odd &= constant
+            weights = weights * ~odd[:, np.newaxis]
+            bias = np.where(odd, (values - requantize.zero_point) << CONSTANT_BITS, bias)
+            multipliers = np.where(odd, 1 << 30, multipliers)
+            shifts = np.where(odd, 1 - CONSTANT_BITS, shifts)
+            largest = _largest(weights, bias)
         rounding = requantize.rounding(multipliers, shifts, largest)
         return cls(
-            weights,
-            bias,
+            weights.astype(np.int8),
+            bias.astype(np.int32),
             multipliers.astype(np.int32),
             shifts.astype(np.int32),
             rounding,

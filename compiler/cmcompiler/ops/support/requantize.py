@@ -146,13 +146,39 @@ class Requantize:
         largest: npt.NDArray[np.integer[Any]],
     ) -> Rounding:
         """The best that gives the same bits for sums of up to the largest absolute values."""
-        is_usual = (
-            np.all((shifts >= -20) & (shifts < 0) & (multipliers >= 1 << 30) & (largest < 1 << 29))
-            and -128 <= self.zero_point <= 127
-        )
-        if not is_usual:
+        is_usual = self.is_ordinary(multipliers, shifts, largest).all()
+        if not (is_usual and -128 <= self.zero_point <= 127):
             return Rounding.GENERAL
         return Rounding.HALF_UP if self.range.minimum == self.zero_point else Rounding.RIGHT
+
+    def is_ordinary(
+        self,
+        multipliers: npt.NDArray[np.integer[Any]],
+        shifts: npt.NDArray[np.integer[Any]],
+        largest: npt.NDArray[np.integer[Any]],
+    ) -> npt.NDArray[np.bool_]:
+        """Whether each channel suits short cuts in rounding, for sums of up to these magnitudes."""
+        is_scaled = (shifts >= -20) & (shifts < 0) & (multipliers >= 1 << 30)
+        return np.asarray(is_scaled & (largest < 1 << 29))
+
+    def constants(
+        self,
+        multipliers: npt.NDArray[np.integer[Any]],
+        shifts: npt.NDArray[np.integer[Any]],
+        least: npt.NDArray[np.int64],
+        most: npt.NDArray[np.int64],
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """The output of each channel for its least sum, and whether it is that for all.
+
+        Rescaling keeps the order of sums as long as they fit 32 bits, shifted left as well.
+        """
+        left = np.maximum(shifts, 0).astype(np.int64)
+        fits = (np.abs(least) << left < 1 << 31) & (np.abs(most) << left < 1 << 31)
+        results = []
+        for sums in (least, most):
+            scaled = requantize(wrap32(sums), multipliers, shifts).astype(np.int64)
+            results.append(self.range.clamp(scaled + self.zero_point).astype(np.int64))
+        return results[0], fits & (results[0] == results[1])
 
     def arguments(self, rounding: Rounding = Rounding.GENERAL) -> list[tuple[str, int]]:
         """The fields of a kernel's argument struct that fill a `struct cm_output`."""

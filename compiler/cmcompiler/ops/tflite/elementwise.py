@@ -55,7 +55,6 @@ Scales = tuple[list[Rescale], Rescale]
 
 
 def _sum_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
-    """In float64."""
     largest = 2 * max(scale.scale for scale in scales)
     factors = [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales]
     final = rescale(call, result.zero_point, largest / ((1 << LEFT_SHIFT) * result.scale))
@@ -63,12 +62,8 @@ def _sum_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
 
 
 def _difference_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
-    """In float32."""
-    largest = np.float32(2) * max(scale.single for scale in scales)
-    factors = [rescale(call, s.zero_point, float(s.single / largest)) for s in scales]
-    with np.errstate(all="ignore"):
-        factor = float(largest / (np.float32(1 << LEFT_SHIFT) * result.single))
-    final = rescale(call, result.zero_point, factor)
+    """With the second multiplier negative."""
+    factors, final = _sum_scales(call, scales, result)
     # Halves are rounded up whatever the sign: products that end in one differ in their last bit,
     # which hardly ever shows in the result, and then goes away with another last bit of a factor.
     wide = [(EVERY.astype(np.int32) - s.zero_point) << LEFT_SHIFT for s in scales]

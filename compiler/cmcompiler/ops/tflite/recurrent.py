@@ -165,8 +165,8 @@ def read_svdf(call: Call) -> None:
     )
     factor = kept * _scale16(call, "time_weights") / result.scale
     narrowing = Narrowing(*quantize_multiplier(factor), result.zero_point)
-    rectify = call.integer("activation") == FusedActivation.RELU
-    op = Svdf(product, times, bias, narrowing, rectify, time_first=False)
+    # The output's range says what ReLU would: TFLite leaves it at that.
+    op = Svdf(product, times, bias, narrowing, rectify=False, time_first=False)
     shape = (1, *times.shape)
     before, after = (call.temporary(np.int16, shape) for _ in range(2))
     call.emit(View(shape), [state.tensor], [before])
