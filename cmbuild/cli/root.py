@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,6 +67,9 @@ def cli(remote_cache: str | None) -> None:
 def run(words: Sequence[str]) -> int:
     """Runs a command; however it ends, the exit code is one of cmbuild.errors."""
     prepare_streams()
+    if not sys.warnoptions:
+        # They are for programmers; packages would print theirs between our lines.
+        warnings.simplefilter("ignore")
     try:
         _check_places(words)
         status = cli.main(list(words), prog_name="cmbuild", standalone_mode=False)

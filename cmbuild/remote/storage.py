@@ -23,6 +23,7 @@ MODES = ("read", "write", "off")
 
 EXTRA = "remote"
 
+_S3_SCHEMES = ("s3", "s3a")
 # Of one attempt, in seconds: a cache that answers later is no help.
 _S3 = {
     "config_kwargs": {"connect_timeout": 5, "read_timeout": 60, "retries": {"max_attempts": 1}},
@@ -33,6 +34,12 @@ _S3 = {
 
 class NoFsspec(Missing):
     template = "the Python package {package} is not installed; the cache at {url} needs it"
+
+
+class NoBackend(Missing):
+    """fsspec has its own words for each kind of place."""
+
+    template = "the cache at {url} needs Python packages that are not installed: {reason}"
 
 
 class RemoteCache:
@@ -136,6 +143,8 @@ class RemoteCache:
                 if not self._is_lost:
                     self._is_lost = True
                     reason = " ".join(str(error).split()) or type(error).__name__
+                    if isinstance(error, NotImplementedError):
+                        reason = "it cannot be written"
                     self._note(f"remote cache {self._url}: {reason}; continuing without it")
             return None
 
@@ -163,10 +172,11 @@ class RemoteCache:
 
         scheme = self._url.partition("://")[0]
         try:
-            files, root = url_to_fs(self._url, **(_S3 if scheme in ("s3", "s3a") else {}))
+            files, root = url_to_fs(self._url, **(_S3 if scheme in _S3_SCHEMES else {}))
         except ImportError as error:
-            package = error.name or "s3fs"
-            raise NoFsspec(package=package, url=self._url, hint=pip_command(EXTRA)) from error
+            if scheme in _S3_SCHEMES:
+                raise NoFsspec(package="s3fs", url=self._url, hint=pip_command(EXTRA)) from error
+            raise NoBackend(url=self._url, reason=error) from error
         except ValueError as error:
             raise UsageError(message=f"{URL}={self._url}: {error}") from error
         return files, root

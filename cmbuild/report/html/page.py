@@ -14,6 +14,7 @@ from cmbuild.report.faithfulness import faithful_text
 from cmbuild.report.fidelity import basis_text
 from cmbuild.report.html.provenance import sources
 from cmbuild.report.run import RunReport
+from cmbuild.report.stream import printable
 from cmbuild.results import RunResult
 
 _TEMPLATE = "run.html.j2"
@@ -39,7 +40,7 @@ def page(run: RunResult) -> str:
         "thousands": "{:,}".format,
     }
     environment.globals["at"] = at
-    return environment.get_template(_TEMPLATE).render(
+    whole = environment.get_template(_TEMPLATE).render(
         run=document,
         sources=sources(run),
         uncounted=run.uncounted,
@@ -48,6 +49,8 @@ def page(run: RunResult) -> str:
         faults=run.faithfulness.faults,
         embedded=_embedded(document),
     )
+    # Names are whatever a program says; HTML has no place for escapes of terminals.
+    return printable(whole)
 
 
 def at(document: Mapping[str, Any], path: str) -> Any:

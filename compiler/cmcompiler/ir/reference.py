@@ -116,7 +116,9 @@ def _describe(port: Port) -> str:
 def _results(node: Node, inputs: Iterable[Array]) -> Sequence[Array]:
     if node.is_empty:
         return [np.zeros(tensor.shape, tensor.dtype) for tensor in node.outputs]
-    results = node.op.reference(*inputs)
+    # Infinities and NaN are results like others; NumPy would print a warning for each.
+    with np.errstate(all="ignore"):
+        results = node.op.reference(*inputs)
     for tensor, array in zip(node.outputs, results, strict=True):
         if array.shape != tensor.shape or array.dtype != tensor.dtype:
             raise ValueError(

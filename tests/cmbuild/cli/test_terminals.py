@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from harness.commands import NETWORK, Commands
 from harness.terminal import in_terminal
@@ -25,6 +26,13 @@ def test_output_that_is_not_utf8(cmbuild: Commands, words) -> None:
     assert done.stdout.isascii()
     if words[0] == "run" and words[1] is NETWORK:
         assert "  + verified: 1 of 1 sample" in done.stdout
+
+
+def test_nothing_but_our_own_lines_of_inputs_that_numpy_warns_of(cmbuild: Commands) -> None:
+    odd = np.resize(np.float32([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-45]), (1, 3, 6, 5))
+    np.save(cmbuild.folder / "odd.npy", odd)
+    done = cmbuild("run", NETWORK, "--board", "native", "--input", "odd.npy")
+    assert (done.exit_code, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("verb", cli.list_commands(click.Context(cli)))

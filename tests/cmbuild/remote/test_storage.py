@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from harness.commands import NETWORK, Commands, Result
 
-from cmbuild.errors import UsageError
+from cmbuild.errors import Missing, UsageError
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.performing import perform
@@ -215,6 +215,47 @@ def test_settings_are_checked() -> None:
 def test_an_unknown_scheme_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nope"):
         RemoteCache("nope://x", print).holds(ADDRESS)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "message", "hint"),
+    [
+        (
+            "http://host/cache",
+            'HTTPFileSystem requires "requests" and "aiohttp" to be installed',
+            "the cache at http://host/cache needs Python packages that are not installed: "
+            'HTTPFileSystem requires "requests" and "aiohttp" to be installed',
+            None,
+        ),
+        (
+            "s3://bucket",
+            "Install s3fs to access S3",
+            "the Python package s3fs is not installed; the cache at s3://bucket needs it",
+            "pip install",
+        ),
+    ],
+)
+def test_packages_that_are_lacking_are_named(
+    url: str, reason: str, message: str, hint: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(*words: object, **options: object) -> None:
+        raise ImportError(reason)
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", lacking)
+    with pytest.raises(Missing) as raised:
+        RemoteCache(url, print).holds(ADDRESS)
+    assert raised.value.message == message
+    assert (hint or "") in (raised.value.hint or "")
+
+
+def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    notes: list[str] = []
+    cache = RemoteCache("http://127.0.0.1:1/cache", notes.append)
+    cache._put = lambda place, entry: (_ for _ in ()).throw(NotImplementedError)  # type: ignore[method-assign]
+    cache.store(ADDRESS, tmp_path)
+    assert notes == [
+        "remote cache http://127.0.0.1:1/cache: it cannot be written; continuing without it"
+    ]
 
 
 def test_an_entry_is_there_once_stored(tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_text_of_models_stays_text() -> None:
     assert "</data>" in [text.strip() for text in found.texts], "the name of a layer"
 
 
+def test_escapes_of_terminals_stay_out() -> None:
+    html = page(replace(MV2, warnings=("a\x1b[31m \x9b1m \u202e\x00b",)))
+    assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", html) is None
+    assert "a\ufffd[31m" in html
+
+
 def test_reasons_and_sources_are_there() -> None:
     text = " ".join(" ".join(Page(page(MV2)).texts).split())
     assert all(source in text for source in sources(MV2).values())
