@@ -39,7 +39,15 @@ class QuantizedCall:
     constants: Mapping[int, Tensor]
 
 
-Replacement: TypeAlias = "tuple[OpOverload, Sequence[Argument | Tensor]]"
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An argument of a replacement that another operator computes first."""
+
+    operator: OpOverload
+    arguments: Sequence[Argument | Tensor]
+
+
+Replacement: TypeAlias = "tuple[OpOverload, Sequence[Argument | Tensor | Computed]]"
 """An operator on int8 tensors, and its positional arguments; tensors become constants."""
 
 Lowering = Callable[[QuantizedCall], Replacement]

@@ -1,4 +1,4 @@
-"""cmbuild::attention and masked_attention for torch."""
+"""cmbuild::attention, masked_attention and biased_attention for torch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
-from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
+from cmcompiler.frontend.quantized_op import (
+    Computed,
+    QuantizedCall,
+    Replacement,
+    fixed_point,
+    quantized_op,
+)
 from cmcompiler.ops.attention import INT16_MIN, STEPS
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
+
+STEP = math.log(2) / STEPS
+"""Of a score, as kernels take masks that are added."""
 
 _MATRICES = "Tensor query, Tensor key, Tensor value"
 _NUMBERS = (
@@ -21,7 +30,10 @@ _NUMBERS = (
     "int score_shift, int output_multiplier, int output_shift, int output_zero_point"
 )
 LIBRARY.define(f"attention({_MATRICES}, Tensor? mask, float scale) -> Tensor")
-LIBRARY.define(f"masked_attention({_MATRICES}, Tensor mask, float scale) -> Tensor")
+LIBRARY.define(
+    f"masked_attention({_MATRICES}, Tensor mask, float scale, Tensor? added=None) -> Tensor"
+)
+LIBRARY.define(f"biased_attention({_MATRICES}, Tensor added, float scale) -> Tensor")
 _schema = f"{_MATRICES}, Tensor? mask, {_NUMBERS}"
 LIBRARY.define(f"quantized_attention({_schema}) -> Tensor")
 LIBRARY.define(f"quantized_attention.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
@@ -31,7 +43,7 @@ def _shape(query: Tensor, key: Tensor, value: Tensor, *_: object) -> Tensor:
     return query.new_empty((*query.shape[:2], value.shape[2]))
 
 
-for _name in ("attention", "masked_attention", "quantized_attention"):
+for _name in ("attention", "masked_attention", "biased_attention", "quantized_attention"):
     torch.library.register_fake(f"cmbuild::{_name}", _shape)
 
 
@@ -49,10 +61,23 @@ def attention(
 
 @float_form(LIBRARY, "masked_attention")
 def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *further: Any
 ) -> Tensor:
-    """As attention, with a mask of bool that is true where a key counts."""
-    added = torch.where(mask, 0.0, -math.inf)
+    """Attention with a mask of bool that is true where a key counts.
+
+    Args:
+        further: the scale, and a constant to be added to the scaled scores of those keys.
+    """
+    scale, added = further if len(further) > 1 else (*further, None)
+    whole = torch.where(mask, 0.0 if added is None else added, -math.inf)
+    return _attention(query, key, value, whole, scale)
+
+
+@float_form(LIBRARY, "biased_attention")
+def biased_attention(
+    query: Tensor, key: Tensor, value: Tensor, added: Tensor, scale: float
+) -> Tensor:
+    """Attention with a computed tensor that is added to the scaled scores."""
     return _attention(query, key, value, added, scale)
 
 
@@ -77,8 +102,19 @@ def to_quantized_attention(call: QuantizedCall) -> Replacement:
     return _quantized(call, steps, is_causal)
 
 
-@quantized_op(torch.ops.cmbuild.masked_attention.default)
+@quantized_op(torch.ops.cmbuild.masked_attention.default, constants=[5])
 def to_quantized_masked_attention(call: QuantizedCall) -> Replacement:
+    mask: Any = call.arguments[3]
+    added = call.constants.get(5)
+    if added is not None:
+        excluded = torch.full((1,), INT16_MIN, dtype=torch.int16)
+        mask = Computed(torch.ops.aten.where.self, (mask, _in_steps(added), excluded))
+    return _quantized(call, mask, False)
+
+
+@quantized_op(torch.ops.cmbuild.biased_attention.default, states={3: STEP})
+def to_quantized_biased_attention(call: QuantizedCall) -> Replacement:
+    # The least of 16 bits, which excludes a key, is less than a score of -354.
     return _quantized(call, call.arguments[3], False)
 
 
@@ -90,14 +126,14 @@ def _is_causal(mask: Tensor) -> bool:
 
 def _in_steps(mask: Tensor) -> Tensor:
     """As int16; what is added to no score remains apart from what only makes it small."""
-    steps = (mask.double() * (STEPS / math.log(2))).round().clamp(INT16_MIN + 1, -INT16_MIN - 1)
+    steps = (mask.double() / STEP).round().clamp(INT16_MIN + 1, -INT16_MIN - 1)
     steps[mask == -math.inf] = INT16_MIN
     return steps.to(torch.int16)
 
 
 def _quantized(call: QuantizedCall, mask: Any, is_causal: bool) -> Replacement:
     arguments: Sequence[Any] = call.arguments
-    query, key, value, _, scale = arguments
+    query, key, value, _, scale = arguments[:5]
     factor = call.inputs[0].scale * call.inputs[1].scale * scale * STEPS / math.log(2)
     # Kernels shift to the left only.
     multiplier, shift = fixed_point(factor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 from executorch.backends.arm._passes.arm_pass_utils import get_param_tensor
 from executorch.backends.arm._passes.quant_args import QuantArgs
@@ -17,9 +18,17 @@ from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.quantized_op import QUANTIZED, QuantizedCall, Replacement, first_result
+from cmcompiler.frontend.quantized_op import (
+    QUANTIZED,
+    Computed,
+    QuantizedCall,
+    Replacement,
+    first_result,
+)
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.usercode import blaming
+
+_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "from_node")
 
 
 class ReplaceQuantizedOps(ExportPass):  # type: ignore[misc]
@@ -48,15 +57,25 @@ class ReplaceQuantizedOps(ExportPass):  # type: ignore[misc]
 
     def _replace(self, node: Node, replacement: Replacement) -> None:
         operator, arguments = replacement
-        namespace, _, name = operator._schema.name.partition("::")
-        packet = getattr(getattr(exir_ops.edge, namespace), name)
-        node.target = getattr(packet, operator._overloadname)
+        node.target = _edge(operator)
         node.args = tuple(
-            self._constant(node, f"{node.name}_constant_{position}", argument)
-            if isinstance(argument, Tensor)
-            else argument
+            self._argument(node, f"{node.name}_constant_{position}", argument)
             for position, argument in enumerate(arguments)
         )
+
+    def _argument(self, node: Node, name: str, argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return self._constant(node, name, argument)
+        if not isinstance(argument, Computed):
+            return argument
+        given = tuple(
+            self._argument(node, f"{name}_{position}", each)
+            for position, each in enumerate(argument.arguments)
+        )
+        with node.graph.inserting_before(node):
+            made: Node = node.graph.call_function(_edge(argument.operator), given)
+        made.meta.update({key: node.meta[key] for key in _ORIGIN if key in node.meta})
+        return made
 
     def _constant(self, node: Node, name: str, value: Tensor) -> Node:
         # Constants precede the program's inputs.
@@ -66,6 +85,12 @@ class ReplaceQuantizedOps(ExportPass):  # type: ignore[misc]
                 self._program, node.graph, name, InputKind.PARAMETER, value.detach()
             )
         return made
+
+
+def _edge(operator: OpOverload) -> Any:
+    """The edge dialect's operator for torch's."""
+    namespace, _, name = operator._schema.name.partition("::")
+    return getattr(getattr(getattr(exir_ops.edge, namespace), name), operator._overloadname)
 
 
 def _lowered(node: Node, operator: OpOverload, program: ExportedProgram) -> Replacement:

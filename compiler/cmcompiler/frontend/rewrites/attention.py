@@ -22,7 +22,7 @@ aten, cmbuild = torch.ops.aten, torch.ops.cmbuild
 
 
 def rewrite_attention(module: GraphModule) -> None:
-    """Replaces scaled dot product attention, without a mask or with a constant or bool one."""
+    """Replaces scaled dot product attention."""
     spell_attention(module)
     for node in list(module.graph.nodes):
         if node.target is aten.scaled_dot_product_attention.default:
@@ -43,6 +43,7 @@ def _attention(node: Node) -> Node | None:
     matrices = [_matrices(node, x) for x in (query, key, value)]
     rows, keys = fake(matrices[0]).shape[1], fake(matrices[1]).shape[1]
     operator = cmbuild.attention.default
+    added: tuple[Node, ...] = ()
     if is_causal:
         mask = constant(node, "causal_mask", torch.full((1, rows, keys), -math.inf).triu(1))
     elif (value := value_of(mask)) is not None:
@@ -50,9 +51,17 @@ def _attention(node: Node) -> Node | None:
     elif isinstance(mask, Node) and fake(mask).dtype == torch.bool:
         mask = _computed_mask(node, mask, batch)
         operator = cmbuild.masked_attention.default
+    elif isinstance(mask, Node) and (parts := _parts(mask)) is not None:
+        kept, moderate = parts
+        mask = _computed_mask(node, kept, batch)
+        added = (constant(node, "added", _as_matrices(moderate, batch)),)
+        operator = cmbuild.masked_attention.default
+    elif isinstance(mask, Node) and fake(mask).dtype == torch.float32:
+        mask = _computed_mask(node, mask, batch)
+        operator = cmbuild.biased_attention.default
     elif mask is not None:
         return None
-    made = insert(node, operator, *matrices, mask, scale)
+    made = insert(node, operator, *matrices, mask, scale, *added)
     return insert(node, aten.view.default, made, list(fake(node).shape))
 
 
@@ -65,6 +74,15 @@ def _matrices(node: Node, x: Node) -> Node:
     """With one dimension of batches."""
     shape = fake(x).shape
     return insert(node, aten.reshape.default, x, [math.prod(shape[:-2]), *shape[-2:]])
+
+
+def _parts(mask: Node) -> tuple[Node, Tensor] | None:
+    """The condition and the constant of a choice between a constant and minus infinity."""
+    if mask.target is not aten.where.ScalarOther or mask.args[2] != -math.inf:
+        return None
+    kept, added = mask.args[:2]
+    value = value_of(added)
+    return None if value is None or not isinstance(kept, Node) else (kept, value)
 
 
 def _additive(mask: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, insert, replace
+from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
 
 aten = torch.ops.aten
 
@@ -61,8 +62,6 @@ def _attention(node: Node) -> Node | None:
     batches = {fake(x).shape[:-2] for x in (query, key, value)}
     if len(batches) > 1 or fake(query).ndim < 3 or scores.scale <= 0:
         return None
-    if scores.added and scores.allowed:
-        return None
     mask = _mask(node, scores)
     own = aten.scaled_dot_product_attention.default
     return insert(node, own, query, key, value, mask, 0.0, False, scale=scores.scale)
@@ -70,7 +69,10 @@ def _attention(node: Node) -> Node | None:
 
 def _is_over_keys(softmax: Node) -> bool:
     dim, last = softmax.args[1], fake(softmax).ndim - 1
-    is_plain = fake(softmax).dtype == torch.float32 and len(softmax.users) == 1
+    source = softmax.all_input_nodes[0]
+    # Further users get weights of their own; those inside of attention are more exact.
+    is_own = len(softmax.users) == 1 or source.target in FILLS | CHOICES
+    is_plain = fake(softmax).dtype == torch.float32 and is_own
     return is_plain and dim in (-1, last) and not any(softmax.args[2:])
 
 
@@ -166,11 +168,14 @@ def _transposed(at: Node, node: Node) -> Node:
 
 
 def _mask(at: Node, scores: _Scores) -> Node | None:
-    """One mask for all, additive or of bool."""
-    if scores.added:
-        total = sum(scores.added[1:], scores.added[0])
-        return constant(at, "mask", total.reshape((1,) * (2 - total.ndim) + total.shape))
+    """One mask for all: additive, of bool, or a choice between what is added and infinity."""
     mask = None
     for allowed in scores.allowed:
         mask = allowed if mask is None else insert(at, aten.logical_and.default, mask, allowed)
+    if scores.added:
+        total = sum(scores.added[1:], scores.added[0])
+        added = constant(at, "mask", total.reshape((1,) * (2 - total.ndim) + total.shape))
+        if mask is None:
+            return added
+        mask = insert(at, aten.where.ScalarOther, mask, added, -math.inf)
     return mask

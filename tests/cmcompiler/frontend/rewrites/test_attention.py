@@ -73,9 +73,10 @@ def test_computed_masks(shape: tuple[int, ...]) -> None:
     assert MASKED in targets(rewritten(Attention(), *FOUR, mask))
 
 
-def test_a_computed_float_mask_stays() -> None:
-    graph = rewritten(Attention(), *FOUR, torch.zeros(5, 7))
-    assert targets(graph) == ["aten.scaled_dot_product_attention.default"]
+@pytest.mark.parametrize("shape", [(5, 7), (1, 1, 1, 7), (2, 1, 1, 7), (2, 6, 5, 7)])
+def test_computed_float_masks(shape: tuple[int, ...]) -> None:
+    (mask,) = tensors(shape)
+    assert "cmbuild.biased_attention.default" in targets(rewritten(Attention(), *FOUR, mask))
 
 
 @pytest.mark.parametrize("is_first", [True, False])
