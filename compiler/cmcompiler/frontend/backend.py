@@ -43,6 +43,9 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
+from cmcompiler.frontend.rewrites.constants import number_of
+from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
+from cmcompiler.frontend.rewrites.two_valued import VALUES, is_sentinel
 from cmcompiler.frontend.sharing import appoint_leaders, keep_fixed_ranges
 from cmcompiler.target import Target
 
@@ -62,6 +65,11 @@ _MOVEMENTS = [
     _aten.scatter.src,
 ]
 """Operators that only move elements, which the backend does not name."""
+
+_VIEWS = {
+    *(_aten.view.default, _aten.reshape.default, _aten.unsqueeze.default, _aten.expand.default),
+    *(_aten.squeeze.dim, _aten.permute.default, _aten.transpose.int),
+}
 
 INT16_MAX = 32767
 
@@ -94,10 +102,14 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 _mark_node_as_quantized(node, dict.fromkeys(sources, spec), spec, True)
         for node in annotated.graph.nodes:
             annotation = node.meta.get(Q_ANNOTATION_KEY)
-            if node.op == "placeholder" and annotation is not None and _is_state(node):
+            is_input = node.op == "placeholder" and annotation is not None
+            if is_input and (_is_state(node) or _is_float_mask(node)):
                 annotation.output_qspec = None
+            if node.op == "placeholder" and annotation is not None:
+                _quantize_as_added(node)
             if node.op == "output" and annotation is not None:
-                for result in set(further) & set(node.all_input_nodes):
+                left = set(filter(_holds_sentinels, node.all_input_nodes))
+                for result in left | (set(further) & set(node.all_input_nodes)):
                     annotation.input_qspec_map.pop(result, None)
         appoint_leaders(annotated.graph)
         keep_fixed_ranges(annotated.graph)
@@ -213,6 +225,42 @@ def _is_state(node: Node) -> bool:
             if argument is node
         )
         for user in node.users
+    )
+
+
+def _holds_sentinels(node: Node) -> bool:
+    """Whether a node that is left in float fills or chooses sentinels."""
+    is_choice = node.target in FILLS | CHOICES and Q_ANNOTATION_KEY not in node.meta
+    return is_choice and any(map(is_sentinel, map(number_of, node.args)))
+
+
+def _quantize_as_added(node: Node) -> None:
+    """Gives an input that is only moved to where it is added in 16 bits no range of its own."""
+    moved, scales = [node], set()
+    for source in moved:
+        for user in source.users:
+            target: Any = user.target
+            registered = QUANTIZED.get(target)
+            if registered is None and user.target in _VIEWS:
+                moved.append(user)
+            elif registered is None or registered.final is not None:
+                return
+            else:
+                scales.add(registered.states.get(user.args.index(source)))
+    if len(moved) > 1 and len(scales) == 1 and None not in scales:
+        node.meta[Q_ANNOTATION_KEY].output_qspec = None
+        (scale,) = scales
+        for user in node.users:
+            user.meta[Q_ANNOTATION_KEY].input_qspec_map[node] = _int16(scale)
+
+
+def _is_float_mask(node: Node) -> bool:
+    """Whether an input holds sentinels, for which there is no range, and only floats read it."""
+    values = node.meta.get(VALUES, ())
+    return any(map(is_sentinel, values)) and not any(
+        node in user.meta[Q_ANNOTATION_KEY].input_qspec_map
+        for user in node.users
+        if Q_ANNOTATION_KEY in user.meta
     )
 
 

@@ -35,6 +35,7 @@ from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.rewrites.constants import value_of
+from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
 from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
 from cmcompiler.usercode import unsupported
 
@@ -98,6 +99,7 @@ def prepare(
 
     Arguments and errors are those of `cmcompiler.frontend.quantization.quantize`.
     """
+    calibration = list(calibration)
     inputs = tuple(map(channels_last, example_inputs))
     module = in_eval_mode(module)
     exported = export(module, inputs)
@@ -112,7 +114,10 @@ def prepare(
     quantizer = backend.Quantizer(is_portable)
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
-            graph = rewrite(without_writes(exported, len(states)), is_portable)
+            graph = without_writes(exported, len(states))
+            note_values(graph, calibration)
+            graph = rewrite(graph, is_portable)
+            states = limit_states(graph, states)
             zero_biases = add_biases(graph)
             note("rewritten", graph)
             rewritten = _copy(graph)
@@ -126,7 +131,7 @@ def prepare(
         operands = tuple(joined_operands(prepared, watch))
         meters = watch_states(prepared)
         prepared.recompile()
-        observed = _observe(prepared, inputs, list(calibration), states)
+        observed = _observe(prepared, inputs, calibration, states)
         choose_state_ranges(prepared, meters, len(states))
         watch.end()
         observations = hold_ranges(prepared)

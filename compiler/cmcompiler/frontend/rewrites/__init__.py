@@ -40,6 +40,7 @@ from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.resampling import weigh_samples
 from cmcompiler.frontend.rewrites.scans import double_scans
+from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
 from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
@@ -54,6 +55,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     join_assignments,
     join_filters,
     spell_combinations,
+    limit_margins,
     weigh_samples,
     double_scans,
     add_batches,
@@ -72,6 +74,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     rewrite_recurrent,
     separate_tokens,
     multiply_einsum,
+    separate_sentinels,
     rewrite_attention,
     rewrite_products,
     arrange_clamps,

@@ -22,8 +22,18 @@ CHOICES = {
 FARTHEST = 1e4
 """A number of this size only stands for one beyond all others, and would take an int8 range."""
 
-LARGEST = {_ATEN.amax.default, _ATEN.max.dim, _ATEN.argmax.default}
-LEAST = {_ATEN.amin.default, _ATEN.min.dim, _ATEN.argmin.default}
+_ORDERS = {_ATEN.sort.default, _ATEN.sort.stable, _ATEN.argsort.default, _ATEN.argsort.stable}
+
+LARGEST = {
+    *_ORDERS,
+    *(_ATEN.amax.default, _ATEN.max.dim, _ATEN.argmax.default, _ATEN.cummax.default),
+    *(_ATEN.max_pool1d.default, _ATEN.max_pool2d.default, _ATEN.max_pool3d.default),
+    *(_ATEN.adaptive_max_pool1d.default, _ATEN.adaptive_max_pool2d.default, _ATEN.topk.default),
+}
+LEAST = {
+    *_ORDERS,
+    *(_ATEN.amin.default, _ATEN.min.dim, _ATEN.argmin.default, _ATEN.cummin.default),
+}
 
 
 def choose_for_masks(module: GraphModule) -> None:
