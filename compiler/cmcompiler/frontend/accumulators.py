@@ -18,6 +18,7 @@ from torchao.quantization.pt2e import (
     PerChannelMinMaxObserver,
 )
 
+from cmcompiler.frontend.gates import gate_of
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
@@ -55,7 +56,20 @@ def _make_room(layer: Node) -> None:
     seen = held.clamp(-(largest := _largest(layer, most)), largest)
     if not torch.equal(seen, held):
         bias.args = (constant(bias, f"{layer.name}_seen", seen),)
-    _raise(weights, seen.double().abs() / (step * most))
+    extremes = torch.maximum(seen.abs(), (seen + _added(layer)).abs())
+    _raise(weights, extremes.double() / (step * most))
+
+
+def _added(layer: Node) -> float:
+    """What lowering adds to the bias of a layer for a hardsigmoid after it."""
+    (user, *others) = layer.users
+    held = list(user.users)
+    if others or user.target is not torch.ops.aten.hardsigmoid.default or not held:
+        return 0.0
+    if held[0].op != "call_module":
+        return 0.0
+    scale, zero_point = observer_of(held[0]).calculate_qparams()
+    return gate_of(float(scale), int(zero_point)).rest
 
 
 def _largest(layer: Node, most: float) -> float:

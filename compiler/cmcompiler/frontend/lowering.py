@@ -15,6 +15,7 @@ from cmcompiler.frontend import backend
 from cmcompiler.frontend.call_sites import instruction_nodes
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
+from cmcompiler.frontend.passes.hardsigmoid_fusion import FuseHardsigmoids
 from cmcompiler.frontend.passes.places import FindPlacesInIntegers
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.passes.stored_numbers import CheckNumbers, StoreFills
@@ -61,7 +62,7 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
         cortex_m = backend.to_cortex_m(
             edge,
             target,
-            after_folding=(FuseClamps, CompareIntegers, StoreFills),
+            after_folding=(FuseClamps, FuseHardsigmoids, CompareIntegers, StoreFills),
             after_replacement=(ReplaceQuantizedOps, FindPlacesInIntegers, CheckNumbers),
             note=note,
         )

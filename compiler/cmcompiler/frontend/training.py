@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_map, tree_map_only
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize, MinMaxObserver
 
 from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.float_form import FLOAT_FORMS
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.preparation import Prepared, describe
@@ -109,6 +110,7 @@ class QuantizationAware(torch.nn.Module):
             )
         copy = deepcopy(self)
         copy._observe_weights()
+        make_room_for_biases(copy.graph)
         return replace(copy._prepared, graph=copy.graph.requires_grad_(False), rewritten=None)
 
     @torch.no_grad()

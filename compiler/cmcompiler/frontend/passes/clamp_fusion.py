@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import Any
+
 from executorch.backends.arm._passes.quant_args import QuantArgs
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.pass_base import ExportPass, PassResult
@@ -50,14 +53,24 @@ class FuseClamps(ExportPass):  # type: ignore[misc]
 
 def _clamped(node: Node) -> QuantArgs | None:
     """An activation's int8 quantisation with its bounds, if its producer can clamp."""
+    fused = fusible(node, _CLAMPED)
+    if fused is None:
+        return None
+    _, output = fused
+    bounds = quantized_bounds(node, output)
+    return None if bounds is None else output._replace(qmin=bounds[0], qmax=bounds[1])
+
+
+def fusible(node: Node, producers: Container[Any]) -> tuple[Node, QuantArgs] | None:
+    """The operator whose output range an activation may become, and that range."""
     producer = node.args[0]
-    if not isinstance(producer, Node) or producer.target not in _CLAMPED or len(producer.users) > 1:
+    if not isinstance(producer, Node) or producer.target not in producers:
         return None
     # With its own parameters the producer rounds before the activation.
-    if not producer.meta.get("input_qparams") or producer.meta.get("output_qparams"):
+    own = producer.meta.get("output_qparams")
+    if len(producer.users) > 1 or not producer.meta.get("input_qparams") or own:
         return None
     outputs: dict[int, QuantArgs] = node.meta.get("output_qparams", {})
     if not outputs or not isinstance(outputs[0].scale, float):
         return None
-    bounds = quantized_bounds(node, outputs[0])
-    return None if bounds is None else outputs[0]._replace(qmin=bounds[0], qmax=bounds[1])
+    return producer, outputs[0]

@@ -162,6 +162,8 @@ def is_fused(node: Node) -> bool:
     source = node.args[0]
     if not isinstance(source, Node) or len(source.users) > 1:
         return False
+    if node.target not in CLAMPS and source.target in SUMS:
+        return False
     return _can_clamp(source) or (source.target in POOLS and node.target in CLAMPS)
 
 

@@ -104,6 +104,8 @@ def test_clamps_stay_with_the_operator_that_fuses_them(first, clamp):
 def test_a_sum_of_two_tensors_clamps_too():
     assert expressions(after(nn.Identity(), lambda y: F.relu(y + y.flip(3)))) == []
     assert expressions(after(nn.Identity(), lambda y: F.relu(y + 1))) == ["relu(add.Tensor(x, 1))"]
+    gate = after(nn.Identity(), lambda y: F.hardsigmoid(y + y.flip(3)))
+    assert expressions(gate) == ["hardsigmoid(x)"]
 
 
 def test_clamps_of_a_tensor_that_others_use_do_not_fuse():

@@ -1,0 +1,33 @@
+"""How a layer computes the hardsigmoid of its result: x / 6 + 0.5, within its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SLOPE = 6.0
+"""Of x, in what the layer computes without a hardsigmoid, to one of the result."""
+
+_MIDDLE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What 0.5 adds to a layer's result.
+
+    Attributes:
+        zero_point: of the layer's result.
+        rest: what the zero point, which is an int8, leaves to the bias, in units of the bias.
+    """
+
+    zero_point: int
+    rest: float
+
+
+def gate_of(scale: float, zero_point: int) -> Gate:
+    """
+    Args:
+        scale, zero_point: of the hardsigmoid's result.
+    """
+    exact = _MIDDLE / scale + zero_point
+    nearest = max(-128, min(127, round(exact)))
+    return Gate(nearest, (exact - nearest) * scale * SLOPE)
