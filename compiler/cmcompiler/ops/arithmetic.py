@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
@@ -53,10 +55,19 @@ def _other(call: Call, name: str = "other") -> Operand | Scalar:
     return call.scalar(name) if "Scalar" in call.operator else call.tensor(name)
 
 
+def _alike(call: Call) -> Operand | Scalar:
+    """The second argument; an integer in the type of an integer tensor: 200 is -56 to an int8."""
+    other, dtype = _other(call), call.tensor("self").dtype
+    is_integer = dtype.kind in "iu" and call.output("out").dtype != FLOAT
+    if not is_integer or isinstance(other, bool) or not isinstance(other, int):
+        return other
+    return int(np.array(other).astype(dtype))
+
+
 def _reader(function: BinaryFunction) -> Callable[[Call], None]:
     def read(call: Call) -> None:
         output = call.output("out")
-        emit_binary(call, function, call.tensor("self"), _other(call), output)
+        emit_binary(call, function, call.tensor("self"), _alike(call), output)
 
     return read
 
@@ -105,7 +116,7 @@ def _scaled(call: Call, x: Operand | Scalar, output: Operand) -> Operand | Scala
     "aten::div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out)",
 )
 def read_div(call: Call) -> None:
-    other, source, output = _other(call), call.tensor("self"), call.output("out")
+    other, source, output = _alike(call), call.tensor("self"), call.output("out")
     mode = None if call.is_none("rounding_mode") else call.string("rounding_mode")
     if mode not in (None, "floor", "trunc"):
         call.invalid(f"rounding_mode {mode}")

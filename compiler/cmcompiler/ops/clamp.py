@@ -118,6 +118,10 @@ def read_abs(call: Call) -> None:
     if source.dtype == FLOAT:
         emit_unary(call, "abs", source, output)
         return
+    if source.dtype.kind in "ub":
+        # The negative of an unsigned number wraps, and may be larger.
+        move(call, "abs", output, [(source, Strided.of(source), Strided.of(output))])
+        return
     negative = call.intermediate(source.dtype, source.shape, source.dim_order)
     emit_binary(call, BinaryFunction.SUB, 0, source, negative)
     emit_binary(call, BinaryFunction.MAXIMUM, source, negative, output)
