@@ -10,7 +10,7 @@
     ".thumb\n"                                                                                               \
     ".thumb_func\n"                                                                                          \
     ".p2align 2\n"                                                                                           \
-    ".type " #name ",%function\n" #name ":\n"
+    ".global " #name "\n.type " #name ",%function\n" #name ":\n"
 
 #define CM_ASM_END ".text\n"
 

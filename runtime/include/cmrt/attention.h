@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 #define CM_ATTENTION_LAST_DISTANCE 576
 #define CM_ATTENTION_EXCLUDED (-(1 << 30))
 
@@ -22,7 +24,7 @@ struct cm_attention {
     int32_t score_multiplier, score_shift;
     int32_t multiplier, shift, zero_point;
 };
-void cm_isa_attention_s8(const struct cm_attention *attention);
+CM_MICROKERNEL void cm_isa_attention_s8(const struct cm_attention *attention);
 
 /* How many keys a row sees. */
 static inline int32_t cm_attention_visible(const struct cm_attention *attention, int32_t row)

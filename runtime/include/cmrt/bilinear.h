@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 /* Two inputs along one axis, and the weight of the high one with 15 fractional bits. */
 struct cm_blend {
     int32_t low, high, weight;
@@ -21,6 +23,6 @@ struct cm_bilinear_row {
     int8_t *out;
 };
 
-void cm_isa_bilinear_row_s8(const struct cm_bilinear_row *row);
+CM_MICROKERNEL void cm_isa_bilinear_row_s8(const struct cm_bilinear_row *row);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cmrt/microkernel.h"
+
 /* A product's factors: offsets of its element in a row and in a lane. */
 struct cm_tap {
     int32_t row, lane;
@@ -31,7 +33,7 @@ struct cm_dot {
     int32_t lane_count;
     int32_t lane_offsets[CM_DOT_LANES], addend_offsets[CM_DOT_LANES], out_offsets[CM_DOT_LANES];
 };
-void cm_isa_dot_f32(const struct cm_dot *dot);
+CM_MICROKERNEL void cm_isa_dot_f32(const struct cm_dot *dot);
 
 static inline float cm_float_at(const uint8_t *data, int32_t offset)
 {

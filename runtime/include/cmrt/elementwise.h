@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 struct cm_rescale {
     int32_t zero_point, multiplier, shift;
 };
@@ -14,34 +16,36 @@ struct cm_sum {
     struct cm_rescale lhs, rhs, output;
     int32_t minimum, maximum;
 };
-void cm_isa_add_s8(const struct cm_sum *sum, const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
-                   int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_add_s8(const struct cm_sum *sum, const int8_t *lhs, const int8_t *rhs,
+                                  int32_t rhs_step, int8_t *out, int32_t count);
 
 /* out = clamp((lhs * lhs_factor + rhs * rhs_factor + offset) >> shift), which never leaves 32 bits. */
 struct cm_affine {
     int32_t lhs_factor, rhs_factor, offset, shift;
     int32_t minimum, maximum;
 };
-void cm_isa_add_affine_s8(const struct cm_affine *affine, const int8_t *lhs, const int8_t *rhs,
-                          int32_t rhs_step, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_add_affine_s8(const struct cm_affine *affine, const int8_t *lhs, const int8_t *rhs,
+                                         int32_t rhs_step, int8_t *out, int32_t count);
 
 /* See compiler/cmcompiler/ops/mul.py for the arithmetic. */
 struct cm_product {
     int32_t lhs_zero_point, rhs_zero_point;
     struct cm_rescale output;
 };
-void cm_isa_mul_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
-                   int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_mul_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs,
+                                  int32_t rhs_step, int8_t *out, int32_t count);
 
 /* Like mul_s8, for output shifts in [-11, 0]. */
-void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs,
-                         int32_t rhs_step, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs,
+                                        const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
 
-void cm_isa_minimum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
-void cm_isa_maximum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_minimum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out,
+                                      int32_t count);
+CM_MICROKERNEL void cm_isa_maximum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out,
+                                      int32_t count);
 
 /* out = table[the byte of in, unsigned] */
-void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
 
 /* out = clamp((x * (x < 0 ? below[i] : above) + offset) >> shift) with x = in - zero_point, all within 32
    bits; `below` has a factor for each of the elements. */
@@ -49,16 +53,19 @@ struct cm_slopes {
     const int32_t *below;
     int32_t above, zero_point, offset, shift;
 };
-void cm_isa_prelu_s8(const struct cm_slopes *slopes, const int8_t *in, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_prelu_s8(const struct cm_slopes *slopes, const int8_t *in, int8_t *out,
+                                    int32_t count);
 
 /* out = clamp(rint(in * inverse_scale) + zero_point); NaN gives the zero point. */
 struct cm_quantize_parameters {
     float inverse_scale;
     int32_t zero_point, minimum, maximum;
 };
-void cm_isa_quantize_s8(const struct cm_quantize_parameters *to, const float *in, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_quantize_s8(const struct cm_quantize_parameters *to, const float *in, int8_t *out,
+                                       int32_t count);
 
 /* out = (in - zero_point) * scale */
-void cm_isa_dequantize_s8(const int8_t *in, int32_t zero_point, float scale, float *out, int32_t count);
+CM_MICROKERNEL void cm_isa_dequantize_s8(const int8_t *in, int32_t zero_point, float scale, float *out,
+                                         int32_t count);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 /* The first functions of ops/binary.py, in its order. */
 enum cm_arithmetic { CM_ADD, CM_SUB, CM_MUL, CM_DIV, CM_MINIMUM, CM_MAXIMUM };
 
@@ -14,10 +16,11 @@ struct cm_floats {
     int32_t lhs_step, rhs_step; /* 0 or 1 */
     float *out;
 };
-void cm_isa_arithmetic_f32(enum cm_arithmetic function, struct cm_floats floats, int32_t count);
+CM_MICROKERNEL void cm_isa_arithmetic_f32(enum cm_arithmetic function, struct cm_floats floats,
+                                          int32_t count);
 
 /* out = in < low ? low : in > high ? high : in */
-void cm_isa_clamp_f32(float low, float high, const float *in, float *out, int32_t count);
+CM_MICROKERNEL void cm_isa_clamp_f32(float low, float high, const float *in, float *out, int32_t count);
 
 /* Smaller or larger; a NaN wins. */
 static inline float cm_extreme(float a, float b, bool is_beyond)

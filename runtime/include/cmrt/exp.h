@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
-void cm_isa_exp_f32(const float *in, float less, float *out, int32_t count);
+#include "cmrt/microkernel.h"
+
+CM_MICROKERNEL void cm_isa_exp_f32(const float *in, float less, float *out, int32_t count);
 
 #endif

@@ -3,6 +3,7 @@
 #define CMRT_GATES_H
 
 #include "cmrt/arithmetic.h"
+#include "cmrt/microkernel.h"
 
 /* Constant weights, packed as packing.py says in gemv16_weights. */
 struct cm_gate_weights {
@@ -12,13 +13,13 @@ struct cm_gate_weights {
 
 /* gates[g] += bias[g] + sum over k < depth of row[k] * weights[g][k], rescaled and saturated. `workspace` is
    of the size that packing.py says in gemv_workspace. */
-void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
-                     void *workspace);
+CM_MICROKERNEL void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
+                                    void *workspace);
 
 /* Copies `count` numbers, from a place of their own or a higher address; returns `sum` plus their products
    with the weights, modulo 2^32. */
-int32_t cm_isa_filter_s16(const int16_t *from, int16_t *to, const int16_t *weights, int32_t count,
-                          int32_t sum);
+CM_MICROKERNEL int32_t cm_isa_filter_s16(const int16_t *from, int16_t *to, const int16_t *weights,
+                                         int32_t count, int32_t sum);
 
 /* An entry of the table of sigmoid and tanh. */
 struct cm_gate_entry {
@@ -39,8 +40,8 @@ struct cm_lstm_step {
     struct cm_narrowing narrowing; /* of 30 fractional bits */
     int32_t cell_limit;            /* of the clipped step: the largest magnitude of a cell */
 };
-void cm_isa_lstm_step_s8(const struct cm_lstm_step *step);
-void cm_isa_lstm_step_clipped_s8(const struct cm_lstm_step *step);
+CM_MICROKERNEL void cm_isa_lstm_step_s8(const struct cm_lstm_step *step);
+CM_MICROKERNEL void cm_isa_lstm_step_clipped_s8(const struct cm_lstm_step *step);
 
 /* One step of a GRU. Gates of each unit: new from the input, reset, update, new from the state. */
 struct cm_gru_step {
@@ -51,11 +52,11 @@ struct cm_gru_step {
     int32_t units, state_bits;
     struct cm_narrowing narrowing; /* of state_bits fractional bits */
 };
-void cm_isa_gru_step_s8(const struct cm_gru_step *step);
+CM_MICROKERNEL void cm_isa_gru_step_s8(const struct cm_gru_step *step);
 
 /* out = narrow(tanh(gate)), or narrow(max(gate, 0)) without a table. */
-void cm_isa_rnn_step_s8(const int16_t *gates, const struct cm_gate_entry *table,
-                        const struct cm_narrowing *narrowing, int8_t *out, int32_t units);
+CM_MICROKERNEL void cm_isa_rnn_step_s8(const int16_t *gates, const struct cm_gate_entry *table,
+                                       const struct cm_narrowing *narrowing, int8_t *out, int32_t units);
 
 /* In plain C. */
 

@@ -5,6 +5,7 @@
 #define CMRT_ISA_H
 
 #include "cmrt/arithmetic.h"
+#include "cmrt/microkernel.h"
 
 #include <stdint.h>
 
@@ -45,32 +46,33 @@ struct cm_gemm {
     void *workspace; /* packing.py: gemm_workspace */
     struct cm_output output;
 };
-void cm_isa_gemm_s8(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8(const struct cm_gemm *gemm);
 
 /* The same with weights of int16 for the DSP extension, made with `wide` by packing.py: gemm_weights. */
-void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);
 
 /* The same for one row; weights by packing.py: gemv_weights. */
-void cm_isa_gemv_s8(const struct cm_gemm *gemm);
-void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);
 
 /* The same for outputs whose rescaling allows no shortcuts, as packing.py: is_general says. They are rare, so
    images link the code for them only if their plans name it. */
-void cm_isa_gemm_s8_general(const struct cm_gemm *gemm);
-void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm);
-void cm_isa_gemv_s8_general(const struct cm_gemm *gemm);
-void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
 
 /* The same for outputs of CM_ROUND_HALF_UP only, so that images link loops for one rounding if all layers
  * agree. */
-void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
 
 /* Packs depths [at, at + bytes) of four rows into the workspace, multiples of four from 0 on, one part after
    the other: then they are the rows of the product. For outputs that are not general. */
 enum { CM_PACKED_ROWS = 4 };
-void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes);
-void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
-                             int32_t bytes);
+CM_MICROKERNEL void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
+                                        int32_t bytes);
+CM_MICROKERNEL void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
+                                            int32_t stride, int32_t bytes);
 
 /* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
    before the output; all matrices without gaps. */
@@ -83,16 +85,17 @@ struct cm_matmul {
     int32_t multiplier, shift;
     struct cm_output output;
 };
-void cm_isa_matmul_s8(const struct cm_matmul *matmul);
+CM_MICROKERNEL void cm_isa_matmul_s8(const struct cm_matmul *matmul);
 
 /* Copies `count` blocks of `bytes` bytes; strides in bytes. Nothing outside the blocks is written; up to 15
    bytes after an input block are read. */
-void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
-                           int32_t bytes, int32_t count);
+CM_MICROKERNEL void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in,
+                                          int32_t in_stride, int32_t bytes, int32_t count);
 
 /* Copies `count` pixels of `bytes` bytes that follow each other to places that are `stride` bytes apart.
    Nothing else is written; up to 15 bytes after the last pixel are read. */
-void cm_isa_copy_pixels_s8(int8_t *out, int32_t stride, const int8_t *in, int32_t bytes, int32_t count);
+CM_MICROKERNEL void cm_isa_copy_pixels_s8(int8_t *out, int32_t stride, const int8_t *in, int32_t bytes,
+                                          int32_t count);
 
 /* Windows side by side over rows of a ring. A window is some bytes of each row; of the first windows, and
    from `end` on, what lies outside of a row is left out. */
@@ -107,7 +110,7 @@ struct cm_windows {
     int32_t bytes, rows;
     int32_t first, end, count; /* windows inside, and all */
 };
-void cm_isa_copy_windows_s8(const struct cm_windows *windows);
+CM_MICROKERNEL void cm_isa_copy_windows_s8(const struct cm_windows *windows);
 
 /* Depthwise convolution of a band of output rows, each at its own address. */
 #define CM_NO_ROW INT32_MIN
@@ -126,19 +129,19 @@ struct cm_depthwise {
     int32_t input_zero_point;
     struct cm_output output;
 };
-void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
 
 /* The same for kernels of one size without dilation, of stride_width 1 or 2; depthwise_schemes.py says
    in which bands and chunks, and packs the weights. */
-void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
 
 /* For one stride_width, 1 unless named; row: for rows that are computed one at a time; half_up: for outputs
    of CM_ROUND_HALF_UP only. */
-void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
-void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise);
-void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *depthwise);
-void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *depthwise);
-void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *depthwise);
-void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_row(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *depthwise);
 
 #endif

@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 /* Adds `count` elements to a sum, and their squares to another. */
-void cm_isa_moments_s8(const int8_t *in, int32_t count, int32_t *sum, int32_t *squares);
+CM_MICROKERNEL void cm_isa_moments_s8(const int8_t *in, int32_t count, int32_t *sum, int32_t *squares);
 
 /* How a group is normalised: (factor * x - offset) * inverse * 2^-31, times multiplier * 2^-31, plus bias,
    times 2^-shift, plus the zero point; each rounded, halves up. */
@@ -16,8 +18,8 @@ struct cm_norm {
 
 /* `count` elements with a multiplier and bias each. `out` may be `in`. The difference of factor * x and
    offset fits 32 bits, its terms may not. */
-void cm_isa_norm_s8(const struct cm_norm *norm, const int8_t *in, const int32_t *multipliers,
-                    const int32_t *biases, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_norm_s8(const struct cm_norm *norm, const int8_t *in, const int32_t *multipliers,
+                                   const int32_t *biases, int8_t *out, int32_t count);
 
 /* 1 / sqrt(x) as mantissa * 2^-(31 + exponent); x in [1, 2^62). */
 struct cm_inverse_root {

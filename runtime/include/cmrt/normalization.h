@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 struct cm_moments {
     float mean, variance;
 };
@@ -11,7 +13,8 @@ struct cm_moments {
 #define CM_MOMENTS_GROUPS 4
 
 /* Of up to CM_MOMENTS_GROUPS groups of `count` elements, one after the other. */
-void cm_isa_moments_f32(const float *x, int32_t groups, int32_t count, struct cm_moments *moments);
+CM_MICROKERNEL void cm_isa_moments_f32(const float *x, int32_t groups, int32_t count,
+                                       struct cm_moments *moments);
 
 /* out = (in - mean) * inverse * weight + bias, from the first element to the last; steps are 0 or 1. */
 struct cm_normalized {
@@ -19,7 +22,8 @@ struct cm_normalized {
     const float *weight, *bias;
     int32_t weight_step, bias_step;
 };
-void cm_isa_normalize_f32(const struct cm_normalized *by, const float *in, float *out, int32_t count);
+CM_MICROKERNEL void cm_isa_normalize_f32(const struct cm_normalized *by, const float *in, float *out,
+                                         int32_t count);
 
 /* Both in plain C. */
 static inline struct cm_moments cm_moments_of(const float *x, int32_t count)

@@ -2,6 +2,7 @@
 #ifndef CMRT_POOL_H
 #define CMRT_POOL_H
 
+#include "cmrt/microkernel.h"
 #include "cmrt/rows.h"
 
 /* `pixels` windows of row_count * column_count pixels of `channels` bytes; strides in bytes. Up to 15 bytes
@@ -31,9 +32,9 @@ static inline int32_t cm_window_sum(const struct cm_windows *windows, const int8
 }
 
 /* Mean, halves away from zero; see compiler/cmcompiler/ops/avg_pool2d.py. */
-void cm_isa_avg_window_s8(const struct cm_windows *windows);
+CM_MICROKERNEL void cm_isa_avg_window_s8(const struct cm_windows *windows);
 
-void cm_isa_max_window_s8(const struct cm_windows *windows, int32_t minimum, int32_t maximum);
+CM_MICROKERNEL void cm_isa_max_window_s8(const struct cm_windows *windows, int32_t minimum, int32_t maximum);
 
 struct cm_pool {
     const struct cm_rows *input, *output;

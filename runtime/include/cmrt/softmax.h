@@ -4,9 +4,12 @@
 
 #include <stdint.h>
 
+#include "cmrt/microkernel.h"
+
 /* `exponentials` of distances 0, 1, … 255 from the row's maximum, of 31 fractional bits. `out` may be `in`.
  */
-void cm_isa_softmax_s8(const int8_t *in, const int32_t *exponentials, int8_t *out, int32_t length);
+CM_MICROKERNEL void cm_isa_softmax_s8(const int8_t *in, const int32_t *exponentials, int8_t *out,
+                                      int32_t length);
 
 /* Integer bits of the sum of exponentials, and the sum from which on all probabilities round to 0. */
 #define CM_SOFTMAX_SUM_BITS 12

@@ -44,8 +44,8 @@ typedef void product_loop(void);
 
 void cm_mve_multiply(const struct cm_gemm *gemm, product_loop *loop);
 
-/* Called by it. */
-void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm);
+/* Called by it, which compilers of whole programs do not see. */
+__attribute__((used)) void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm);
 
 /* clang-format off */
 #define LEAVE \
