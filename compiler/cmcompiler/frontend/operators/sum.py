@@ -14,6 +14,9 @@ from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_p
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
+FEW_BITS = -2
+"""A right shift by so few bits rounds halves, which are many, up a second time."""
+
 for _name in ("sum", "mean"):
     LIBRARY.define(f"{_name}(Tensor x, int[] dims, bool keepdim) -> Tensor")
 _schema = (
@@ -59,6 +62,8 @@ def _arguments(call: QuantizedCall) -> Sequence[Any]:
 
 def _quantized(call: QuantizedCall, divisor: int) -> Replacement:
     source, output = call.inputs[0], call.output
-    factor = fixed_point(source.scale / output.scale / divisor)
-    numbers = (source.zero_point, output.zero_point, *factor)
+    multiplier, shift = fixed_point(source.scale / output.scale / divisor)
+    if FEW_BITS <= shift < 0:
+        multiplier, shift = multiplier >> -shift, 0
+    numbers = (source.zero_point, output.zero_point, multiplier, shift)
     return torch.ops.cmbuild.quantized_sum.default, (*call.arguments, *numbers)
