@@ -18,7 +18,7 @@ from torchao.quantization.pt2e import (
     PerChannelMinMaxObserver,
 )
 
-from cmcompiler.frontend.gates import gate_of
+from cmcompiler.frontend.gates import SLOPE, gate_of
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
@@ -78,13 +78,22 @@ def _largest(layer: Node, most: float) -> float:
     With a larger one, a step of the accumulator could be more than one of the result, and shifting
     the accumulator to the left might leave 32 bits.
     """
-    node = layer
+    return step_of_result(layer) * most / 4
+
+
+def step_of_result(layer: Node) -> float:
+    """A step of the integers that a layer computes, with what is fused into it.
+
+    Infinite if nothing rounds the result.
+    """
+    node, slope = layer, 1.0
     while len(node.users) == 1:
         (node,) = node.users
         if node.op == "call_module":
-            return float(observer_of(node).calculate_qparams()[0]) * most / 4
+            return float(observer_of(node).calculate_qparams()[0]) * slope
         if node.target not in FUSED:
             break
+        slope = SLOPE if node.target is torch.ops.aten.hardsigmoid.default else slope
     return math.inf
 
 

@@ -13,12 +13,18 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.accumulators import step_of_result
 from cmcompiler.frontend.call_sites import marked
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, fake, is_constant
 from cmcompiler.frontend.simulation import Results, Simulation
 
 _linear = torch.ops.aten.linear.default
+
+MOST_STEPS = 4.0
+"""Of a layer's result, for its correction: what is farther off has a range that does not suit it,
+which another bias would only hide.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,8 @@ def correct(
         if node not in by_layer:
             return results
         bias = by_layer[node]
-        correction = _mean(exact[node] - bias.means(results)).float()
+        most = MOST_STEPS * step_of_result(node)
+        correction = _mean(exact[node] - bias.means(results)).float().clamp(-most, most)
         bias.add(correction)
         return bias.shift(results, correction)
 
