@@ -40,6 +40,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.float_parts",
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",
+    "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lowering",
     "cmcompiler.frontend.observations",
     "cmcompiler.frontend.operators",

@@ -40,7 +40,7 @@ from cmbuild.workers.choice import WorkersChoice
 from cmbuild.workers.distribution import distribute
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
-from cmcompiler.frontend.float_model import FloatPart
+from cmcompiler.frontend.float_model import FloatSamples
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 
@@ -208,7 +208,7 @@ class _FloatAnswers:
             name=f"{plan.name}-data",
             subject=f"{plan.source.name} on {request.data.name}",
             parts=lambda folder: [
-                FloatPart(file=each.file.absolute(), first=each.first, count=each.count)
+                FloatSamples(file=each.file.absolute(), first=each.first, count=each.count)
                 for each in chunks
             ],
             inputs=lambda: {"data": DataSet(request.data).parts, "chunks": places},

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cmbuild.pipeline.stages.export import ExportStage
-    from cmcompiler.frontend.float_model import FloatPart
+    from cmcompiler.frontend.float_model import FloatSamples
 
     Arrays = tuple[npt.NDArray[Any], ...]
 
@@ -46,7 +46,7 @@ class FloatStage(Stage):
         *,
         name: str,
         subject: str,
-        parts: Callable[[Path], Sequence[FloatPart]],
+        parts: Callable[[Path], Sequence[FloatSamples]],
         inputs: Callable[[], Value],
         is_needed: Callable[[], bool] = lambda: True,
         reset: bool = False,

@@ -21,7 +21,7 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 if TYPE_CHECKING:
     from cmbuild.pipeline.context import WorkContext
     from cmbuild.verify.fidelity import FidelityBasis
-    from cmcompiler.frontend.float_model import FloatPart
+    from cmcompiler.frontend.float_model import FloatSamples
     from cmcompiler.frontend.job import SamplesRecord
     from cmcompiler.frontend.vectors import Samples
     from cmcompiler.ir.reference import Array
@@ -209,13 +209,13 @@ class ReferenceStage(Stage):
             record = self.plan.source.record
             return is_own or record is None or record.samples.origin is not SampleOrigin.SAMPLES
 
-        def parts(folder: Path) -> list[FloatPart]:
-            from cmcompiler.frontend.float_model import FloatPart
+        def parts(folder: Path) -> list[FloatSamples]:
+            from cmcompiler.frontend.float_model import FloatSamples
             from cmcompiler.frontend.vectors import Samples
 
             file = folder / "samples.npz"
             Samples(self.real_inputs).save(file)
-            return [FloatPart(file=file.absolute(), count=len(self.samples))]
+            return [FloatSamples(file=file.absolute(), count=len(self.samples))]
 
         self.real = FloatStage(
             self.plan,

@@ -8,7 +8,6 @@ calibration inputs produce in sequence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -16,6 +15,8 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.fx import GraphModule, Interpreter
 from torch.fx.traceback import preserve_node_meta
+
+from cmcompiler.frontend.copies import copied
 
 
 def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -26,7 +27,7 @@ def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[s
     held = dict(module.named_buffers())
     if not held:
         return {}
-    trial = deepcopy(module)
+    trial = copied(module)
     before = {name: (buffer, buffer._version) for name, buffer in trial.named_buffers()}
     with torch.no_grad():
         trial(*inputs)

@@ -165,7 +165,7 @@ class Exporter:
 
 
 def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
-    from cmcompiler.frontend.preparation import channels_last
+    from cmcompiler.frontend.layouts import channels_last
 
     most = None if quantized.is_sequence else MOST
     real = run_on(float_module(model.module), model.samples, most=most)

@@ -6,7 +6,6 @@ Importing this module does not import torch; `compute` imports nothing heavier.
 from __future__ import annotations
 
 import sys
-from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from cmcompiler.arrays import read_arrays
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.copies import copied
 from cmcompiler.frontend.job import ExportJob, Strict
 from cmcompiler.frontend.outputs import run_on
 from cmcompiler.frontend.quantized_op import QUANTIZED
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class FloatPart(Strict):
+class FloatSamples(Strict):
     """Consecutive samples of a file, before which the module is in its initial state."""
 
     file: Path
@@ -45,7 +45,7 @@ class FloatJob(Strict):
     """
 
     export: ExportJob
-    parts: tuple[FloatPart, ...]
+    parts: tuple[FloatSamples, ...]
     schemes: tuple[tuple[float, int] | None, ...]
     reset: bool = False
     output: Path
@@ -93,7 +93,7 @@ def compute(job: FloatJob) -> None:
 
 def float_module(module: torch.nn.Module) -> torch.nn.Module:
     """A copy that computes in float, in eval mode."""
-    copy = deepcopy(module)
+    copy = copied(module)
     # Nobody has made a module for training with rounding unless this is imported.
     training = sys.modules.get("cmcompiler.frontend.training")
     if training is not None and isinstance(copy, training.QuantizationAware):
@@ -108,7 +108,7 @@ def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
     # An exported graph has its mode traced in and refuses eval().
     if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
         return module
-    return deepcopy(module).eval()
+    return copied(module).eval()
 
 
 def _real(

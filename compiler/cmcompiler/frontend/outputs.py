@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from cmcompiler.arrays import read_arrays
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.copies import copied
 
 if TYPE_CHECKING:
     import torch
@@ -125,7 +125,7 @@ def _operator(node: Node) -> str:
 
 
 def run_on(
-    module: Callable[..., Any],
+    module: torch.nn.Module,
     samples: Samples,
     arrange: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
     most: int | None = MOST,
@@ -147,12 +147,12 @@ def run_on(
     from torch.utils._pytree import tree_leaves
 
     rows: list[Sequence[torch.Tensor]] = []
-    initial = deepcopy(module) if reset else module
+    initial = copied(module) if reset else module
     with torch.no_grad():
         for number, sample in enumerate(islice(samples, most), start=1):
             inputs = [arrange(torch.from_numpy(np.ascontiguousarray(array))) for array in sample]
             if reset:
-                module = deepcopy(initial)
+                module = copied(initial)
             try:
                 leaves = tree_leaves(module(*inputs))
             except Exception as error:  # the user's own code

@@ -10,7 +10,6 @@ from operator import getitem
 import torch
 from torch import Tensor
 from torch._ops import OpOverload
-from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
@@ -27,6 +26,7 @@ from cmcompiler.frontend.float_model import in_eval_mode
 from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
+from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import holds_classes, names_of_outputs
 from cmcompiler.frontend.own_ranges import GroupWatch
@@ -102,13 +102,14 @@ def prepare(
     calibration = list(calibration)
     inputs = tuple(map(channels_last, example_inputs))
     module = in_eval_mode(module)
-    exported = export(module, inputs)
+    _check_names(module)
+    exported = export_channels_last(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
     output_names, is_choice = names_of_outputs(exported), holds_classes(exported)
-    buffers = mutable_buffers(module, inputs)
+    buffers = mutable_buffers(module, example_inputs)
     states = tuple(map(channels_last, buffers.values()))
     if buffers:
-        exported = export(WithStates(module, tuple(buffers)), (*inputs, *states))
+        exported = export_channels_last(WithStates(module, tuple(buffers)), (*inputs, *states))
     note("exported", exported)
     operators.define()
     quantizer = backend.Quantizer(is_portable)
@@ -164,24 +165,6 @@ def _copy(graph: GraphModule) -> GraphModule:
     """Another graph of the same parameters and buffers, which nothing changes."""
     held = (*graph.parameters(), *graph.buffers())
     return deepcopy(graph, {id(tensor): tensor for tensor in held})
-
-
-def channels_last(tensor: Tensor) -> Tensor:
-    """A copy of an input in the memory layout that the program expects."""
-    layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
-    # With one channel, contiguous() would keep the strides, but the exported dim order depends on
-    # them.
-    return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
-
-
-def export(module: torch.nn.Module, inputs: Inputs) -> ExportedProgram:
-    """
-    Raises:
-        Unsupported: torch.export cannot take the module.
-    """
-    _check_names(module)
-    with unsupported("torch.export", "try torch.export.export(module, example_inputs) on its own"):
-        return torch.export.export(module, inputs)
 
 
 def _check_names(module: torch.nn.Module) -> None:

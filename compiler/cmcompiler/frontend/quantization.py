@@ -11,7 +11,8 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e
 from cmcompiler.frontend.bias_correction import drop_zero_biases
 from cmcompiler.frontend.buffers import WithBuffers
 from cmcompiler.frontend.intermediates import Note, ignore
-from cmcompiler.frontend.preparation import Inputs, channels_last, export, prepare
+from cmcompiler.frontend.layouts import channels_last, export
+from cmcompiler.frontend.preparation import Inputs, prepare
 from cmcompiler.frontend.quantized import FloatGraph, OperatorCost, Quantized
 from cmcompiler.frontend.sensitivity import layers
 from cmcompiler.frontend.training import QuantizationAware

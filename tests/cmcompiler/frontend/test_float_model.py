@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.frontend.float_model import FloatJob, FloatPart, compute, float_outputs
+from cmcompiler.frontend.float_model import FloatJob, FloatSamples, compute, float_outputs
 from cmcompiler.frontend.job import ExportJob
 from cmcompiler.frontend.vectors import Samples
 
@@ -43,7 +43,7 @@ def job(tmp_path: Path) -> FloatJob:
     Samples((inputs,)).save(tmp_path / "given.npz")
     return FloatJob(
         export=ExportJob(model=str(tmp_path / "net.py"), output=Path()),
-        parts=(FloatPart(file=tmp_path / "given.npz", count=4),),
+        parts=(FloatSamples(file=tmp_path / "given.npz", count=4),),
         schemes=(None,),
         output=tmp_path / "out",
     )
@@ -67,7 +67,7 @@ def test_quantised_samples_are_scaled_back_and_a_batch_is_samples(
     job: FloatJob, tmp_path: Path
 ) -> None:
     Samples((np.array([[2, 4], [6, 8]], np.int8),)).save(tmp_path / "given.npz")
-    part = FloatPart(file=tmp_path / "given.npz", count=2)
+    part = FloatSamples(file=tmp_path / "given.npz", count=2)
     compute(job.model_copy(update={"parts": (part,), "schemes": ((0.5, 2),)}))
     assert float_outputs(job.output, 0)[1].tolist() == [[[0, 2]], [[4, 6]]]
 
@@ -75,7 +75,7 @@ def test_quantised_samples_are_scaled_back_and_a_batch_is_samples(
 def test_a_sample_that_the_module_refuses_is_named(job: FloatJob, tmp_path: Path) -> None:
     inputs = np.array([[[1, 2]], [[1000, 2]]], np.float32)
     Samples((inputs,)).save(tmp_path / "given.npz")
-    part = FloatPart(file=tmp_path / "given.npz", count=2)
+    part = FloatSamples(file=tmp_path / "given.npz", count=2)
     with pytest.raises(InvalidRequest, match="sample 2: ValueError: too large"):
         compute(job.model_copy(update={"parts": (part,)}))
 

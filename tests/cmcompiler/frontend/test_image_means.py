@@ -14,10 +14,10 @@ from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 from cmcompiler.frontend import backend
 from cmcompiler.frontend import operators as own
 from cmcompiler.frontend.image_means import image_means, separate_means
+from cmcompiler.frontend.layouts import channels_last
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch
-from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.simulation import Simulation
 from cmcompiler.target import Target

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
 from harness.pte import operators
 from torch import nn
 
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate
@@ -64,3 +69,45 @@ def test_they_are_int8(module, shape, target):
     step = np.unique(np.abs(right))[1]
     assert np.abs(found - right).max() <= step * 1.01
     assert np.mean(found != right) < 0.05
+
+
+class Views(nn.Module):
+    """What torch's default layout allows to view, it writes to as well."""
+
+    def __init__(self, channels, writes):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(channels, 8, 3, padding=1), nn.BatchNorm2d(32)
+        self.writes = writes
+        self.register_buffer("seen", torch.zeros(1, 8, 4, 4))
+
+    def forward(self, x):
+        y = self.conv(x)
+        n, c, h, w = y.shape
+        y = self.norm(y.view(n, c * 4, h // 4, w)).view(n, c, h, w)
+        if self.writes:
+            y.view(n, -1)[:, :5] = 7.0
+            self.seen.view(-1)[:8].add_(1.0)
+            y = y + self.seen.mean()
+        return y.relu().view(n, -1)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("writes", [False, True])
+def test_views_are_as_in_torchs_default_layout(channels, writes):
+    torch.manual_seed(0)
+    module, x = Views(channels, writes).eval(), torch.randn(1, channels, 4, 4)
+    exported = export_channels_last(module, (channels_last(x),))
+    graph = without_writes(exported, 0)
+    assert not any("view.default" in str(node.target) for node in graph.graph.nodes)
+    with torch.no_grad():
+        wanted = deepcopy(module)(x)
+        torch.testing.assert_close(graph(channels_last(x)), wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_a_module_for_no_layout_is_refused_with_its_line():
+    class Wrong(nn.Module):
+        def forward(self, x):
+            return x.view(7)
+
+    with pytest.raises(Unsupported, match=r"test_layouts.py:\d+: torch.export cannot take"):
+        export_channels_last(Wrong(), (torch.zeros(1, 3, 2, 2),))

@@ -7,8 +7,8 @@ from harness.pte import operators
 from torch import nn
 
 from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.frontend.layouts import channels_last
 from cmcompiler.frontend.lowering import lower
-from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate

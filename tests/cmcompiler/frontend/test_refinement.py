@@ -10,8 +10,8 @@ from torch.utils._pytree import tree_leaves
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from cmcompiler.frontend import backend
+from cmcompiler.frontend.layouts import channels_last
 from cmcompiler.frontend.lowering import lower
-from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.refinement import (
     MINIMAL_FURTHER_GAIN,

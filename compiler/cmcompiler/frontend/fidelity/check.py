@@ -19,8 +19,8 @@ from cmcompiler.frontend.fidelity.pairing import Pairing, ValuePair, pair
 from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity, StalledState
 from cmcompiler.frontend.fidelity.resolution import ResolutionRun
 from cmcompiler.frontend.fidelity.rewriting import rewriting_error
+from cmcompiler.frontend.layouts import channels_last
 from cmcompiler.frontend.lowering import Lowered
-from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantized import FloatGraph
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph

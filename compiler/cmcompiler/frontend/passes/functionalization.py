@@ -32,11 +32,11 @@ def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
         _Writes(inputs[len(inputs) - states :]).remove_from(module)
     except _ViewIsInvolved:
         module = exported.run_decompositions({}).module(check_guards=False)
-        _restore_batch_norms(module)
+        restore_batch_norms(module)
     return module
 
 
-def _restore_batch_norms(module: GraphModule) -> None:
+def restore_batch_norms(module: GraphModule) -> None:
     """Makes whole again what torch.export splits even if told to decompose nothing."""
     for node in list(module.graph.nodes):
         if node.target is not _INFERENCE_NORM:

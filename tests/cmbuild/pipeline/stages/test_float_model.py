@@ -15,7 +15,7 @@ from cmbuild.cache.store import Condition
 from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.stages import float_model
 from cmbuild.pipeline.stages.float_model import FloatStage
-from cmcompiler.frontend.float_model import FloatJob, FloatPart, float_file
+from cmcompiler.frontend.float_model import FloatJob, FloatSamples, float_file
 from cmcompiler.frontend.job import ExportJob
 
 
@@ -50,7 +50,7 @@ def made(folder: Path, model: FakeModel, **others: Any) -> FloatStage:
         folder,
         name="mlp-native",
         subject="mlp",
-        parts=lambda samples: [FloatPart(file=samples / "x.npz", first=2, count=5)],
+        parts=lambda samples: [FloatSamples(file=samples / "x.npz", first=2, count=5)],
         inputs=lambda: "x",
         **others,
     )

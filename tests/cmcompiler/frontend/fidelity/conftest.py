@@ -13,9 +13,9 @@ from torch import nn
 from cmcompiler.frontend.fidelity.check import LayerComparison, check
 from cmcompiler.frontend.fidelity.pairing import pair
 from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity
+from cmcompiler.frontend.layouts import channels_last
 from cmcompiler.frontend.lowering import Lowered, lower_with_nodes
 from cmcompiler.frontend.outputs import run_on
-from cmcompiler.frontend.preparation import channels_last
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.vectors import Samples

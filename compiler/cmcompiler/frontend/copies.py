@@ -1,0 +1,52 @@
+"""Copies of modules, also of those that hold tensors which torch cannot copy.
+
+Importing this module does not import torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import torch
+
+_SHARED = (type, ModuleType, FunctionType)
+"""Objects that a copy has in common with the original."""
+
+M = TypeVar("M", bound="torch.nn.Module")
+
+
+def copied(module: M) -> M:
+    """A deep copy in which activations, and other results of operators, are plain tensors.
+
+    A module may keep what it computed: a feature, an attention map, the weights of weight_norm.
+    torch copies only tensors that are not results of operators.
+    """
+    memo: dict[int, Any] = {id(x): x.detach().clone() for x in _results(module)}
+    copy: M = deepcopy(module, memo)
+    return copy
+
+
+def _results(module: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Tensors that torch computed with gradients, wherever the module holds them."""
+    import torch
+
+    seen: set[int] = set()
+    ahead: list[Any] = [module]
+    while ahead:
+        each = ahead.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, torch.Tensor):
+            if not each.is_leaf:
+                yield each
+        elif isinstance(each, Mapping):
+            ahead += each.values()
+        elif isinstance(each, (list, tuple, set, frozenset)):
+            ahead += each
+        elif hasattr(each, "__dict__") and not isinstance(each, _SHARED):
+            ahead += vars(each).values()

@@ -1,0 +1,92 @@
+"""Exports modules channels-last, whatever layout they expect. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.node import map_arg
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.passes.functionalization import restore_batch_norms
+from cmcompiler.usercode import unsupported
+
+_HINT = "try torch.export.export(module, example_inputs) on its own"
+
+_aten = torch.ops.aten
+_VIEWS = {_aten.view.default, _aten._unsafe_view.default}
+"""Operators that are possible for some layouts only; a reshape gives the same values in any."""
+
+
+def channels_last(tensor: Tensor) -> Tensor:
+    """A copy of an input in the memory layout that the program expects."""
+    layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
+    # With one channel, contiguous() would keep the strides, but the exported dim order depends on
+    # them.
+    return torch.empty(tensor.shape, dtype=tensor.dtype, memory_format=layout).copy_(tensor)
+
+
+def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgram:
+    """
+    Raises:
+        Unsupported: torch.export cannot take the module.
+    """
+    with unsupported("torch.export", _HINT):
+        program: ExportedProgram = torch.export.export(module, inputs)
+    return program
+
+
+def export_channels_last(module: torch.nn.Module, inputs: Sequence[Tensor]) -> ExportedProgram:
+    """
+    Args:
+        inputs: examples, channels-last.
+
+    Raises:
+        Unsupported: torch.export cannot take the module with inputs in its default layout either.
+    """
+    try:
+        return export(module, tuple(inputs))
+    except Unsupported:
+        if all(x.ndim != 4 for x in inputs):
+            raise
+    # A copy of its own: an image of one channel is contiguous with any strides.
+    plain = (torch.empty(x.shape, dtype=x.dtype).copy_(x) for x in inputs)
+    return _from_default_layout(export(module, tuple(plain)))
+
+
+def _from_default_layout(program: ExportedProgram) -> ExportedProgram:
+    """A program that takes inputs channels-last, and copies where the module only views.
+
+    Only a graph without writes is free to copy: what is written to a copy does not reach the
+    original.
+    """
+    program = program.run_decompositions({})
+    graph = program.graph_module
+    restore_batch_norms(graph)
+    names = set(program.graph_signature.user_inputs)
+    for node in graph.graph.nodes:
+        if node.op == "placeholder" and node.name in names:
+            node.meta["val"] = _arranged(node.meta["val"])
+        elif node.op == "call_function":
+            node.target = _aten.reshape.default if node.target in _VIEWS else node.target
+            node.meta["val"] = node.target(
+                *map_arg(node.args, _value), **map_arg(node.kwargs, _value)
+            )
+    graph.recompile()
+    return program
+
+
+def _arranged(value: Any) -> Any:
+    """A value without data, channels-last."""
+    if not isinstance(value, Tensor) or value.ndim != 4:
+        return value
+    with value.fake_mode:  # type: ignore[attr-defined]
+        return torch.empty(value.shape, dtype=value.dtype, memory_format=torch.channels_last)
+
+
+def _value(node: Node) -> Any:
+    return node.meta["val"]

@@ -1,0 +1,55 @@
+"""Copies of modules that hold what they computed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from cmcompiler.frontend.copies import copied
+from cmcompiler.frontend.float_model import in_eval_mode
+from cmcompiler.frontend.layouts import export_channels_last
+from cmcompiler.frontend.quiet import quiet
+
+# People have modules made with it, whatever torch says now.
+pytestmark = pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+
+
+class Keeps(nn.Module):
+    """Like modules that keep an attention map, after a step of training."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = nn.utils.weight_norm(nn.Conv1d(4, 8, 3))
+        self.drop = nn.Dropout(0.1)
+        self.history = [{"nothing": None}]
+
+    def forward(self, x):
+        self.seen = torch.relu(self.convolution(x))
+        self.history[0]["mean"] = self.seen.mean()
+        return self.drop(self.seen)
+
+
+def test_what_a_module_computed_is_copied_as_plain_tensors():
+    torch.manual_seed(0)
+    module, x = Keeps(), torch.randn(1, 4, 8)
+    module(x).sum().backward()
+    copy = copied(module)
+    assert torch.equal(copy.seen, module.seen)
+    assert copy.seen.is_leaf
+    assert copy.history[0]["mean"].is_leaf
+    assert not module.seen.is_leaf
+    assert copy.convolution.weight is not module.convolution.weight
+    with torch.no_grad():
+        assert torch.equal(copy.eval()(x), module.eval()(x))
+
+
+def test_such_a_module_is_exported():
+    torch.manual_seed(0)
+    module, x = Keeps(), torch.randn(1, 4, 8)
+    module(x).sum().backward()
+    with quiet():
+        exported = export_channels_last(in_eval_mode(module), (x,))
+    with torch.no_grad():
+        wanted = copied(module).eval()(x)
+        torch.testing.assert_close(exported.module(check_guards=False)(x), wanted)
