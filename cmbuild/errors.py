@@ -24,6 +24,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+_LONGEST = 1500
+"""Characters of a line; only what users wrote themselves makes one longer."""
+
+
 class CmbuildError(Exception):
     """Base of all errors that cmbuild raises on purpose.
 
@@ -140,4 +144,5 @@ def compiler_failure(kind: ErrorKind, message: str, hint: str | None) -> Cmbuild
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from cmbuild.errors import UsageError
-from cmbuild.text import shortened
+from cmbuild.text import cut, shortened
 from cmcompiler.suggest import did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -205,8 +205,8 @@ def _broken(
     return BrokenFile(
         path=path,
         line="" if line is None else f":{line}",
-        key=f"{'.'.join(names)}: " if names else "",
-        problem=problem,
+        key=f"{cut('.'.join(names))}: " if names else "",
+        problem=cut(problem),
         hint=hint,
     )
 
@@ -247,7 +247,9 @@ def _leaves(value: object, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
 
 
 def _unusable(path: Path, problem: str, line: int | None = None) -> BrokenFile:
-    return BrokenFile(path=path, line="" if line is None else f":{line}", key="", problem=problem)
+    return BrokenFile(
+        path=path, line="" if line is None else f":{line}", key="", problem=cut(problem)
+    )
 
 
 def _syntax_error(path: Path, error: tomllib.TOMLDecodeError) -> BrokenFile:

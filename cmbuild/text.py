@@ -25,6 +25,11 @@ def shortened(value: object) -> str:
         return f"a huge {type(value).__name__}"
 
 
+def cut(text: str, most: int = 300) -> str:
+    """A text of users for a message, without its end if it is long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def count(number: int) -> str:
     """`141.2 M`, `88.1 k`, `640`: three or four significant digits."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):

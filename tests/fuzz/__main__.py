@@ -13,6 +13,7 @@ from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.tflite.reader import is_tflite
 from fuzz.campaign import Campaign, Finding, Report, fails_alike
+from fuzz.files import Tally, fuzz_files, line
 from fuzz.minimise import minimise
 
 FOLDER = Path(__file__).parents[2] / "build" / "fuzz"
@@ -24,9 +25,12 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, help="stop after so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--files", type=int, help="so many files of users and caches instead")
     parser.add_argument("--corpus", type=Path, default=FOLDER, help="gets what is found")
     parser.add_argument("--only", choices=PROGRAMS, help="programs of one format")
     given = parser.parse_args()
+    if given.files:
+        return _fuzz_files(given.files, given.seed)
     given.corpus.mkdir(parents=True, exist_ok=True)
     harnesses = {
         Isa.SCALAR: kernel_harness("native", "scalar", given.corpus),
@@ -47,6 +51,15 @@ def main() -> int:
     for finding in report.findings.values():
         _keep(finding, campaign, given.corpus)
     return 1 if report.findings else 0
+
+
+def _fuzz_files(count: int, seed: int) -> int:
+    tally, start = Tally(), time.monotonic()
+    fuzz_files(count, seed, tally)
+    print(line(tally, time.monotonic() - start))
+    for signature, details in tally.findings.items():
+        print(f"{signature}\n{details}")
+    return 1 if tally.findings else 0
 
 
 def _line(report: Report, seconds: float) -> str:

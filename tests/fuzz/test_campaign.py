@@ -13,6 +13,7 @@ from harness.images import kernel_harness
 from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.isa import Isa
 from fuzz.campaign import CHUNK, SAMPLE, Campaign, mutant, seeds
+from fuzz.files import Tally, fuzz_files
 from fuzz.trial import try_program
 
 FOUND = sorted(
@@ -61,3 +62,11 @@ def test_what_was_found_is_refused_or_right(campaign: Campaign, file: Path) -> N
         outcome = try_program(data, seed)
         assert outcome.kind != "crash", outcome.details
         assert not list(campaign.run([(data, seed, example) for example in outcome.examples]))
+
+
+def test_files_of_users_and_caches_are_refused_or_read() -> None:
+    tally = Tally()
+    fuzz_files(800, seed=0, tally=tally)
+    assert not tally.findings, "\n".join(tally.findings.values())
+    assert tally.kinds["configuration read"] > 40 and tally.kinds["configuration refused"] > 200
+    assert tally.kinds["entry refused"] > 200 and tally.kinds["entry used"] > 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import resource
 import signal
@@ -20,6 +21,7 @@ from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.programs import parse
 from cmcompiler.importer.suffixes import PTE, TFLITE
 from cmcompiler.isa import Isa
+from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import RefusedMethod
@@ -104,6 +106,16 @@ def try_program(data: bytes, seed: int) -> Outcome:
         return Outcome("crash", f"{type(error).__name__} in {place}", traceback.format_exc())
 
 
+def options_of(seed: int, arena: int) -> PlanOptions:
+    """Streams of bands that nobody would choose, as budgets and surcharges of any size give."""
+    chance = random.Random(seed)
+    return PlanOptions(
+        streams=chance.random() < 0.8,
+        budget=chance.choice((None, chance.randint(arena, 4 * arena + 64))),
+        surcharge=chance.choice((0.0, 0.01, 0.3, 3.0)),
+    )
+
+
 def _try(data: bytes, seed: int) -> Outcome:
     program = parse(data, TFLITE if is_tflite(data) else PTE)
     refused: CompilerError | None = None
@@ -115,6 +127,8 @@ def _try(data: bytes, seed: int) -> Outcome:
         graph = build_graph(program, method.name, ("program", "int8")[seed % 2])
         plan = make_plan(graph, Isa.SCALAR)
         make_plan(graph, ISAS[seed % len(ISAS)])
+        if seed % 4 == 3:
+            plan = make_plan(graph, Isa.SCALAR, options_of(seed, plan.arena_bytes))
         if len(plan.constants) < 1 << 20:
             c_file(plan, "model", "0" * 16)
             header(plan, "model")
