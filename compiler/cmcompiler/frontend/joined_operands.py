@@ -1,8 +1,9 @@
-"""Gives operands of concatenations a range of their own. Importing it imports torch.
+"""Gives operands of concatenations and choices a range of their own. Importing it imports torch.
 
 The quantizer has all operands share the range of the result. One that something else reads, too,
 may use few of its steps: `cat([8 * s[:2], s[2:]])` of a sigmoid's results s. Such an operand is
-rounded to the shared range for the concatenation alone.
+rounded to the shared range for the concatenation alone. So may one that a choice compares:
+`where(y > 0, y, 50 * z)`.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import Tensor
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
@@ -162,8 +163,14 @@ def _sources(held: Node, cut: tuple[Node, Node]) -> Iterator[Node]:
         if node.op == "call_module":
             if (node, user) != cut:
                 yield node
-        elif not is_free(node):
+        elif not is_free(node) and _is_real(node):
             left += [(each, node) for each in node.all_input_nodes]
+
+
+def _is_real(node: Node) -> bool:
+    """Whether a node's result has a range; that of a comparison does not."""
+    value = node.meta.get("val")
+    return not isinstance(value, Tensor) or value.is_floating_point()
 
 
 def _derived(source: Node) -> Iterator[DerivedObserverOrFakeQuantize]:

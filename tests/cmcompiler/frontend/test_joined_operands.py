@@ -93,3 +93,26 @@ def test_operands_as_wide_as_the_result_share_its_range() -> None:
     given = inputs(16)
     quantized = quantize(Decoding(1).eval(), given[0], given)
     assert STEP not in [step.name for step in quantized.refinements]
+
+
+class Choosing(nn.Module):
+    """Numbers that say by their sign whether much larger ones take their place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.small, self.large = nn.Linear(8, 16), nn.Linear(8, 16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        small = self.small(x)
+        return torch.where(small > 0, small, 50 * self.large(x))
+
+
+def test_a_number_that_is_compared_keeps_its_bits_beside_larger_ones() -> None:
+    given = inputs(16)
+    module = Choosing().eval()
+    quantized = quantize(module, given[0], given)
+    assert [step.name for step in quantized.refinements][:1] == [STEP]
+    assert quantized.float_operators == ()
+    program = lower(quantized, Target.parse("cortex-m55"))
+    assert integer_snr(module, program, given) > 18
