@@ -333,9 +333,9 @@ class PackageRequest:
     source: ModelChoice
     form: str = option(
         "The build it is for; all but zephyr include the runtime's C files.",
-        "zephyr",
+        "source",
         name="as",
-        choices=("zephyr", "source", "arduino", "platformio"),
+        choices=("source", "arduino", "platformio", "zephyr"),
         shown=True,
     )
     name: str | None = option(

@@ -11,15 +11,16 @@ from cmbuild.pipeline.request import PackageRequest
 
 EPILOG = """\b
 Examples:
+  cmbuild package model.pte --target cortex-m33 --name kws -o kws
   cmbuild package mv2 --as zephyr --target cortex-m55 --output-dir mv2-package
-  cmbuild package model.pte --as source --target cortex-m33 --name kws -o kws
 
 The package holds the model's C source, its weights, a header with shapes and
-scales, test vectors with the reference's outputs, and checksums. A Zephyr
-application adds it with cmbuild_add_model(app FOLDER), as many as it likes; with --as source, any
-other CMake project with add_subdirectory(FOLDER) and the library NAME, whose
-symbols all begin with NAME; --as arduino and platformio make libraries for
-these. None of them needs Python. docs/packages.md has an example.
+scales, test vectors with the reference's outputs, and checksums. A CMake project
+adds it with add_subdirectory(FOLDER) and the library NAME, whose symbols all
+begin with NAME; --as arduino and platformio make libraries for these, and a
+Zephyr application adds packages made with --as zephyr by
+cmbuild_add_model(app FOLDER). None of them needs Python. docs/packages.md has
+an example.
 """
 
 
