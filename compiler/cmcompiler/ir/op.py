@@ -342,6 +342,10 @@ class Op(ABC):
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         """Outputs for inputs, all in physical shapes; every kernel must match it."""
 
+    def refusal(self, *inputs: Array) -> str | None:
+        """Why the model has no result for the inputs, though kernels give one; None if it has."""
+        return None
+
     @abstractmethod
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         """The calls that compute the outputs on a core with `isa`."""

@@ -39,10 +39,13 @@ def evaluate_all(
 
     Args:
         reset: resets mutable buffers before every sample, not only the first.
+
+    Raises:
+        InvalidRequest: a sample that does not fit the ports, or that the model would refuse.
     """
     states = None
-    for inputs in samples:
-        evaluation = evaluate(graph, inputs, states=states)
+    for count, inputs in enumerate(samples, start=1):
+        evaluation = evaluate(graph, inputs, states=states, sample=count)
         states = None if reset else evaluation.states
         yield evaluation
 
@@ -52,6 +55,7 @@ def evaluate(
     inputs: Sequence[Array],
     keep: Collection[Tensor] | None = None,
     states: Sequence[Array] | None = None,
+    sample: int | None = None,
 ) -> Evaluation:
     """Runs a graph on one sample.
 
@@ -59,9 +63,11 @@ def evaluate(
         inputs: one per port, in logical shapes (torch's `x.shape`).
         keep: tensors to return as well; others are freed after their last use.
         states: of the mutable buffers after the previous run; None after a reset.
+        sample: the number of the sample, to refuse what the model would refuse, such as a token
+            outside of its table; None computes what kernels make of it.
 
     Raises:
-        InvalidRequest: the inputs do not fit the ports.
+        InvalidRequest: the inputs do not fit the ports, or are refused.
     """
     check_inputs(graph.inputs, inputs)
     kept = frozenset(keep or ())
@@ -84,6 +90,8 @@ def evaluate(
 
     for node in graph.nodes:
         if all(bool(value(guard.condition)) is guard.expected for guard in node.guards):
+            if sample is not None and not node.is_empty:
+                _check(node, sample, map(value, node.inputs))
             arrays.update(zip(node.outputs, _results(node, map(value, node.inputs)), strict=True))
         else:
             skipped.update(node.outputs)
@@ -94,6 +102,15 @@ def evaluate(
     outputs = tuple(port.to_logical(value(port.tensor)) for port in graph.outputs)
     finals = tuple(value(state.final) for state in graph.states)
     return Evaluation(outputs, finals, {tensor: value(tensor) for tensor in kept - skipped})
+
+
+def _check(node: Node, sample: int, inputs: Iterable[Array]) -> None:
+    reason = node.op.refusal(*inputs)
+    if reason is not None:
+        raise InvalidRequest(
+            f"sample {sample}: {reason}, at {node.source}",
+            "give indices inside: a device cannot refuse others, and takes the nearest one",
+        )
 
 
 def check_inputs(ports: Sequence[Port], inputs: Sequence[Array]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +25,22 @@ class Places:
         stride: elements from one index to the next.
         count: of the indices. Negative ones count from the end; those outside are brought to the
             nearest one inside, as a device cannot refuse them.
+        least: the least index that the model takes.
     """
 
     stride: int
     count: int
+    least: int = 0
 
     def offsets(self, indices: Array) -> npt.NDArray[np.int64]:
         wide = indices.astype(np.int64)
         return np.clip(np.where(wide < 0, wide + self.count, wide), 0, self.count - 1) * self.stride
+
+    def refusal(self, indices: Array) -> str | None:
+        """Names the first index that the model does not take."""
+        outside = indices[(indices < self.least) | (indices >= self.count)]
+        range_ = f"{self.least} to {self.count - 1}"
+        return f"index {outside[0]} is outside of {range_}" if outside.size else None
 
     def arguments(self, size: int) -> Words:
         return [("index_stride", self.stride * size), ("index_count", self.count)]
@@ -59,6 +67,9 @@ class Gather(Op):
         starts = self.loops.read(0, np.arange(source.size))
         offsets = self.places.offsets(self.loops.read(1, index))
         return (source.reshape(-1)[starts + offsets].reshape(self.shape),)
+
+    def refusal(self, *inputs: Array) -> str | None:
+        return self.places.refusal(inputs[1])
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         size = outputs[0].dtype.itemsize
@@ -117,7 +128,8 @@ def read_embedding(call: Call) -> None:
     for axis, size in enumerate(index.shape):
         window = window.insert(axis, size)
     indices = indices.insert(index.rank, table.shape[1])
-    _emit(call, table, Indexed(window, index, indices, places_along(table, 0)))
+    places = replace(places_along(table, 0), least=0)
+    _emit(call, table, Indexed(window, index, indices, places))
 
 
 @program_op("aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out)")
@@ -204,8 +216,8 @@ def _offsets(
 
 def places_along(source: Operand, dim: int) -> Places:
     if not source.shape:
-        return Places(1, 1)
-    return Places(source.strides[dim], source.shape[dim])
+        return Places(1, 1, -1)
+    return Places(source.strides[dim], source.shape[dim], -source.shape[dim])
 
 
 def _emit(call: Call, source: Operand, chosen: Indexed) -> None:

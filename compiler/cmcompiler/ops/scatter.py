@@ -54,6 +54,9 @@ class Scatter(Op):
                 np.add.at(output, places.reshape(-1), chosen.reshape(-1))
         return (output.reshape(source.shape),)
 
+    def refusal(self, *inputs: Array) -> str | None:
+        return self.places.refusal(inputs[1])
+
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         source, index, values = inputs
         whole = Strided.dense(source.shape)

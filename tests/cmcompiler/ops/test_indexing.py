@@ -13,7 +13,10 @@ from harness.strategies import array, dtypes, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.errors import Unsupported
+from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.ir.reference import evaluate
+
+FLOATS = In(np.arange(12, dtype=np.float32).reshape(4, 3))
 
 Drawn = tuple[str, list[Given], Array]
 """Operator, its arguments before the output, and the output."""
@@ -205,6 +208,30 @@ def test_indices_outside_are_brought_inside(runtime: Runtime) -> None:
     example = calling("aten::index_select.out", source, 0, chosen, Out("int8", (3,)))
     assert example.reference.outputs[0].tolist() == [0, 4, 4]
     runtime.check(example)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "first"),
+    [
+        ("aten::embedding.out", (FLOATS, In(np.array([1, -1])), -1, False, False), -1),
+        ("aten::embedding.out", (FLOATS, In(np.array([4, 9])), -1, False, False), 4),
+        ("aten::index_select.out", (FLOATS, 0, In(np.array([-5, 4]))), -5),
+        ("aten::index.Tensor_out", (FLOATS, [In(np.array([3, 7]))]), 7),
+        ("aten::gather.out", (FLOATS, 0, In(np.array([[0], [4]])), False), 4),
+        ("aten::scatter.value_out", (FLOATS, 0, In(np.array([[0], [-9]])), 1), -9),
+    ],
+)
+def test_indices_that_torch_refuses_are_refused_before_a_device_takes_the_nearest(
+    operator: str, arguments: tuple[Given, ...], first: int
+) -> None:
+    shapes = {"gather": (2, 1), "scatter": (4, 3)}
+    name = operator.removeprefix("aten::").partition(".")[0]
+    example = calling(operator, *arguments, Out("float32", shapes.get(name, (2, 3))))
+    assert evaluate(example.graph, example.inputs).outputs[0].size
+    with pytest.raises(
+        InvalidRequest, match=f"sample 3: index {first} is outside of .* at {operator}"
+    ):
+        evaluate(example.graph, example.inputs, sample=3)
 
 
 def test_float_sums_in_one_place_are_in_order(runtime: Runtime) -> None:
