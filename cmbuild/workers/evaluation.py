@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,7 +162,9 @@ def evaluate_data(
     progress = _Progress(session, request, chunks)
     progress.show(tallies)
     if not _enough(tallies, len(chunks), request.until):
-        requests = [request.run(chunks[index]) for index in due]
+        # Workers know no project: the model is what its name stands for.
+        named = replace(request, source=stage.source)
+        requests = [named.run(chunks[index]) for index in due]
         for index, found in _performed(session, pipeline, requests, cluster):
             if found.failure is not None:
                 raise found.failure

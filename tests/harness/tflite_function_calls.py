@@ -208,3 +208,9 @@ def _resize(make: Maker, name: str, size: tuple[int, int], **options: bool) -> N
     given = make.file.constant(np.array(size, np.int32))
     source, out = make.source((1, 4, 5, 3), 0.05, 3), make.result((1, *size, 3), 0.05, 3)
     make.file.operator(name, (source, given), (out,), **options)
+
+
+@case(rows={"shape": (3, 20)}, long={"shape": (2, 900)}, short={"shape": (1, 4, 5, 2)})
+def l2_normalization(make: Maker, shape: tuple[int, ...]) -> None:
+    source, out = make.source(shape, 0.05, 3), make.result(shape, 1 / 128, 0)
+    make.file.operator("L2_NORMALIZATION", (source,), (out,), activation=NONE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from cmbuild.projects.thresholds import option
 
 if TYPE_CHECKING:
     from cmbuild.cli.session import VerbSession
+    from cmbuild.projects.check import CheckedUnit
     from cmbuild.projects.comparison import Side
     from cmbuild.projects.project import Project
 
@@ -21,11 +23,13 @@ Examples:
   cmbuild compare HEAD~1
   cmbuild compare origin/main --max-instructions +1% --max-flash +512
   cmbuild compare before.json after.json
+  cmbuild compare kws.tflite net.py:make --board mps2-an386
   cmbuild compare build/kws/rp2350 other/build/kws/rp2350 --min-accuracy -0.5%
 
 BEFORE and AFTER are each the folder of a build, a folder of builds, a file that `run --json` or
 `check --json` printed, or a revision of git, which is checked out beside the builds and built by
-this cmbuild. AFTER is by default the project as it is.
+this cmbuild. AFTER is by default the project as it is. Two files of models (.tflite, .pte, .pt2,
+path.py[:callable]) are run on each --board, side by side.
 
 Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 
@@ -33,6 +37,7 @@ Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 Exit status: 0 within all thresholds; 1 a change is beyond one, or something did
 not run; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
 """
+
 
 thresholds = options.together(
     *(
@@ -107,7 +112,10 @@ class _Sides:
         from cmbuild.projects.project import needed_project
         from cmbuild.projects.revision import revision
         from cmbuild.projects.saved import read_side
+        from cmcompiler.importer.suffixes import MODELS
 
+        if name is not None and name.partition(":")[0].endswith(MODELS):
+            return self._of_model(name)
         if name is not None and Path(name).exists():
             return self._filtered(read_side(Path(name)))
         project = needed_project()
@@ -128,12 +136,37 @@ class _Sides:
         failures = {title: side.failures[title] for title in side.failures if title in runs}
         return replace(side, runs=runs, failures=failures)
 
+    def _of_model(self, name: str) -> Side:
+        """A file's model on the boards: the two sides have one title, whatever their names are."""
+        from cmbuild.pipeline.defaults import NoBoard
+        from cmbuild.pipeline.options import compose
+        from cmbuild.pipeline.pipeline import build_folder
+        from cmbuild.pipeline.request import RunRequest
+        from cmbuild.projects.check import Unit, checked
+        from cmbuild.projects.project import find_project
+
+        project = find_project()
+        boards = self._boards or tuple(filter(None, (project.board,)))
+        if not boards:
+            raise NoBoard()
+        units = [Unit("the model", board, None) for board in boards]
+        requests = [
+            compose(RunRequest, model=name, board=board, build_dir=self._build_dir)
+            for board in boards
+        ]
+        runs = [self._work.pipeline_of(project).simulate(request) for request in requests]
+        self._work.perform(runs, [build_folder(each.build) for each in requests], self._jobs)
+        found = [
+            checked(unit, run, self._work.failures.of(run))
+            for unit, run in zip(units, runs, strict=True)
+        ]
+        return _side(name, found)
+
     def _run(self, title: str, project: Project, build_dir: Path) -> Side:
         from cmbuild.pipeline.options import compose
         from cmbuild.pipeline.pipeline import build_folder
         from cmbuild.pipeline.request import RunRequest
         from cmbuild.projects.check import checked, units
-        from cmbuild.projects.comparison import Side
 
         self._work.note(f"{title}:")
         pipeline = self._work.pipeline_of(project)
@@ -148,8 +181,14 @@ class _Sides:
             checked(unit, run, self._work.failures.of(run))
             for unit, run in zip(chosen, runs, strict=True)
         ]
-        return Side(
-            title,
-            {each.unit.title: each.figures for each in found if each.figures is not None},
-            {each.unit.title: each.failure for each in found if each.failure is not None},
-        )
+        return _side(title, found)
+
+
+def _side(title: str, found: Sequence[CheckedUnit]) -> Side:
+    from cmbuild.projects.comparison import Side
+
+    return Side(
+        title,
+        {each.unit.title: each.figures for each in found if each.figures is not None},
+        {each.unit.title: each.failure for each in found if each.failure is not None},
+    )

@@ -27,7 +27,7 @@ from cmbuild.outputs.delivery import Destination, check_delivery
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.layers import PlacedLayer, layers
 from cmbuild.pipeline.performing import is_made
-from cmbuild.pipeline.request import HARDWARE, SIMULATOR, RunRequest
+from cmbuild.pipeline.request import HARDWARE, SIMULATOR, ModelChoice, RunRequest
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -113,6 +113,11 @@ class SimulateStage(RepeatedStage):
         self._too_small: str | None = None
         self._uncounted: str | None = None
         self._executed: Executed | None = None
+
+    @property
+    def source(self) -> ModelChoice:
+        """The model, with what a name of the project stands for."""
+        return self._request.build.source
 
     @cached_property
     def launcher(self) -> Launcher:

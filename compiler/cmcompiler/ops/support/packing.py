@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.channel_sums import largest_sums, sum_bounds
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize, Rounding, wrap32
 
 GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
@@ -29,23 +30,6 @@ SHALLOW_DEPTH = 32
 
 CONSTANT_BITS = 3
 """Fractional bits of the bias of a constant channel."""
-
-
-def _largest(weights: Int8Array, bias: Int32Array) -> npt.NDArray[np.int64]:
-    """The largest magnitude that the sum of each channel may have."""
-    magnitudes: npt.NDArray[np.int64] = np.abs(weights.astype(np.int64)).sum(axis=1)
-    largest: npt.NDArray[np.int64] = 128 * magnitudes + np.abs(bias.astype(np.int64))
-    return largest
-
-
-def _sums(
-    weights: Int8Array, bias: Int32Array
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The least and largest sum of each channel."""
-    wide = weights.astype(np.int64)
-    above, below = np.maximum(wide, 0).sum(axis=1), np.minimum(wide, 0).sum(axis=1)
-    centre = bias.astype(np.int64)
-    return centre + 127 * below - 128 * above, centre + 127 * above - 128 * below
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,16 +69,16 @@ class Filters:
         used = multipliers != 0
         weights, bias = weights * used[:, np.newaxis], bias * used
         multipliers, shifts = np.where(used, multipliers, 1 << 30), np.where(used, shifts, -2)
-        largest = _largest(weights, bias)
+        largest = largest_sums(weights, bias)
         odd = ~requantize.is_ordinary(multipliers, shifts, largest)
         if is_int8 and odd.any():
-            values, constant = requantize.constants(multipliers, shifts, *_sums(weights, bias))
+            values, constant = requantize.constants(multipliers, shifts, *sum_bounds(weights, bias))
             odd &= constant
             weights = weights * ~odd[:, np.newaxis]
             bias = np.where(odd, (values - requantize.zero_point) << CONSTANT_BITS, bias)
             multipliers = np.where(odd, 1 << 30, multipliers)
             shifts = np.where(odd, 1 - CONSTANT_BITS, shifts)
-            largest = _largest(weights, bias)
+            largest = largest_sums(weights, bias)
         rounding = requantize.rounding(multipliers, shifts, largest)
         return cls(
             weights.astype(np.int8),

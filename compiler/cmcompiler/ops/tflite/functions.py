@@ -17,8 +17,8 @@ from cmcompiler.ops.support.exponential import (
     reciprocal_of_one_plus,
     shift_right,
 )
+from cmcompiler.ops.support.inverse_root import inverse_root
 from cmcompiler.ops.support.requantize import Range, requantize
-from cmcompiler.ops.tflite._inverse_root import inverse_root
 from cmcompiler.ops.tflite._scales import (
     Scale,
     quantize_multiplier,

@@ -1,4 +1,7 @@
-"""Reciprocals of square roots of integers, as TFLite's GetInvSqrtQuantizedMultiplierExp."""
+"""Reciprocals of square roots of integers: TFLite's GetInvSqrtQuantizedMultiplierExp.
+
+Bit for bit as in runtime/kernels/l2_normalization.c.
+"""
 
 from __future__ import annotations
 
