@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.packaging.renaming import placed, renamed
+from cmbuild.packaging.renaming import placed, renamed, with_prototypes
 from cmbuild.packaging.runtime_sources import defined_functions, needed_sources
 from cmcompiler.emit.files import C_FILE, RECORD, WEIGHTS
 from cmcompiler.emit.interface import PackageInterface
@@ -132,7 +132,8 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
                 text = text.replace(f'#include "{header}"', f'#include "{place}"')
             files[path] = renamed(text, name).encode()
     for file, place in places.items():
-        files[place] = renamed(placed(file.read_text("utf-8"), file, places), name).encode()
+        text = with_prototypes(file.read_text("utf-8"))
+        files[place] = renamed(placed(text, file, places), name).encode()
     runtime = paths.runtime()
     options = (runtime / "cmake" / "float.cmake").read_text("utf-8")
     files[f"runtime/{name}_cm_float.cmake"] = renamed(options, name).encode()

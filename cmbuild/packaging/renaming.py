@@ -11,12 +11,27 @@ from cmbuild.packaging.runtime_sources import find_header
 
 _FUNCTION = re.compile(r"\bcm_(?=\w)")
 _MACRO = re.compile(r"\b(?=CM(?:RT)?_\w)")
+_KERNEL = re.compile(
+    r"^void (cm_\w+)\(const struct cm_context \*\w+,\s*const struct cm_call ", re.M
+)
 _INCLUDE = re.compile(r'^(\s*#\s*include\s+)"([^"]+)"', re.MULTILINE)
+_INCLUDE_LINE = re.compile(r"^#include .*\n", re.MULTILINE)
 
 
 def renamed(text: str, name: str) -> str:
     """C, assembly or CMake text: `cm_add` becomes NAME_cm_add, `CM_SLACK` NAME_CM_SLACK."""
     return _MACRO.sub(f"{name.upper()}_", _FUNCTION.sub(f"{name}_cm_", text))
+
+
+def with_prototypes(text: str) -> str:
+    """A C file that declares the kernels that it defines, as strict warnings ask for."""
+    names = _KERNEL.findall(text)
+    includes = list(_INCLUDE_LINE.finditer(text))
+    if not names or not includes:
+        return text
+    end = includes[-1].end()
+    declarations = "".join(f"cm_kernel {name};\n" for name in names)
+    return f"{text[:end]}\n{declarations}{text[end:]}"
 
 
 def placed(text: str, source: Path, places: Mapping[Path, str]) -> str:

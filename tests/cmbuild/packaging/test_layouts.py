@@ -17,6 +17,8 @@ CATEGORIES = (
     *("Data Storage", "Data Processing", "Other", "Uncategorized"),
 )
 
+STRICT = ("-Wall", "-Wextra", "-Wmissing-prototypes", "-Wstrict-prototypes", "-Werror")
+
 
 def packaged(cmbuild: Commands, form: str) -> Path:
     words = ("--as", form, "--target", "cortex-m33", "--name", "kws", "-o", form)
@@ -27,7 +29,7 @@ def packaged(cmbuild: Commands, form: str) -> Path:
 
 def compile_all(source: Path, folder: Path, *flags: str) -> None:
     """Compiles each file of a library on its own, with its `src` as the include folder."""
-    core = ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=soft", "-Wall", "-Wextra", "-Werror")
+    core = ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=soft", *STRICT)
     files = [path for path in source.rglob("*") if path.suffix in (".c", ".S")]
     assert len(files) > 10
     for path in files:
