@@ -21,7 +21,10 @@ def test_two_bad_calibration_samples_warn_with_both_accuracies(cmbuild: Commands
     shown = cmbuild(*words, "-n", "50")
     assert shown.exit_code == 0
     first, second = shown.stdout.split("✓ verified")[1].splitlines()[:2]
-    assert "bit-exact; faithful: 7 of 7 layers" in first
+    assert "bit-exact; faithful: 8 of 8 layers" in first
+    assert run.document["faithful"] is True
+    layers = run.document["fidelity"]["layers"]
+    assert all(layer["error_steps"] <= layer["bound_steps"] for layer in layers)
     assert second.startswith("  accuracy  float ")
     assert ", on the device " in second
     assert "! quantisation costs accuracy: float " in shown.stdout

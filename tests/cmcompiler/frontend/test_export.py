@@ -71,8 +71,9 @@ def test_jobs_make_folders_and_a_failed_one_does_not_stop_the_others(write, tmp_
     # The two good jobs differ only in their target: loaded and quantised once.
     assert result.stderr.count("loading net.py") == 2
     steps = [(e["job"], e["step"]) for e in seen if e["event"] == "step" and e["job"] != 3]
-    alone = ("import", "load", "quantize", "evaluate", "lower", "write")
-    assert steps == [(0, s) for s in alone] + [(2, s) for s in ("import", "lower", "write")]
+    alone = ("import", "load", "quantize", "evaluate", "lower", "compare", "write")
+    again = ("import", "lower", "compare", "write")
+    assert steps == [(0, s) for s in alone] + [(2, s) for s in again]
     assert [e["job"] for e in seen if e["event"] == "done"] == [0, 2]
     typo, untraceable = (e for e in seen if e["event"] == "error")
     assert (typo["job"], typo["kind"]) == (1, "invalid")
