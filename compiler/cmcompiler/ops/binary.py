@@ -167,10 +167,15 @@ def emit_binary(
     lhs: Operand | Scalar,
     rhs: Operand | Scalar,
     output: Operand,
+    *,
+    kind: type[Binary] = Binary,
 ) -> None:
     """Emits a function of tensors and numbers, converted as torch does.
 
     It computes in float32 if an operand or the result is a float, otherwise in integers.
+
+    Args:
+        kind: what the op is, where it knows more than its function.
     """
     given = [x for x in (lhs, rhs) if not isinstance(x, Scalar)]
     for tensor in (*given, output):
@@ -193,7 +198,7 @@ def emit_binary(
     native = output.dtype
     if is_float:
         native = np.dtype(np.bool_) if function.gives_truth else FLOAT
-    op = Binary(loops, output.tensor.shape, function, compute, native)
+    op = kind(loops, output.tensor.shape, function, compute, native)
     emit_and_cast(call, op, native, aligned, output)
 
 

@@ -13,7 +13,7 @@ from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
-from cmcompiler.ops.binary import BinaryFunction, emit_binary
+from cmcompiler.ops.binary import Binary, BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import INTEGER, code
 
 
@@ -190,6 +190,15 @@ def indexed(call: Call, source: Operand, indices: Sequence[Operand | None]) -> I
     return Indexed(window, index, spread, places)
 
 
+@dataclass(frozen=True)
+class IndexRemainder(Binary):
+    """One of several indices, brought into the dimension of a tensor that it is for."""
+
+    def refusal(self, *inputs: Array) -> str | None:
+        indices, size = inputs[0], int(inputs[1].item())
+        return Places(1, size, -size).refusal(indices)
+
+
 def _offsets(
     call: Call,
     source: Operand,
@@ -202,7 +211,8 @@ def _offsets(
     total: Operand | None = None
     for dim, index in zip(dims, indices, strict=True):
         inside, scaled = (call.intermediate(INTEGER, shape, order) for _ in range(2))
-        emit_binary(call, BinaryFunction.REMAINDER, index, source.shape[dim], inside)
+        size = source.shape[dim]
+        emit_binary(call, BinaryFunction.REMAINDER, index, size, inside, kind=IndexRemainder)
         emit_binary(call, BinaryFunction.MUL, inside, source.strides[dim], scaled)
         if total is None:
             total = scaled
