@@ -87,7 +87,7 @@ def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
         ours = next((cause for cause in chain if isinstance(cause, CompilerError)), None)
         if ours is not None:
             raise ours from None
-        place = next(filter(None, map(_user_line, reversed(chain))), None)
+        place = next(filter(None, map(user_line, reversed(chain))), None)
         root = chain[-1]
         reason = str(root).strip().partition("\n")[0].rstrip(".") or "no reason given"
         at = f"{place}: " if place else ""
@@ -107,7 +107,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
-def _user_line(error: BaseException) -> str | None:
+def user_line(error: BaseException) -> str | None:
     """The innermost line outside of libraries, from the traceback or a quoted one: `net.py:12`."""
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     text = "\n".join((str(error), *getattr(error, "__notes__", ())))

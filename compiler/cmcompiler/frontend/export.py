@@ -33,7 +33,7 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.target import Target
-from cmcompiler.usercode import import_folder
+from cmcompiler.usercode import import_folder, user_line
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.lowering import Lowered
@@ -79,9 +79,6 @@ class Exporter:
             with self._timed("import", seconds):
                 import torch
 
-                from cmcompiler.frontend.fidelity.check import fidelity_of
-                from cmcompiler.frontend.lowering import lower_with_nodes
-
                 # Sums depend on the number of threads, and weights and ranges depend on sums.
                 torch.set_num_threads(1)
                 if job.torch_ops is not None:
@@ -98,6 +95,9 @@ class Exporter:
                 stages = Intermediates(texts, prepared.intermediates)
                 note = stages.note if job.intermediates else ignore
             with self._timed("lower", seconds):
+                from cmcompiler.frontend.fidelity.check import fidelity_of
+                from cmcompiler.frontend.lowering import lower_with_nodes
+
                 lowered = lower_with_nodes(prepared.quantized, target, note)
             with self._timed("compare", seconds):
                 model, real = prepared.model, prepared.quantized.real
@@ -119,15 +119,18 @@ class Exporter:
     def _prepare(
         self, job: ExportJob, load: Callable[[int, Path | None], Model], note: Note
     ) -> _Prepared:
-        from cmcompiler.frontend.preparation import check_calibration
-        from cmcompiler.frontend.quantization import quantize
-
         seconds: dict[str, float] = {}
         with self._timed("load", seconds):
             model = load(job.seed, job.weights)
+            _call(model)
             calibration = model.calibration
             if job.calibration is not None:
                 calibration = read_calibration(job.calibration, model.example_inputs)
+        with self._timed("quantize", seconds):
+            # What takes long to import comes once Python alone has shown the user's own errors.
+            from cmcompiler.frontend.preparation import check_calibration
+            from cmcompiler.frontend.quantization import quantize
+
             is_real = job.calibration is not None or model.has_real_calibration
             held_out = 0
             if is_real and model.samples_origin is SampleOrigin.SYNTHETIC:
@@ -135,7 +138,6 @@ class Exporter:
                 parts = Holdout.of(calibration, _is_stateful(model))
                 calibration, held_out = parts.calibrating, parts.held_out
                 model = _judged_by(model, parts)
-        with self._timed("quantize", seconds):
             quantized = quantize(
                 model.module,
                 model.example_inputs,
@@ -171,6 +173,24 @@ def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
     real = run_on(float_module(model.module), model.samples, most=most)
     graph = deepcopy(quantized.program).module(check_guards=False)
     return ModelOutputs(real, run_on(graph, model.samples, channels_last, most))
+
+
+def _call(model: Model) -> None:
+    """Calls the module on its example inputs.
+
+    Raises:
+        Unsupported: names the user's line that fails. What only libraries know is left to
+            torch.export, which names more.
+    """
+    import torch
+
+    try:
+        with torch.no_grad():
+            float_module(model.module)(*model.example_inputs)
+    except Exception as error:
+        if (place := user_line(error)) is not None:
+            reason = str(error).strip().partition("\n")[0]
+            raise Unsupported(f"{place}: {type(error).__name__}: {reason}") from error
 
 
 def _is_stateful(model: Model) -> bool:

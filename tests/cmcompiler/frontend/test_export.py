@@ -199,3 +199,25 @@ def test_an_unexpected_error_is_one_json_line_too(write, monkeypatch, capsys):
     (error,) = emitted
     assert (error["error"], error["kind"]) == ("unexpected RuntimeError: one", "unsupported")
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_error_in_forward_is_shown_before_anything_heavy_is_imported(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x @ torch.ones(5, 3)\n\ndef model():\n    return Net(), torch.ones(1, 4)\n"
+    )
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from cmcompiler.errors import Unsupported\n"
+        "from cmcompiler.frontend.export import Exporter\n"
+        "from cmcompiler.frontend.job import ExportJob\n"
+        "try:\n"
+        "    Exporter(lambda step: None).run(ExportJob(model='net.py', output=Path('out')))\n"
+        "except Unsupported as error:\n"
+        "    print(error.message)\n"
+        "assert not {'torchao', 'executorch'} & set(sys.modules)\n"
+    )
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith("net.py:5: RuntimeError: mm: mat1 and mat2 shapes")
