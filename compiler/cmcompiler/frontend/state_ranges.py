@@ -17,10 +17,11 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import FixedQParamsObserver
 
-from cmcompiler.frontend.operators.recurrent import CELL_BITS, STATE_BITS
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
+from cmcompiler.ops.gru import STATE_BITS
+from cmcompiler.ops.lstm import CELL_BITS
 from cmcompiler.ops.support.gates import UNIT_BITS
 
 _LSTM = {cmbuild.lstm.default, cmbuild.lstm_state.default}

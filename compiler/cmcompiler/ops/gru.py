@@ -22,6 +22,7 @@ from cmcompiler.ops.support.gates import (
 )
 from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
+    WIDE_STATE_ERROR,
     Recurrence,
     optional,
     read_narrowing,
@@ -30,6 +31,9 @@ from cmcompiler.ops.support.recurrence import (
     state_of,
 )
 from cmcompiler.ops.support.requantize import Int8Array
+
+STATE_BITS = 13
+"""Fractional bits of a given state, up to 4."""
 
 PRODUCTS = 3
 """Gates of a product, as in torch: reset, update, new."""
@@ -68,6 +72,11 @@ class Gru(Recurrence):
     @property
     def units(self) -> int:
         return self.hidden_product.depth
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        adding = 0 if self.state_bits >= STATE_BITS else self.steps
+        return super().fine_error_steps + WIDE_STATE_ERROR * adding
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         given = state_of(inputs, 1, self.slot)

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.fidelity.check import check
+from cmcompiler.frontend.lowering import lower_with_nodes
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
@@ -115,7 +116,13 @@ def with_states(*scales: float) -> list[tuple[Tensor, ...]]:
 def lowered(module: nn.Module, samples: list[tuple[Tensor, ...]]) -> Graph:
     quantized = quantize(module.eval(), samples[0], samples)
     assert quantized.float_operators == ()
-    return build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
+    made = lower_with_nodes(quantized, Target.parse("cortex-m55"))
+    if any(isinstance(each, nn.LSTM | nn.LSTMCell) for each in module.modules()):
+        arrays = [[x.numpy() for x in sample] for sample in samples]
+        layers = check(made.program, made.nodes, quantized.real, arrays).layers
+        assert layers
+        assert all(layer.error_steps <= layer.bound_steps for layer in layers)
+    return build_graph(read_program(made.program))
 
 
 def snr(graph: Graph, module: nn.Module, samples: list[tuple[Tensor, ...]]) -> float:

@@ -19,16 +19,12 @@ from torch import Tensor
 from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ops.gru import STATE_BITS
+from cmcompiler.ops.lstm import CELL_BITS
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
 
 if TYPE_CHECKING:
     from torch.fx.node import Argument
-
-CELL_BITS = 11
-"""Most fractional bits of an LSTM's int16 cells, which may grow by one in every step: up to 16."""
-
-STATE_BITS = 13
-"""Most fractional bits of a GRU's int16 state, if it is given: up to 4. Else it is within ±1."""
 
 UNITS_SCALE = 2.0**-7
 """Of the units that a projection reads: below 1 in magnitude."""

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.operators.recurrent import CELL_BITS, STATE_BITS
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.rewrites.editing import constant_value, fake, insert, is_constant
+from cmcompiler.ops.gru import STATE_BITS
+from cmcompiler.ops.lstm import CELL_BITS
 
 aten = torch.ops.aten
 

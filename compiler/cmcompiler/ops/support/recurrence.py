@@ -28,6 +28,11 @@ NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
 
 
+WIDE_STATE_ERROR = 4.0
+"""Steps that a state far beyond its ordinary range is off by more at each step of time: gates, and
+the int8 outputs that they read, have the same steps as ever."""
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """How a layer walks through its sequence.

@@ -14,12 +14,13 @@ from torch import Tensor, nn
 
 from cmcompiler.frontend import operators
 from cmcompiler.frontend.lowering import lower
-from cmcompiler.frontend.operators.recurrent import CELL_BITS, STATE_BITS
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.quantized_op import QUANTIZED, QuantizedCall
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.reference import evaluate_all
+from cmcompiler.ops.gru import STATE_BITS
+from cmcompiler.ops.lstm import CELL_BITS
 from cmcompiler.pte.reader import read_program
 from cmcompiler.target import Target
 
