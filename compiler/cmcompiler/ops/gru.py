@@ -140,7 +140,7 @@ def read(call: Call) -> None:
         has_final,
     )
     given = [layer.state(call, "state", layer.units)] if layer.walk.has_initial else []
-    final = [layer.final(call, "final")] if has_final else []
+    final = [layer.final(call, "final", given)] if has_final else []
     call.emit(op, [layer.sequence, *given], [layer.output, *final])
 
 

@@ -194,7 +194,7 @@ def read(call: Call) -> None:
     elif not call.is_none("cell"):
         call.invalid("cell without hidden")
     if has_final:
-        outputs.append(layer.final(call, "final"))
+        outputs.append(layer.final(call, "final", inputs[1:]))
     narrowing = read_narrowing(call)
     initial = read_narrowing(call, "initial_", "output_zero_point")
     zero_point = initial.zero_point

@@ -118,6 +118,8 @@ def emit_sort(call: Call, is_descending: bool) -> None:
     if values.dtype != source.dtype or places.dtype != INTEGER:
         call.unsupported(f"{source.dtype.name} to {values.dtype.name}, {places.dtype.name}")
     dim = call.dimension("dim", max(source.rank, 1))
+    if not values.rank == places.rank == source.rank:
+        call.invalid(f"{list(source.shape)} to {list(values.shape)} and {list(places.shape)}")
     reads = _rows(source, dim)
     writes = _rows(values, dim), _rows(places, dim)
     if writes[0].numel == 0:

@@ -207,11 +207,15 @@ class Sequences:
             call.invalid(f"{name} has shape {list(operand.shape)} for {[self.batch, size]}")
         return call.arrange(operand, range(operand.rank))
 
-    def final(self, call: Call, name: str) -> Tensor:
-        """A final state to write: int16 [1, batch, units] or [batch, units]."""
+    def final(self, call: Call, name: str, initial: Sequence[Tensor]) -> Tensor:
+        """A final state to write: int16 [1, batch, units], or [batch, units] if the initial ones,
+        given here, have no dimension of slots.
+        """
         operand = call.output(name, dtype=np.int16)
-        if operand.shape not in ((1, self.batch, self.units), (self.batch, self.units)):
-            call.invalid(f"{name} has shape {list(operand.shape)} for {[self.batch, self.units]}")
+        is_flat = bool(initial) and len(initial[-1].shape) == 2
+        shape = (self.batch, self.units) if is_flat else (1, self.batch, self.units)
+        if operand.shape != shape:
+            call.invalid(f"{name} has shape {list(operand.shape)} for {list(shape)}")
         return call.arranged_output(operand, range(operand.rank))
 
 
