@@ -95,15 +95,15 @@ class Refiner:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
             self._separate_operands(operands)
-            self._compute_in_float()
-            means = [part for part in means if part.is_whole]
-            is_separate = self._separate_means(means)
+            is_separate = self._separate_means([part for part in means if part.is_whole])
             self._choose_ranges(observations)
             is_balanced = self._equalise_layers()
+            # What integers can mend stays in integers.
+            self._compute_in_float()
             self._correct_biases()
             # The range that balancing changed may be that of a mean.
             if self._found and not is_separate and not is_balanced:
-                self._separate_means(means)
+                self._separate_means([part for part in means if part.is_whole])
         return tuple(self._found)
 
     @property
@@ -116,9 +116,12 @@ class Refiner:
 
         Convolutions and linear layers come last, as their weights take four times the memory then.
         """
-        samples = self._deciding[: resolved_samples(self._prepared)]
         if min(self._each[0], default=FINE) >= FINE:
             return
+        self._each = [self._measure_each(0)]
+        if min(self._each[0]) >= FINE:
+            return
+        samples = self._deciding[: resolved_samples(self._prepared)]
         spoilt = OperandRounding(self._prepared, samples).spoilt()
         if not spoilt:
             return

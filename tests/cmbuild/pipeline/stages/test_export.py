@@ -6,9 +6,12 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
+import numpy as np
 import pytest
+from harness.commands import NETWORK
 from harness.stages import Memory
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,6 +24,8 @@ from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.process import Completed, python_module
 from cmbuild.tasks.run import run
 from cmcompiler.frontend.job import ExportJob
+from cmcompiler.frontend.outputs import ModelOutputs
+from cmcompiler.frontend.vectors import Samples
 
 FILE = """
 def model():
@@ -65,7 +70,7 @@ class Exporter:
             "task": "unknown",
             "classes": [],
             "image": None,
-            "inputs": [],
+            "inputs": [{"name": "x", "dtype": "float32", "shape": [1]}],
             "outputs": [],
             "calibration": {"samples": 1, "detail": "fake"},
             "samples": {"count": 1, "labels": False, "origin": "samples"},
@@ -84,8 +89,9 @@ class Exporter:
             "seconds": {},
         }
         job.output.mkdir()
-        (job.output / "model.pte").write_text(f"{job.model} {job.target} {job.seed}")
-        (job.output / "samples.npz").write_text("")
+        copyfile(NETWORK, job.output / "model.pte")
+        Samples((np.zeros((1, 1), np.float32),)).save(job.output / "samples.npz")
+        ModelOutputs((), ()).save(job.output / "outputs.npz")
         (job.output / "export.json").write_text(json.dumps(record))
 
 
@@ -135,7 +141,7 @@ def test_exports_due_together_share_a_child(models: Models, jobs: int) -> None:
     assert status == 0
     assert models.exported() == [["a", "b"]]
     for name, stage in zip("ab", stages, strict=True):
-        assert stage.program.read_text() == f"{models.path(name)} cortex-m55 0"
+        assert stage.record.model == str(models.path(name))
     assert (f"{models.path('b')} for cortex-m55", "quantize") in models.reporter.progressed
     models.export("a", "b", "c", jobs=jobs)
     assert models.exported() == [["c"]]
