@@ -81,7 +81,7 @@ def check_castable(call: Call, dtype: np.dtype[Any]) -> None:
     "MemoryFormat? memory_format=None, Tensor(a!) out)",
 )
 def read_to(call: Call) -> None:
-    _convert(call, call.tensor("self"))
+    convert(call, call.tensor("self"))
 
 
 @program_op(
@@ -89,10 +89,14 @@ def read_to(call: Call) -> None:
     "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False)",
 )
 def read_copy(call: Call) -> None:
-    _convert(call, call.tensor("src"))
+    convert(call, call.tensor("src"))
 
 
-def _convert(call: Call, source: Operand) -> None:
+def convert(call: Call, source: Operand) -> None:
+    """Reads a call that gives its source as `out`, which may have another type.
+
+    Elements of the same type are moved as they are, whatever their bits.
+    """
     output = call.output("out")
     given = cast(call, source, output.dtype)
     reads = broadcast(call, given, output.shape)

@@ -8,7 +8,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ops.activation import Activation
-from cmcompiler.ops.cast import Cast, check_castable
+from cmcompiler.ops.cast import check_castable, convert
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.affine import EVERY
@@ -65,7 +65,7 @@ def read_cast(call: Call) -> None:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     for dtype in (source.dtype, output.dtype):
         check_castable(call, dtype)
-    call.emit(Cast(output.dtype), [source.tensor], [output.tensor])
+    convert(call, source)
 
 
 def _read_scale(call: Call, name: str, dtype: np.dtype[Any]) -> Scale:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from harness.calls import In, Out, calling
 from harness.examples import Example
 from harness.runtime import Runtime
 from harness.tflite_calls import tflite_call, tflite_names
@@ -45,4 +46,22 @@ def test_kernels_compute_what_the_reference_does(runtime: Runtime) -> None:
         call = tflite_call(name, samples=1)
         graph = build_graph(read_tflite(call.data))
         examples.append(Example(graph, call.samples[0], name))
+    runtime.check(*examples)
+
+
+SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 1e-45, 3e38]
+EQUAL_TYPES = (
+    *(np.array(SPECIAL, dtype) for dtype in ("float32", "float64")),
+    *(np.array([-128, -1, 0, 127], dtype) for dtype in ("int8", "int16", "int32", "int64")),
+    np.array([0, 255], np.uint8),
+    np.array([False, True]),
+)
+
+
+def test_casts_to_the_same_type_are_movements(runtime: Runtime) -> None:
+    """Of whatever bits: NaN and infinities stay what they are."""
+    examples = [calling("tflite::CAST", In(x), Out(x.dtype, x.shape)) for x in EQUAL_TYPES]
+    for example, given in zip(examples, EQUAL_TYPES, strict=True):
+        assert [node.op.label for node in example.graph.nodes] == ["view"]
+        assert example.reference.outputs[0].tobytes() == given.tobytes()
     runtime.check(*examples)
