@@ -20,6 +20,9 @@ _RESERVED = Path(__file__).with_name("reserved_names.txt")
 _SUFFIXES = ("hook", "init", "label", "reset", "run", "status")
 """What a package's functions and types add to its name."""
 
+_MACROS = ("ARENA", "ARENA_BYTES", "BUSY", "CLASSES", "IDENTITY", "NO_ARENA", "OPS", "STOPPED")
+"""What its macros and statuses add; OK, which more of the library's end with, gives way."""
+
 
 class UnfitName(UsageError):
     template = "{name!r} {problem}"
@@ -71,7 +74,8 @@ def _problems(name: str) -> Iterator[str]:
         yield "begins as the runtime's own names do"
     if lower in reserved["targets"]:
         yield "is a library of toolchains or a target of CMake's"
-    for symbol in (f"{name}_{suffix}" for suffix in _SUFFIXES):
+    symbols = [f"{name}_{suffix}" for suffix in _SUFFIXES]
+    for symbol in (*symbols, *(f"{name.upper()}_{suffix}" for suffix in _MACROS)):
         if symbol in reserved["library"]:
             yield f"would define {symbol}, which the C library has"
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from cmcompiler.emit import interface_text as texts
 from cmcompiler.emit.source import comment, table
+from cmcompiler.emit.status import ok_enumerators, ok_status
 from cmcompiler.plan.record import PlaceRecord, PlanRecord, PortRecord
 
 C_TYPES = {
@@ -129,10 +130,10 @@ class PackageInterface:
         plan, name = self.plan, self.plan.model
         macro = name.upper()
         first = next(iter(self.inputs), None), next(iter(self.outputs), None)
-        words = {"name": name, "macro": macro}
+        words = {"name": name, "macro": macro, "ok": ok_status(macro)}
         return texts.HEADER.format(
-            name=name,
-            macro=macro,
+            **words,
+            ok_enumerators=ok_enumerators(macro),
             isa=plan.isa,
             isa_macro=plan.isa.upper(),
             identity=plan.identity,
@@ -155,10 +156,9 @@ class PackageInterface:
     def source(self) -> str:
         """NAME.c; includes cmrt/ and NAME_plan.h."""
         plan, name = self.plan, self.plan.model
-        words = {"name": name, "macro": name.upper()}
+        words = {"name": name, "macro": name.upper(), "ok": ok_status(name.upper())}
         return texts.SOURCE.format(
-            name=name,
-            macro=name.upper(),
+            **words,
             includes=self._includes(),
             settle_progress=texts.FED_SETTLE if self.is_fed or self.is_drained else "",
             reset_takers="    model->take = NULL;\n" if self.is_drained else "",
@@ -263,7 +263,7 @@ def _example(
     yield f" *     static {macro}_ARENA(arena);"
     yield f" *     struct {name} model;"
     yield " *"
-    yield f" *     if ({name}_init(&model, arena, sizeof arena) != {macro}_OK)"
+    yield f" *     if ({name}_init(&model, arena, sizeof arena) != {ok_status(macro)})"
     yield " *         return 1;"
     if output is not None and output.is_fed:
         yield f" *     {name}_on_rows(&model, show_row, NULL);"
@@ -273,7 +273,7 @@ def _example(
     elif source is not None:
         yield f" *     memcpy({source.symbol}(&model), data, {source.macro}_BYTES);"
     if source is None or not source.is_fed:
-        yield f" *     if ({name}_run(&model) != {macro}_OK)"
+        yield f" *     if ({name}_run(&model) != {ok_status(macro)})"
         yield " *         return 1;"
     if output is not None and not output.is_fed:
         yield f" *     {output.ctype} first = {output.symbol}(&model)[0];"

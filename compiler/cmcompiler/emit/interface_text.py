@@ -46,7 +46,7 @@ size_t {name}_arena_bytes(void);
 #define {macro}_ARENA(arena) uint8_t arena[{macro}_ARENA_BYTES] __attribute__((aligned(16)))
 
 enum {name}_status {{
-    {macro}_OK,
+{ok_enumerators}
     {macro}_NO_CONTEXT,       /* the context is NULL, or {name}_init has not succeeded */
     {macro}_NO_ARENA,         /* the arena is NULL */
     {macro}_ARENA_TOO_SMALL,  /* less than {macro}_ARENA_BYTES */
@@ -168,7 +168,7 @@ enum {name}_status {name}_reset(struct {name} *model)
     settle(model);
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     cm_reset_states(&memory, {name}_program.states, {name}_program.state_count);
-    return {macro}_OK;
+    return {ok};
 }}
 
 enum {name}_status {name}_set_hook(struct {name} *model, {name}_hook *hook, void *user)
@@ -177,14 +177,14 @@ enum {name}_status {name}_set_hook(struct {name} *model, {name}_hook *hook, void
         return {macro}_NO_CONTEXT;
     model->hook = hook;
     model->user = user;
-    return {macro}_OK;
+    return {ok};
 }}
 
 {run}
 const char *{name}_status_name(enum {name}_status status)
 {{
     switch (status) {{
-    case {macro}_OK:
+    case {ok}:
         return "{macro}_OK";
     case {macro}_NO_CONTEXT:
         return "{macro}_NO_CONTEXT";
@@ -232,7 +232,7 @@ enum {name}_status {name}_run(struct {name} *model)
         return {macro}_STOPPED;
     model->busy = false;
     if (outcome == CM_DONE)
-        return {macro}_OK;
+        return {ok};
     {name}_reset(model);
     return {macro}_STOPPED;
 }}
@@ -287,7 +287,7 @@ enum {name}_status {name}_on_rows(struct {name} *model, {name}_rows_hook *take, 
         return {macro}_NO_CONTEXT;
     model->take = take;
     model->taker = user;
-    return {macro}_OK;
+    return {ok};
 }}
 
 """
@@ -322,7 +322,7 @@ static enum {name}_status go_on(struct {name} *model)
         return {macro}_STOPPED;
     settle(model);
 {waiting}    if (outcome == CM_DONE)
-        return {macro}_OK;
+        return {ok};
     {name}_reset(model);
     return {macro}_STOPPED;
 }}
@@ -384,6 +384,6 @@ static enum {name}_status push(struct {name} *model, uint32_t input, const void 
         row += model->row_bytes;
         status = go_on(model);
     }}
-    return count > 0 && status == {macro}_OK ? {macro}_TOO_MANY_ROWS : status;
+    return count > 0 && status == {ok} ? {macro}_TOO_MANY_ROWS : status;
 }}
 """

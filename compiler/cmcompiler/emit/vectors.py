@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cmcompiler.emit.source import comment, table
+from cmcompiler.emit.status import ok_status
 from cmcompiler.errors import Unsupported
 from cmcompiler.plan.record import PlanRecord, PortRecord
 
@@ -78,7 +79,7 @@ enum {name}_status {name}_vectors_load(struct {name} *model, uint32_t sample)
     {name}_reset(model);
     const struct cm_context memory = {{model->arena, {name}_program.constants}};
     cm_vectors_write(&{name}_vectors, &memory, {name}_program.inputs, sample);
-    return {macro}_OK;
+    return {ok};
 }}
 
 const void *{name}_vectors_input(uint32_t input, uint32_t sample)
@@ -162,6 +163,7 @@ def vector_files(plan: PlanRecord, vectors: VectorData, section: str) -> dict[st
     words = {"name": name, "macro": name.upper(), "samples": vectors.samples, "section": section}
     source = _SOURCE.format(
         **words,
+        ok=ok_status(name.upper()),
         streams="".join(table("struct cm_stream", key, rows) for key, rows in tables.items()),
         labels="" if labels is None else table("int32_t", "labels", [f"{n}," for n in labels]),
         label_table="NULL" if labels is None else "labels",

@@ -22,7 +22,7 @@ from cmcompiler.plan.planner import make_plan
 HEADERS = (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal "
     "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath time "
-    "wchar wctype"
+    "unistd wchar wctype"
 )
 ONLY_C = ("complex", "stdatomic", "stdnoreturn", "tgmath")
 BAD = [
@@ -52,14 +52,13 @@ BAD = [
     "test",
     "m",
     "pthread",
+    "cld",
     "linux",
     "unix",
     "FILE",
     "printf",
     "bool",
 ]
-# The runtime's status OK of these is a macro of unistd.h, whose use beside a model is rare.
-LETTERS = {"R_OK", "W_OK", "X_OK", "F_OK"}
 COMPILERS = {
     "newlib-c": ("arm-none-eabi-gcc", "-mcpu=cortex-m33", "-std=gnu11", "-xc"),
     "newlib-c++": ("arm-none-eabi-g++", "-mcpu=cortex-m33", "-std=gnu++17", "-xc++"),
@@ -117,17 +116,42 @@ def test_what_is_accepted_compiles_beside_the_c_library(compiler: str, tmp_path:
     includes = "".join(f"#include <{name}.h>\n" for name in wanted)
     texts = [_preprocessed(includes, *command, *flags) for flags in ((), ("-dM",))]
     found = set(re.findall(r"(?<!\w)[A-Za-z]\w*", "".join(texts)))
-    names = sorted(name for name in found if problem_of(name) is None)
-    assert len(found) > 1000 and len(names) > 50
     plan = make_plan(two_inputs_with_state(), Isa.SCALAR, PlanOptions(feed="rows"))
+
+    def header(name: str) -> str:
+        return PackageInterface.of(record(plan, name, "")).header()
+
+    # Also the names whose own macros and statuses would be the library's.
+    ends = "|".join(set(re.findall(r"\bKWS(_\w+)", header("kws"))))
+    begun = re.findall(rf"(?<!\w)([A-Za-z]\w*)(?:{ends})(?!\w)", " ".join(found))
+    names = sorted(name for name in found | {x.lower() for x in begun} if problem_of(name) is None)
+    assert len(found) > 1000 and len(names) > 50 and {"f", "r", "w", "x"} <= set(names)
     parts, macros = [includes], set()
     for name in names:
-        if name.upper() not in macros and f"{name.upper()}_OK" not in LETTERS:
+        if name.upper() not in macros:
             macros.add(name.upper())
-            parts.append(PackageInterface.of(record(plan, name, "")).header())
+            parts.append(header(name))
     source = tmp_path / "names"
     source.write_text("".join(parts))
     run(*command, "-fsyntax-only", source)
+
+
+@pytest.mark.parametrize("order", [("unistd", "r"), ("r", "unistd")])
+def test_statuses_are_not_those_of_unistd(order: tuple[str, str], tmp_path: Path) -> None:
+    """Whatever is included first, OK is 0, and R_OK what it was if nobody else has it."""
+    plan = make_plan(two_inputs_with_state(), Isa.SCALAR)
+    text = PackageInterface.of(record(plan, "r", "")).header()
+    assert "!= R_STATUS_OK)" in text and "!= R_OK)" not in text
+    (tmp_path / "r.h").write_text(text)
+    wanted = {
+        "both.c": [*order, "R_STATUS_OK == 0 && R_NO_CONTEXT == 1 && R_OK == 4"],
+        "alone.c": ["r", "R_STATUS_OK == 0 && R_NO_CONTEXT == 1 && R_OK == R_STATUS_OK"],
+    }
+    for file, (*headers, claim) in wanted.items():
+        includes = "".join(f"#include <{name}.h>\n" for name in headers)
+        (tmp_path / file).write_text(f'{includes}_Static_assert({claim}, "status");\n')
+        flags = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", tmp_path)
+        run("gcc", *flags, tmp_path / file)
 
 
 def _preprocessed(text: str, *command: str) -> str:
