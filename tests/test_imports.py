@@ -54,6 +54,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.sensitivity",
     "cmcompiler.frontend.sharing",
     "cmcompiler.frontend.simulation",
+    "cmcompiler.frontend.single_precision",
     "cmcompiler.frontend.state_ranges",
     "cmcompiler.frontend.training",
 )

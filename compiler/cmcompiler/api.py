@@ -100,6 +100,7 @@ class Compiled:
         placement: of every operator, in execution order.
         vectors: up to 8 of the calibration inputs, for verification; None if loaded.
         fidelity: of every layer to the module, on the vectors; of nothing if loaded.
+        notes: what people should know of how the module was read.
     """
 
     pte: bytes = field(repr=False)
@@ -110,6 +111,7 @@ class Compiled:
     contract: Contract
     vectors: Samples | None = field(repr=False)
     fidelity: ProgramFidelity = field(default=_ALONE, repr=False)
+    notes: tuple[str, ...] = ()
 
 
 def compile(
@@ -134,9 +136,12 @@ def compile(
         from cmcompiler.frontend.fidelity.check import fidelity_of
         from cmcompiler.frontend.lowering import lower_with_nodes
         from cmcompiler.frontend.quantization import quantize
+        from cmcompiler.frontend.single_precision import in_single_precision, single
 
-        example = tensors(example_inputs, "example_inputs")
-        samples = [tensors(sample, "calibration") for sample in calibration or [example]]
+        given = tensors(example_inputs, "example_inputs")
+        module, notes = in_single_precision(module, given)
+        example = single(given)
+        samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
         quantized = quantize(module, example, samples)
         lowered = lower_with_nodes(quantized, target)
         arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
@@ -144,7 +149,7 @@ def compile(
         fidelity = fidelity_of(lowered, quantized.real, vectors)
     pte, names = lowered.program, quantized.input_names
     compiled = _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
-    return replace(compiled, fidelity=fidelity)
+    return replace(compiled, fidelity=fidelity, notes=notes)
 
 
 def save(compiled: Compiled, path: str | Path) -> None:
@@ -221,10 +226,13 @@ def quantization_aware(
     """
     with quiet():
         from cmcompiler.frontend.preparation import prepare
+        from cmcompiler.frontend.single_precision import in_single_precision, single
         from cmcompiler.frontend.training import QuantizationAware
 
-        example = tensors(example_inputs, "example_inputs")
-        samples = [tensors(sample, "calibration") for sample in calibration or [example]]
+        given = tensors(example_inputs, "example_inputs")
+        module, _ = in_single_precision(module, given)
+        example = single(given)
+        samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
         prepared = prepare(module, example, samples, portable, refinement=False)
         return QuantizationAware(prepared, portable)
 

@@ -107,4 +107,5 @@ def _operator(node: Node) -> str:
 
 def _libraries() -> tuple[Path, ...]:
     specs = (find_spec(name) for name in _LIBRARIES)
-    return tuple(Path(spec.origin).parent for spec in specs if spec and spec.origin)
+    found = (Path(spec.origin).parent for spec in specs if spec and spec.origin)
+    return (*found, Path(__file__).parent)

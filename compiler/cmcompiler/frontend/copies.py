@@ -25,13 +25,14 @@ def copied(module: M) -> M:
     A module may keep what it computed: a feature, an attention map, the weights of weight_norm.
     torch copies only tensors that are not results of operators.
     """
-    memo: dict[int, Any] = {id(x): x.detach().clone() for x in _results(module)}
+    results = (x for x in tensors_of(module) if not x.is_leaf)
+    memo: dict[int, Any] = {id(x): x.detach().clone() for x in results}
     copy: M = deepcopy(module, memo)
     return copy
 
 
-def _results(module: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Tensors that torch computed with gradients, wherever the module holds them."""
+def tensors_of(module: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Tensors, wherever the module holds them."""
     import torch
 
     seen: set[int] = set()
@@ -42,8 +43,7 @@ def _results(module: torch.nn.Module) -> Iterator[torch.Tensor]:
             continue
         seen.add(id(each))
         if isinstance(each, torch.Tensor):
-            if not each.is_leaf:
-                yield each
+            yield each
         elif isinstance(each, Mapping):
             ahead += each.values()
         elif isinstance(each, (list, tuple, set, frozenset)):

@@ -5,7 +5,6 @@ Importing this module does not import torch; `compute` imports nothing heavier.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from cmcompiler.arrays import read_arrays
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.copies import copied
 from cmcompiler.frontend.job import ExportJob, Strict
+from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import run_on
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.source import find_source
@@ -93,10 +93,8 @@ def compute(job: FloatJob) -> None:
 
 def float_module(module: torch.nn.Module) -> torch.nn.Module:
     """A copy that computes in float, in eval mode."""
-    copy = copied(module)
-    # Nobody has made a module for training with rounding unless this is imported.
-    training = sys.modules.get("cmcompiler.frontend.training")
-    if training is not None and isinstance(copy, training.QuantizationAware):
+    copy: Any = copied(module)
+    if is_quantization_aware(copy):
         copy.rounding = False
     return in_eval_mode(copy)
 

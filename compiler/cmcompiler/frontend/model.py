@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -60,6 +61,13 @@ class Model:
     classes: tuple[str, ...] = ()
     image: ImageInput | None = None
     notes: tuple[str, ...] = ()
+
+
+def is_quantization_aware(module: torch.nn.Module) -> bool:
+    """Whether a module is one for training with rounding."""
+    # Nobody has made one unless this is imported.
+    training = sys.modules.get("cmcompiler.frontend.training")
+    return training is not None and isinstance(module, training.QuantizationAware)
 
 
 class ModelSource(Protocol):

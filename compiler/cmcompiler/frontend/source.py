@@ -104,7 +104,12 @@ class PythonFile:
 
         with torch.random.fork_rng(devices=[]), blaming(self.path), self._neighbours():
             torch.manual_seed(seed)
-            user = UserModel.of(self._make(), f"{self.path}:{self.name}")
+            default = torch.get_default_dtype()
+            try:
+                made = self._make()
+            finally:
+                torch.set_default_dtype(default)
+            user = UserModel.of(made, f"{self.path}:{self.name}")
         return user.model(_weigh(user, weights, f"from {self.path.name}"), seed)
 
     def _make(self) -> Any:
@@ -187,7 +192,7 @@ class ExportedArchive:
         module = program.module(check_guards=False)
         user = UserModel.of((module, tuple(positional)), str(self.path))
         model = user.model(_weigh(user, weights, f"those in {self.path.name}"), seed)
-        return replace(model, notes=tuple(_fixed(program)))
+        return replace(model, notes=(*model.notes, *_fixed(program)))
 
 
 def _fixed(program: ExportedProgram) -> Iterator[str]:

@@ -24,17 +24,24 @@ _EXPECTED = "return module, example_inputs[, calibration], or an object with the
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UserModel:
-    """A module and its data, checked. Loading it needs torch."""
+    """A module and its data, checked, in float32. Loading it needs torch.
+
+    Attributes:
+        notes: what people should know of how it was read.
+    """
 
     module: torch.nn.Module
     example_inputs: tuple[torch.Tensor, ...]
     calibration: list[tuple[torch.Tensor, ...]]
     samples: list[tuple[torch.Tensor, ...]]
     labels: npt.NDArray[Any] | None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, made: Any, where: str) -> UserModel:
         import torch
+
+        from cmcompiler.frontend.single_precision import in_single_precision, single
 
         names = ("module", "example_inputs", "calibration", "samples", "labels")
         if isinstance(made, tuple):
@@ -53,14 +60,17 @@ class UserModel:
 
         def samples(name: str) -> list[tuple[torch.Tensor, ...]]:
             given = fields[name]  # a tensor of samples has no truth value
-            return [] if given is None else [tensors(sample, where) for sample in given]
+            return [] if given is None else [single(tensors(sample, where)) for sample in given]
 
+        example = tensors(fields["example_inputs"], where)
+        module, notes = in_single_precision(fields["module"], example)
         user = cls(
-            fields["module"],
-            tensors(fields["example_inputs"], where),
+            module,
+            single(example),
             samples("calibration"),
             samples("samples"),
             None if labels is None else np.asarray(labels, np.int64),
+            notes,
         )
         user._check_samples(where)
         return user
@@ -86,6 +96,7 @@ class UserModel:
             samples_origin=SampleOrigin.SAMPLES if self.samples else SampleOrigin.SYNTHETIC,
             samples_detail="" if self.samples else "the example and its shuffles",
             weights=weights,
+            notes=self.notes,
         )
 
     def _shuffles(self, seed: int) -> list[tuple[torch.Tensor, ...]]:
@@ -114,6 +125,4 @@ def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:
     for item in items:
         if not isinstance(item, torch.Tensor):
             raise InvalidRequest(f"{where}: an input is a {type(item).__name__}, not a tensor")
-        if item.dtype == torch.bfloat16:
-            raise InvalidRequest(f"{where}: an input is of bfloat16, which NumPy does not support")
     return tuple(item.detach().cpu() for item in items)

@@ -156,10 +156,6 @@ def test_a_tensor_of_samples_is_calibration_too(write):
             "class model: module, example_inputs, labels = network(), torch.rand(1, 4), [1, 2]",
             "the number of labels is not the number of samples",
         ),
-        (
-            "def model(): return network(), torch.rand(1, 4).bfloat16()",
-            "an input is of bfloat16, which NumPy does not support",
-        ),
         ("def other(): pass", "net.py does not define model; it defines "),
         ("def model(): return missing", "net.py:8: NameError: name 'missing' is not defined"),
         ("import no_such_package", "net.py:8: ModuleNotFoundError: No module named"),

@@ -1,0 +1,179 @@
+"""Modules of any floating type as modules of float32. Importing it imports torch.
+
+The compiler observes and quantises float32. Half, double and bfloat16 modules are copied with
+their tensors converted, and compute as float32 whatever types their `forward` names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+from torch.fx.node import map_aggregate
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from cmcompiler.frontend.copies import copied, tensors_of
+from cmcompiler.frontend.model import is_quantization_aware
+
+_OTHERS = (torch.float16, torch.bfloat16, torch.float64)
+_CASTS = {Tensor.half, Tensor.bfloat16, Tensor.double}
+
+
+def single(inputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, each converted if it is of another floating type."""
+    return tuple(map(_single, inputs))
+
+
+def _single(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.dtype in _OTHERS else tensor
+
+
+def in_single_precision(
+    module: torch.nn.Module, inputs: Sequence[Tensor]
+) -> tuple[torch.nn.Module, tuple[str, ...]]:
+    """The module, or a copy that computes as float32, and notes that say so.
+
+    Args:
+        inputs: examples, as given.
+    """
+    if is_quantization_aware(module):
+        return module, ()
+    held = _others(tensors_of(module))
+    given = _others(inputs)
+    if held or given:
+        module = _converted(module)
+        computed = frozenset[str]()
+    else:
+        computed = _computed(module, inputs)
+    if computed:
+        module = _converted(module)
+    kinds = (("parameters", held), ("inputs", given), ("casts", computed))
+    told = [f"{', '.join(sorted(types))} {name}" for name, types in kinds if types]
+    return module, ((f"computed as float32: {' and '.join(told)}",) if told else ())
+
+
+def _others(tensors: Iterable[Tensor]) -> frozenset[str]:
+    types = {tensor.dtype for tensor in tensors}
+    return frozenset(_name(dtype) for dtype in _OTHERS if dtype in types)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _computed(module: torch.nn.Module, inputs: Sequence[Tensor]) -> frozenset[str]:
+    """Other floating types among the results of operators. A module that fails has its error told
+    where it is exported.
+    """
+    watch = _Watch()
+    with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
+        copied(module)(*inputs)
+    return frozenset(map(_name, watch.types))
+
+
+class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.types: set[torch.dtype] = set()
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(tensor, Tensor) and tensor.dtype in _OTHERS:
+                self.types.add(tensor.dtype)
+        return result
+
+
+def _converted(module: torch.nn.Module) -> torch.nn.Module:
+    memo: dict[int, Any] = {}
+    for tensor in tensors_of(module):
+        if tensor.dtype in _OTHERS or not tensor.is_leaf:
+            memo[id(tensor)] = _as_held(tensor)
+    copy = deepcopy(module, memo)
+    for part in copy.modules():
+        if isinstance(part, GraphModule):
+            _name_single(part)
+    if not isinstance(copy, GraphModule):
+        copy.__class__ = _computing_single(type(copy))
+    return copy
+
+
+def _as_held(tensor: Tensor) -> Tensor:
+    values = _single(tensor.detach()).clone()
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(values, tensor.requires_grad)
+    return values
+
+
+def _name_single(graph: GraphModule) -> None:
+    """Replaces the types that an exported graph names."""
+    for node in graph.graph.nodes:
+        node.args = map_aggregate(node.args, _single_type)
+        node.kwargs = map_aggregate(node.kwargs, _single_type)
+    graph.recompile()
+
+
+def _single_type(value: Any) -> Any:
+    return torch.float32 if isinstance(value, torch.dtype) and value in _OTHERS else value
+
+
+def _computing_single(of: type[torch.nn.Module]) -> type[torch.nn.Module]:
+    """A subclass of the same name and arguments whose forward() has no other floating type."""
+    original: Callable[..., Any] = of.forward
+
+    @functools.wraps(original)
+    def forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        with _Single(), _without_autocast():
+            return original(self, *args, **kwargs)
+
+    return type(of.__name__, (of,), {"forward": forward, "__module__": of.__module__})
+
+
+@contextmanager
+def _without_autocast() -> Iterator[None]:
+    """Lets `torch.autocast` change nothing: it acts below what a TorchFunctionMode sees."""
+    kind: Any = torch.autocast
+    enter, leave = kind.__enter__, kind.__exit__
+    kind.__enter__ = lambda self: self
+    kind.__exit__ = lambda self, *raised: None
+    try:
+        yield
+    finally:
+        kind.__enter__, kind.__exit__ = enter, leave
+
+
+class _Single(TorchFunctionMode):
+    """Computes as float32 what is asked for in another floating type."""
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if func in _CASTS:
+            func = Tensor.float
+        named = {name: _single_type(value) for name, value in (kwargs or {}).items()}
+        return _single_results(func(*map(_single_type, args), **named))
+
+
+def _single_results(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return _single(result)
+    if type(result) in (tuple, list):
+        return type(result)(map(_single_results, result))
+    return result
