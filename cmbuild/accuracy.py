@@ -62,6 +62,27 @@ class LayerFidelity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CoarseLayer:
+    """A layer, and what rounding leaves of it.
+
+    Attributes:
+        name: operator, and the module that calls it: `softmax (attend)`.
+        file, line: where.
+        snr_db: of its result with nothing but its operands, weights and result rounded; of a state
+            that stalls, what rounding leaves of its updates.
+        cause: why it is no more, in words.
+        remedy: what would change that.
+    """
+
+    name: str
+    file: str | None
+    line: int | None
+    snr_db: float
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Faithfulness:
     """Whether every layer of a program computes what the float model does.
 
@@ -72,6 +93,7 @@ class Faithfulness:
         faults: what is not faithful, each with an example, in words.
         warnings: layers and states that are faithful and yet keep little, in words.
         reason: why nothing could be compared; else None.
+        coarse: layers and states of which rounding takes anything, the worst first.
     """
 
     faithful: bool | None
@@ -80,6 +102,7 @@ class Faithfulness:
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     reason: str | None = None
+    coarse: tuple[CoarseLayer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +140,7 @@ class Fidelity:
         sequence: samples in the whole sequence, for a model with state; None without state.
         outputs: each output by itself.
         layers: see Faithfulness.
+        coarsest: the layer or state of which rounding leaves least; None if it takes nothing.
     """
 
     snr_db: Decibels
@@ -127,6 +151,7 @@ class Fidelity:
     sequence: int | None
     outputs: tuple[OutputFidelity, ...]
     layers: tuple[LayerFidelity, ...] = ()
+    coarsest: CoarseLayer | None = None
 
     @property
     def worst(self) -> OutputFidelity:

@@ -18,7 +18,7 @@ from cmbuild.display.tables import ResultTable
 from cmbuild.errors import UsageError
 from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.callback import Callback, Progress
-from cmbuild.pipeline.evaluation import EvalRequest
+from cmbuild.pipeline.evaluation import EvalRequest, failure_of
 from cmbuild.pipeline.evaluation import evaluate as compare_forms
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.options import checked, compose
@@ -157,18 +157,21 @@ def evaluate(
         sensitivity: also measure what quantising each operator alone costs.
         workers, scheduler: as of `sweep`, for chunks of the data.
         options: those of `cmbuild eval`; `resume=True` takes up an earlier evaluation of the same
-            data.
+            data. `min_snr=20` demands dB of every output and layer.
 
     Other args and errors are those of `run`.
 
     Raises:
+        NotFaithful, BelowLeast: the program is not the model, or keeps less than `min_snr` of it.
         UsageError: `data` without a board, or what needs it without `data`.
     """
     jobs, sensitivity = count("jobs", jobs), flag("sensitivity", sensitivity)
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
-        if board is None or sensitivity:
-            raise UsageError(message="data needs a board, and goes without sensitivity")
+        if board is None or sensitivity or options.get("min_snr") is not None:
+            message = "data needs a board, and goes without sensitivity and min_snr"
+            raise UsageError(message=message)
+        options.pop("min_snr", None)
         share = None if until is None else parse_until(text("until", until))
         samples = options.get("samples")
         if isinstance(samples, str) and samples == "all":
@@ -190,6 +193,8 @@ def evaluate(
                 raise session.failures.first
 
         result = compare_forms(Pipeline(session.context), request, work)
+        if (failure := failure_of(result, request)) is not None:
+            raise failure
     return result
 
 

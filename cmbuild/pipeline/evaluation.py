@@ -9,18 +9,21 @@ from typing import Literal, Protocol
 
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
-from cmbuild.errors import UsageError
+from cmbuild.errors import Failed, UsageError
 from cmbuild.pipeline.options import option
 from cmbuild.pipeline.pipeline import Pipeline, build_folder, evaluation_folder
 from cmbuild.pipeline.request import (
     SIMULATOR,
     BoardChoice,
     BuildRequest,
+    LeastQuality,
     ModelChoice,
     RunRequest,
     Sampling,
 )
 from cmbuild.pipeline.stages.stage import Stage
+from cmbuild.verify.faithfulness import fault_of
+from cmbuild.verify.shortfall import shortfall
 
 _MOST = 100
 """Samples that a device computes unless more are requested."""
@@ -46,6 +49,7 @@ class EvalRequest:
     toolchain: str | None = None
     samples: int | Literal["all"] | None = option("Number of samples.", least=1, words=("all",))
     on: str = SIMULATOR
+    quality: LeastQuality = field(default_factory=LeastQuality)
     build_dir: Path = field(default_factory=paths.default_build)
 
     def __post_init__(self) -> None:
@@ -91,3 +95,13 @@ def evaluate(pipeline: Pipeline, request: EvalRequest, perform: Perform) -> Eval
     run = pipeline.simulate(run_request)
     perform([run], [build_folder(run_request.build)])
     return compared(run.reference, board, run.outputs)
+
+
+def failure_of(result: EvalResult, request: EvalRequest) -> Failed | None:
+    """Why a comparison fails although all forms were computed."""
+    if result.faithfulness is None:
+        return None
+    outputs = next(row.outputs for row in result.forms if row.form == "reference")
+    return fault_of(result.faithfulness, request.folder) or shortfall(
+        result.faithfulness, outputs, request.quality.min_snr
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
+from math import inf
 from pathlib import Path
 from typing import Literal
 
@@ -266,6 +267,27 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LeastQuality:
+    """What a program must keep of its float model."""
+
+    min_snr: float | None = option(
+        "Fail if an output, or a layer by itself, keeps fewer dB of the float model's numbers.",
+        metavar="DB",
+    )
+
+    def __post_init__(self) -> None:
+        if self.min_snr is not None and not 0 < self.min_snr < inf:
+            raise UsageError(message=f"--min-snr {self.min_snr:g} is not a level above 0 dB")
+
+    def check(self, source: ModelChoice) -> None:
+        """Raises UsageError for a program, which has no float model."""
+        if self.min_snr is not None and source.is_program:
+            raise UsageError(
+                message=f"--min-snr needs a float model; {source.model} is already a program"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BuildRequest:
     """Firmware for a model on a board, in a folder <model>/<place> of build_dir."""
 
@@ -305,6 +327,7 @@ class RunRequest:
     build: BuildRequest
     sampling: Sampling = field(default_factory=Sampling)
     limits: Limits = field(default_factory=Limits)
+    quality: LeastQuality = field(default_factory=LeastQuality)
     launcher: str | None = option(
         f"{listed(names(simulators))}; by default the best available.", metavar="NAME"
     )
@@ -319,6 +342,7 @@ class RunRequest:
     def __post_init__(self) -> None:
         if self.rack is None and self.on not in (SIMULATOR, HARDWARE):
             raise UnknownPlace(on=self.on)
+        self.quality.check(self.build.source)
 
     @property
     def rack(self) -> RackAddress | None:

@@ -66,11 +66,13 @@ class Finding:
 
     Attributes:
         value: None where it was not measured, which fails too.
+        detail: what the value comes from, in words.
     """
 
     metric: Metric
     value: float | None
     limit: float
+    detail: str | None = None
 
     @property
     def excess(self) -> float | None:
@@ -86,6 +88,13 @@ class Finding:
         if self.value is None:
             return f"not known: {self.metric.lacking}"
         return None if self.excess is None else self.metric.told(self.excess)
+
+    @property
+    def explained(self) -> str | None:
+        """The problem with what it comes from; None if it is within the limit."""
+        if self.problem is None or self.detail is None:
+            return self.problem
+        return f"{self.problem}: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +183,7 @@ def findings(budget: BudgetFile | None, figures: RunFigures) -> Iterator[Finding
     for metric in METRICS:
         limit = None if budget is None else getattr(budget, metric.name)
         if limit is not None:
-            yield Finding(metric, metric.value(figures), limit)
+            yield Finding(metric, metric.value(figures), limit, metric.detail(figures))
 
 
 def check_run(run: RunResult, model: str, board: str) -> None:
@@ -189,7 +198,7 @@ def check_run(run: RunResult, model: str, board: str) -> None:
     if unit.budget is None:
         raise NoBudgets(file=project.file, model=model, board=board)
     found = findings(unit.budget, RunFigures.of(run))
-    problems = [f"{each.metric.name} {each.problem}" for each in found if each.problem]
+    problems = [f"{each.metric.name} {each.explained}" for each in found if each.problem]
     if problems:
         raise BeyondBudget(unit=unit.title, problems="; ".join(problems))
 

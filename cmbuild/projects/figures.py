@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from cmbuild.accuracy import CoarseLayer
 from cmbuild.results import RunResult
 
 FILE = "figures.json"
@@ -75,10 +76,12 @@ class FidelityFigures(_Part):
 
     Attributes:
         outputs: each by itself; earlier versions did not have them.
+        coarsest: the layer of which rounding leaves least; None if it takes nothing.
     """
 
     snr_db: float | None
     outputs: tuple[OutputFigures, ...] = ()
+    coarsest: CoarseLayer | None = None
 
 
 class FloatFigures(_Part):
@@ -89,12 +92,14 @@ class RunFigures(_Part):
     """What a run costs, and how good it is.
 
     Attributes:
+        faithful: whether its layers are the float model's; None where they were not compared.
         pte: bytes of the program; None if its file is gone.
     """
 
     model: str
     board: str
     verified: bool
+    faithful: bool | None = None
     accuracy: AccuracyFigures | None
     fidelity: FidelityFigures | None
     float: FloatFigures
@@ -119,7 +124,11 @@ class RunFigures(_Part):
 
     @classmethod
     def of(cls, run: RunResult) -> RunFigures:
-        return cls.model_validate(asdict(run) | {"verified": run.verification.verified})
+        verdicts = {
+            "verified": run.verification.verified,
+            "faithful": run.faithfulness.faithful,
+        }
+        return cls.model_validate(asdict(run) | verdicts)
 
     @property
     def title(self) -> str:

@@ -60,6 +60,9 @@ class BudgetFile(Table):
     float: Share | None = Field(None, description="Largest share of instructions in float.")
     accuracy: Share | None = Field(None, description="Least accuracy of the int8 model.")
     snr: Decibels | None = Field(None, description="Least SNR against the float model, in dB.")
+    resolution: Decibels | None = Field(
+        None, description="Least that rounding may leave of a layer by itself, in dB."
+    )
 
 
 class ModelFile(Table):

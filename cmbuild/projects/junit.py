@@ -30,7 +30,7 @@ def _run(suite: Xml.Element, unit: CheckedUnit) -> bool:
 
 
 def _limit(suite: Xml.Element, unit: CheckedUnit, found: Finding) -> bool:
-    metric, problem = found.metric, found.problem
+    metric, problem = found.metric, found.explained
     if problem is not None and found.value is not None:
         problem = f"{metric.written(found.value)}, limit {metric.written(found.limit)}: {problem}"
     return _case(suite, unit, metric.name, problem)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cmbuild.text import percent, size
+from cmbuild.verify.faithfulness import place
 
 if TYPE_CHECKING:
     from cmbuild.projects.figures import RunFigures
@@ -22,6 +23,7 @@ class Metric:
         value: of a run; None where it was not measured.
         lacking: why not, for people.
         is_least: whether a limit is the least that it must be, not the most.
+        detail: what a value comes from, in words.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Metric:
     value: Callable[[RunFigures], float | None]
     lacking: str
     is_least: bool = False
+    detail: Callable[[RunFigures], str | None] = lambda run: None
 
     def written(self, value: float) -> str:
         """`42.5 KB`, `3,940,000`, `93.6 %`, `38.4 dB`."""
@@ -81,6 +84,18 @@ def _snr(run: RunFigures) -> float | None:
     return min(math.inf if part.snr_db is None else part.snr_db for part in parts)
 
 
+def _resolution(run: RunFigures) -> float | None:
+    if run.fidelity is None or run.faithful is None:
+        return None
+    return math.inf if run.fidelity.coarsest is None else run.fidelity.coarsest.snr_db
+
+
+def _coarsest(run: RunFigures) -> str | None:
+    """`softmax (attend) at net.py:21: its logits span 698 in 255 steps; scale before it`"""
+    layer = None if run.fidelity is None else run.fidelity.coarsest
+    return None if layer is None else f"{place(layer)}: {layer.cause}; {layer.remedy}"
+
+
 METRICS = (
     Metric("flash", "bytes", lambda run: run.memory.flash.total, "not linked"),
     Metric("ram", "bytes", lambda run: run.memory.ram.total, "not linked"),
@@ -92,5 +107,6 @@ METRICS = (
     Metric("float", "share", lambda run: run.float.share, "not counted here"),
     Metric("accuracy", "share", _accuracy, "no labelled samples", is_least=True),
     Metric("snr", "dB", _snr, "no float model", is_least=True),
+    Metric("resolution", "dB", _resolution, "layers not compared", is_least=True, detail=_coarsest),
 )
 """In the order in which tables show them."""

@@ -25,6 +25,7 @@ class LimitDocument(Document):
     limit: int | float
     excess: int | float | None
     passed: bool
+    detail: str | None
 
 
 class UnitDocument(Document):
@@ -68,6 +69,8 @@ def _lines(unit: CheckedUnit) -> Iterator[Text]:
         yield Text(text.indented(unit.failure, 6), BAD)
     for found in unit.findings:
         yield _limit(found)
+        if found.problem is not None and found.detail is not None:
+            yield Text(text.indented(found.detail, 8), BAD)
 
 
 def _no_budget(unit: CheckedUnit) -> list[tuple[str, str]]:
@@ -104,6 +107,7 @@ def _unit(each: CheckedUnit) -> UnitDocument:
                 limit=found.limit,
                 excess=found.excess,
                 passed=found.problem is None,
+                detail=found.detail,
             )
             for found in each.findings
         ),

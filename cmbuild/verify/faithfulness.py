@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild.accuracy import Faithfulness, LayerFidelity
+from cmbuild.accuracy import CoarseLayer, Faithfulness, LayerFidelity
 from cmbuild.errors import Failed
 from cmbuild.text import percent, plural
 
 if TYPE_CHECKING:
-    from cmcompiler.frontend.fidelity.record import LayerError, LayerResolution, RewritingError
+    from cmcompiler.frontend.fidelity.record import (
+        LayerError,
+        LayerResolution,
+        RewritingError,
+        StalledState,
+    )
     from cmcompiler.frontend.job import ExportRecord
 
 LOW_DB = 20.0
@@ -47,7 +52,10 @@ def faithfulness(record: ExportRecord | None) -> Faithfulness:
     if record is None:
         return Faithfulness(faithful=None, reason="a program alone has no float model")
     compared = record.fidelity
-    kept = {each.node: each.snr_db for each in compared.resolutions}
+    # One call may become several nodes of its name: the worst comes first, and counts.
+    kept = {each.node: each.snr_db for each in reversed(compared.resolutions)}
+    coarse = [_coarse(each, record) for each in compared.resolutions]
+    coarse += [_stalled(each, record) for each in compared.stalled]
     faults = [_fault(each, record) for each in compared.layers if not each.faithful]
     if compared.rewritten is not None:
         faults.insert(0, _rewritten(compared.rewritten))
@@ -58,6 +66,7 @@ def faithfulness(record: ExportRecord | None) -> Faithfulness:
         faults=tuple(faults),
         warnings=tuple(_warnings(record)),
         reason=compared.reason,
+        coarse=tuple(sorted(coarse, key=lambda layer: layer.snr_db)),
     )
 
 
@@ -86,8 +95,17 @@ def _name(node: str, record: ExportRecord) -> str:
 def _place(node: str, record: ExportRecord) -> str:
     """`conv2d (blocks.0) at net.py:21`"""
     site = record.call_sites.get(node)
-    at = "" if site is None or site.file is None else f" at {Path(site.file).name}:{site.line}"
-    return f"{_name(node, record)}{at}"
+    file, line = (None, None) if site is None else (site.file, site.line)
+    return _at(_name(node, record), file, line)
+
+
+def place(layer: CoarseLayer) -> str:
+    """`conv2d (blocks.0) at net.py:21`"""
+    return _at(layer.name, layer.file, layer.line)
+
+
+def _at(name: str, file: str | None, line: int | None) -> str:
+    return name if file is None else f"{name} at {Path(file).name}:{line}"
 
 
 def _fault(compared: LayerError, record: ExportRecord) -> str:
@@ -110,13 +128,14 @@ def _warnings(record: ExportRecord) -> Iterator[str]:
     compared = record.fidelity
     coarse = [each for each in compared.resolutions if each.snr_db < LOW_DB]
     for each in coarse[:_NAMED]:
-        yield f"{_place(each.node, record)} keeps {each.snr_db:.0f} dB: {_cause(each, record)}"
+        told = _coarse(each, record)
+        yield f"{place(told)} keeps {told.snr_db:.0f} dB: {told.cause}; {told.remedy}"
     if more := coarse[_NAMED:]:
         yield f"{plural(len(more), 'more layer')} keep less than {LOW_DB:.0f} dB: --json has them"
     for state in compared.stalled:
         yield (
             f"{_place(state.node, record)} loses {percent(state.share)} of the updates of its "
-            "state, which are finer than a step: update it less often, by more"
+            f"state, which are finer than a step: {_stalled(state, record).remedy}"
         )
     clipped = [each for each in compared.layers if each.clipped > CLIPPED]
     for layer in sorted(clipped, key=lambda layer: -layer.clipped)[:_NAMED]:
@@ -126,12 +145,31 @@ def _warnings(record: ExportRecord) -> Iterator[str]:
         )
 
 
-def _cause(layer: LayerResolution, record: ExportRecord) -> str:
-    """`its logits span 698 in 255 steps; clamp or scale them`"""
+def _coarse(layer: LayerResolution, record: ExportRecord) -> CoarseLayer:
+    """`its logits span 698 in 255 steps`, `scale or clamp before it`"""
     site = record.call_sites.get(layer.node)
-    operator = "" if site is None else site.operator
+    is_softmax = site is not None and "softmax" in site.operator
     span = f"{layer.span:,.0f}" if layer.span >= 100 else f"{layer.span:.3g}"
-    if not layer.is_operand:
-        return f"its result spans {span} in {layer.steps} steps; clamp what is not needed"
-    operand = "logits span" if "softmax" in operator else "operand spans"
-    return f"its {operand} {span} in {layer.steps} steps; scale or clamp before it"
+    operand = "logits span" if is_softmax else "operand spans"
+    subject = operand if layer.is_operand else "result spans"
+    return CoarseLayer(
+        name=_name(layer.node, record),
+        file=None if site is None else site.file,
+        line=None if site is None else site.line,
+        snr_db=layer.snr_db,
+        cause=f"its {subject} {span} in {layer.steps} steps",
+        remedy="scale or clamp before it" if layer.is_operand else "clamp what is not needed",
+    )
+
+
+def _stalled(state: StalledState, record: ExportRecord) -> CoarseLayer:
+    """What is lost of a state's updates counts as their noise."""
+    site = record.call_sites.get(state.node)
+    return CoarseLayer(
+        name=_name(state.node, record),
+        file=None if site is None else site.file,
+        line=None if site is None else site.line,
+        snr_db=-20 * math.log10(state.share),
+        cause=f"its updates are finer than a step, and {percent(state.share)} of them are lost",
+        remedy="update it less often, by more",
+    )

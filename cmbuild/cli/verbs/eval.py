@@ -11,6 +11,7 @@ import click
 from cmbuild.cli import options
 from cmbuild.pipeline.request import (
     BuildRequest,
+    LeastQuality,
     ModelChoice,
     RunRequest,
     Sampling,
@@ -44,6 +45,7 @@ device.
     only=("samples",),
     samples={"help": "Number, or all; by default as many as take some seconds, or all of --data."},
 )
+@options.of(LeastQuality)
 @click.option(
     "--sensitivity", is_flag=True, help="Show what quantising each operator alone costs, in dB."
 )
@@ -64,6 +66,7 @@ def command(
     *,
     board: str | None,
     samples: int | Literal["all"] | None,
+    min_snr: float | None,
     as_json: bool,
     verbose: bool,
     jobs: int,
@@ -80,9 +83,8 @@ def command(
     """
     from cmbuild.cli.session import session
     from cmbuild.errors import UsageError
-    from cmbuild.pipeline.evaluation import EvalRequest, evaluate
+    from cmbuild.pipeline.evaluation import EvalRequest, evaluate, failure_of
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.verify.faithfulness import fault_of
     from cmbuild.workers.choice import WorkersChoice
     from cmbuild.workers.evaluation import DataRequest, parse_until
 
@@ -90,8 +92,10 @@ def command(
     source = (SensitiveChoice if sensitivity else ModelChoice)(**chosen)
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
-        if board is None or sensitivity:
-            raise UsageError(message="--data needs a --board, and goes without --sensitivity")
+        if board is None or sensitivity or min_snr is not None:
+            raise UsageError(
+                message="--data needs a --board, and goes without --sensitivity and --min-snr"
+            )
         share = None if until is None else parse_until(until)
         wanted = DataRequest(
             source=source,
@@ -108,13 +112,12 @@ def command(
         return work.status
     if until is not None or resume or cluster.is_chosen:
         raise UsageError(message="--until, --resume, --workers and --scheduler need --data")
-    request = EvalRequest(source=source, board=board, samples=samples, **places)
+    quality = LeastQuality(min_snr=min_snr)
+    request = EvalRequest(source=source, board=board, samples=samples, quality=quality, **places)
     with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
         perform = partial(work.perform, jobs=jobs)
         result = evaluate(work.pipeline, request, perform)
         work.show(result)
-        if result.faithfulness is not None:
-            failure = fault_of(result.faithfulness, request.folder)
-            if failure is not None:
-                raise failure
+        if (failure := failure_of(result, request)) is not None:
+            raise failure
     return work.status

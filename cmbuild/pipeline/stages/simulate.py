@@ -38,6 +38,7 @@ from cmbuild.projects.figures import FILE as FIGURES
 from cmbuild.projects.figures import RunFigures
 from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
 from cmbuild.verify.faithfulness import faithfulness, fault_of
+from cmbuild.verify.shortfall import shortfall
 
 if TYPE_CHECKING:
     from cmbuild.verify.comparison import Comparison
@@ -185,12 +186,19 @@ class SimulateStage(RepeatedStage):
         if self.result is None:
             return None
         if self.result.verification.verified:
-            unfaithful = fault_of(self.result.faithfulness, self._folder)
-            return unfaithful or excess(self.result.float, self._request.limits.max_float)
+            return (
+                fault_of(self.result.faithfulness, self._folder)
+                or excess(self.result.float, self._request.limits.max_float)
+                or self._shortfall(self.result)
+            )
         check = self.result.verification
         first = f", first at {check.first}" if check.first else ""
         kind = Mismatch if self.runner.executor == "static" else ExecutorchMismatch
         return kind(failed=check.failed, samples=check.samples, first=first, folder=self._folder)
+
+    def _shortfall(self, result: RunResult) -> Failed | None:
+        outputs = () if result.fidelity is None else result.fidelity.outputs
+        return shortfall(result.faithfulness, outputs, self._request.quality.min_snr)
 
     def _preflight(self) -> None:
         """Checks the image; falls back to a simulator with enough memory.
@@ -409,4 +417,6 @@ class SimulateStage(RepeatedStage):
 
 
 def _with_layers(fidelity: Fidelity | None, check: Faithfulness) -> Fidelity | None:
-    return None if fidelity is None else replace(fidelity, layers=check.layers)
+    if fidelity is None:
+        return None
+    return replace(fidelity, layers=check.layers, coarsest=next(iter(check.coarse), None))

@@ -130,6 +130,16 @@ def test_each_output_is_judged_by_itself_and_the_worst_warns(nets: Commands) -> 
         f"output small: SNR {small['snr_db']:.1f} dB against float: below 20 dB"
         in (run["warnings"])
     )
+    coarsest = figures["coarsest"]
+    resolutions = [each["resolution_db"] for each in figures["layers"] if each["resolution_db"]]
+    assert coarsest["snr_db"] == min(resolutions)
+    below = nets("run", "nets.py:two", "--board", "native", "--min-snr", "20")
+    assert below.exit_code == 1
+    assert f"{small['snr_db']:.3g} dB against float" in below.stderr
+    both = nets("eval", "nets.py:two", "--min-snr", f"{coarsest['snr_db'] + 1}")
+    assert both.exit_code == 1
+    assert f"{coarsest['name']} at nets.py:{coarsest['line']} keeps " in both.stderr
+    assert f"  try: {coarsest['remedy']}\n" in both.stderr
 
 
 def test_a_program_has_no_float_model_to_compare(cmbuild: Commands) -> None:

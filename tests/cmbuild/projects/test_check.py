@@ -25,7 +25,17 @@ from cmbuild.projects.figures import RunFigures
 from cmbuild.projects.file import BudgetFile
 from cmbuild.projects.junit import to_junit
 from cmbuild.projects.project import Project, find_project
+from cmbuild.report.check import CheckReport
 from cmbuild.strictfile import BrokenFile
+
+SOFTMAX = {
+    "name": "softmax (attend)",
+    "file": "/home/me/net.py",
+    "line": 21,
+    "snr_db": 23.5,
+    "cause": "its logits span 698 in 255 steps",
+    "remedy": "scale or clamp before it",
+}
 
 
 def figures(**changes: object) -> RunFigures:
@@ -36,7 +46,8 @@ def figures(**changes: object) -> RunFigures:
             "board": "rp2350",
             "verified": True,
             "accuracy": {"reference": 0.93, "samples": 200},
-            "fidelity": {"snr_db": 38.4},
+            "faithful": True,
+            "fidelity": {"snr_db": 38.4, "coarsest": SOFTMAX},
             "float": {"share": 0.0},
             "instructions": {
                 "total": 1000,
@@ -140,11 +151,31 @@ def test_one_percent_more_is_over_a_budget_that_says_so():
         ({"accuracy": "93.5%"}, "0.50 points under"),
         ({"accuracy": 0.93}, None),
         ({"snr": 40}, "1.6 dB under"),
+        ({"resolution": 20}, None),
+        ({"resolution": "25 dB"}, "1.5 dB under"),
     ],
 )
 def test_each_metric_has_its_direction(limits: dict[str, object], problem: str | None):
     (found,) = result(figures(), **limits).findings
     assert found.problem == problem
+
+
+def test_a_layer_below_its_budget_is_named_with_what_would_mend_it() -> None:
+    below = result(figures(), resolution=30)
+    words = (
+        "6.5 dB under: softmax (attend) at net.py:21: its logits span 698 in 255 steps; scale or "
+        "clamp before it"
+    )
+    assert [each.explained for each in below.findings] == [words]
+    (case,) = Xml.fromstring(to_junit([below])).iterfind(".//failure/..[@name='resolution']")
+    assert words in str(case[0].get("message"))
+    shown = " ".join(CheckReport([below]).screen().plain.split())
+    assert "resolution 23.5 dB ≥ 30 dB ✗ 6.5 dB under" in shown
+    assert "softmax (attend) at net.py:21: its logits span 698" in shown
+    (limit,) = CheckReport([below]).document([]).units[0].limits
+    assert str(limit.detail).endswith("scale or clamp before it")
+    (fine,) = result(figures(), resolution=20).findings
+    assert fine.explained is None
 
 
 @pytest.mark.parametrize(
@@ -158,8 +189,11 @@ def test_each_metric_has_its_direction(limits: dict[str, object], problem: str |
             {"snr": 10},
             "7 dB under",
         ),
+        ({"faithful": None}, {"resolution": 10}, "not known: layers not compared"),
+        ({"fidelity": None}, {"resolution": 10}, "not known: layers not compared"),
+        ({"fidelity": {"snr_db": 38.4}}, {"resolution": 90}, None),
         ({"cycles": None}, {"cycles": 10}, "not known: not counted here"),
-        ({"pte": None}, {"pte": 10}, "not known: the .pte file is gone"),
+        ({"pte": None}, {"pte": 10}, "not known: the program is gone"),
     ],
 )
 def test_what_was_not_measured_fails(changes, limits, problem):

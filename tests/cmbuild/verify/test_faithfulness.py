@@ -89,6 +89,18 @@ def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
     assert more == "2 more layers keep less than 20 dB: --json has them"
     assert stall.startswith("fill at net.py:21 loses 97.1 % of the updates of its state")
     assert beyond.startswith("25.0 % of conv2d (blocks.0) is outside of the calibrated range")
+    worst = check.coarse[0]
+    assert (worst.name, worst.line, round(worst.snr_db, 2)) == ("fill", 21, 0.26)
+    assert worst.cause == "its updates are finer than a step, and 97.1 % of them are lost"
+    second_worst = check.coarse[1]
+    assert (second_worst.file, second_worst.line) == ("/home/me/net.py", 7)
+    assert [each.snr_db for each in check.coarse[1:]] == [2.3, *[19.0] * 4, 20.1]
+
+
+def test_of_nodes_of_one_call_the_worst_counts() -> None:
+    nodes = [LayerResolution("conv2d", snr, 3.0, 255, is_operand=False) for snr in (9.0, 40.0)]
+    check = faithfulness(record(ProgramFidelity((FINE,), resolutions=tuple(nodes))))
+    assert check.layers[0].resolution_db == 9.0
 
 
 def test_a_program_alone_is_not_compared() -> None:
