@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ from harness.commands import NETWORK, PROGRAMS, Commands
 from harness.console import assert_console
 from harness.exports import exported
 from harness.zephyr import BOARDS, ROOT, SAMPLES, Application, run_in_qemu
+
+from cmbuild.packaging.naming import check_name
 
 Packager = Callable[..., Path]
 
@@ -198,6 +201,38 @@ def test_the_build_hands_models_to_cmbuild(tmp_path: Path, model: str, passed: s
     assert (package, name) == ("package", passed.format(app=app))
     wanted = "--as zephyr --name adder --target cortex-m55 --isa mve --samples 7 --io int8"
     assert " ".join(options[:14]) == f"{wanted} --feed whole"
+
+
+def test_a_file_of_a_colliding_name_gets_a_prefix(tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    shutil.copytree(SAMPLES / "hello", app)
+    (app / "add.pte").rename(app / "string.pte")
+    lists = (app / "CMakeLists.txt").read_text()
+    (app / "CMakeLists.txt").write_text(lists.replace(" NAME hello)", ")"))
+    source = (app / "src/app.c").read_text()
+    source = source.replace("hello", "model_string").replace("HELLO", "MODEL_STRING")
+    (app / "src/app.c").write_text(source)
+    image = built(Application(app, QEMU), tmp_path / "out", MODEL="string.pte")
+    assert_console("hello", run_in_qemu(image))
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("kws", "kws"),
+        ("Kws", "Kws"),
+        ("my-model 2", "my_model_2"),
+        ("2nd", "model_2nd"),
+        ("int8_t", "model_int8"),
+        ("_", "model"),
+        ("x" * 99, "x" * 35 + "_"),
+    ],
+)
+def test_names_of_packages_that_have_none(stem: str, name: str) -> None:
+    script = ROOT / "zephyr/cmake/package_name.py"
+    words = [sys.executable, "-I", "-S", str(script), stem]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert check_name(done.stdout.strip())[: len(name)] == name
 
 
 def test_a_package_brings_a_projects_own_kernels(

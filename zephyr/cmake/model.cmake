@@ -11,7 +11,7 @@ set_property(GLOBAL PROPERTY CMBUILD_MODULE "${CMAKE_CURRENT_LIST_DIR}/..")
 # accepts, which the build then packages for the kernels of this configuration.
 #
 #   NAME:    the prefix of everything that the model defines; by default that of the package, or the name of the
-#            file or model.
+#            file or model, with `model_` before it if it would collide: string.pte becomes model_string.
 #   SAMPLES: number of test vectors, if the build packages the model.
 #   IO:      int8 and uint8 omit quantize and dequantize at the model's inputs and outputs.
 #   FEED:    rows takes inputs and hands out images row by row.
@@ -38,11 +38,9 @@ function(cmbuild_add_model target model)
         set(folder "${path}")
         _cmbuild_check_package("${folder}" name)
     else()
-        get_filename_component(stem "${file}" NAME_WE)
-        string(MAKE_C_IDENTIFIER "${stem}" name)
-        string(REGEX REPLACE "__+" "_" name "${name}")
-        if(arg_NAME)
-            set(name "${arg_NAME}")
+        set(name "${arg_NAME}")
+        if(NOT name)
+            _cmbuild_name_of("${file}" name)
         endif()
     endif()
     if(arg_NAME AND NOT arg_NAME STREQUAL name)
@@ -188,6 +186,22 @@ function(_cmbuild_check_package folder result)
         message(FATAL_ERROR "cmbuild_add_model: ${folder} is not for Zephyr: cmbuild package --as zephyr")
     endif()
     set(${result} "${model}" PARENT_SCOPE)
+endfunction()
+
+# The name of the package that is made of a model.
+function(_cmbuild_name_of file result)
+    get_filename_component(stem "${file}" NAME_WE)
+    if(NOT PYTHON_EXECUTABLE)
+        find_package(Python3 REQUIRED COMPONENTS Interpreter)
+        set(PYTHON_EXECUTABLE "${Python3_EXECUTABLE}")
+    endif()
+    get_property(module GLOBAL PROPERTY CMBUILD_MODULE)
+    execute_process(
+        COMMAND "${PYTHON_EXECUTABLE}" -B "${module}/cmake/package_name.py" "${stem}"
+        OUTPUT_VARIABLE name
+        OUTPUT_STRIP_TRAILING_WHITESPACE
+        COMMAND_ERROR_IS_FATAL ANY)
+    set(${result} "${name}" PARENT_SCOPE)
 endfunction()
 
 # Packages the model during the build, and again when the file `needed` changes.
