@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from harness.coverage import cover, is_float
 from harness.examples import Example
+from harness.quantized_graph import steps_from_torch
 from harness.runtime import Runtime
 
-from cmcompiler.frontend.lowering import lower
+from cmcompiler.frontend.lowering import lower_with_nodes
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.source import find_source
 from cmcompiler.importer.build import build_graph
@@ -44,11 +45,15 @@ def test_a_mixed_gallery_has_nothing_in_float(name: str, runtime: Runtime) -> No
     samples = list(loaded.calibration)
     quantized = quantize(loaded.module, loaded.example_inputs, samples, refinement=False)
     assert quantized.float_operators == ()
-    graph = build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
+    lowered = lower_with_nodes(quantized, Target.parse("cortex-m55"))
+    graph = build_graph(read_program(lowered.program))
     titles = {node.op.title for node in graph.nodes if is_float(node)}
     assert titles <= {"quantize", "dequantize"}
     arrays = tuple(x.numpy() for x in samples[0])
     runtime.check(Example(graph, arrays, name))
+    steps = steps_from_torch(quantized, lowered, graph, [arrays])
+    assert {key: each for key, each in steps.items() if each is None or each > 1} == {}
+    assert len(steps) >= 25
 
 
 @pytest.mark.long
