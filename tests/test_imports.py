@@ -28,6 +28,7 @@ from cmbuild.strictfile import tomllib
 
 # These import torch as they are imported, so they are imported only where they are used.
 NEED_TORCH = (
+    "cmcompiler.frontend.adaptation",
     "cmcompiler.frontend.accumulators",
     "cmcompiler.frontend.annotations",
     "cmcompiler.frontend.backend",

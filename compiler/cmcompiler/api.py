@@ -133,13 +133,14 @@ def compile(
     """
     target = _target(target)
     with quiet():
+        from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.fidelity.check import fidelity_of
         from cmcompiler.frontend.lowering import lower_with_nodes
         from cmcompiler.frontend.quantization import quantize
-        from cmcompiler.frontend.single_precision import in_single_precision, single
+        from cmcompiler.frontend.single_precision import single
 
         given = tensors(example_inputs, "example_inputs")
-        module, notes = in_single_precision(module, given)
+        module, notes = adapted(module, given)
         example = single(given)
         samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
         quantized = quantize(module, example, samples)
@@ -225,12 +226,13 @@ def quantization_aware(
             exported or quantised, or that changes its buffers.
     """
     with quiet():
+        from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.preparation import prepare
-        from cmcompiler.frontend.single_precision import in_single_precision, single
+        from cmcompiler.frontend.single_precision import single
         from cmcompiler.frontend.training import QuantizationAware
 
         given = tensors(example_inputs, "example_inputs")
-        module, _ = in_single_precision(module, given)
+        module, _ = adapted(module, given)
         example = single(given)
         samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
         prepared = prepare(module, example, samples, portable, refinement=False)

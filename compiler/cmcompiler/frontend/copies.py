@@ -31,6 +31,16 @@ def copied(module: M) -> M:
     return copy
 
 
+def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
+    """The module, or a copy if its mode is another."""
+    from torch.fx import GraphModule
+
+    # An exported graph has its mode traced in and refuses eval().
+    if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
+        return module
+    return copied(module).eval()
+
+
 def tensors_of(module: torch.nn.Module) -> Iterator[torch.Tensor]:
     """Tensors, wherever the module holds them."""
     import torch

@@ -19,8 +19,9 @@ from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.copies import in_eval_mode
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
-from cmcompiler.frontend.float_model import float_module, in_eval_mode
+from cmcompiler.frontend.float_model import float_module
 from cmcompiler.frontend.holdout import Holdout
 from cmcompiler.frontend.intermediates import Intermediates, Note, ignore
 from cmcompiler.frontend.job import ExportJob, ExportRecord

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cmcompiler.arrays import read_arrays
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.frontend.copies import copied
+from cmcompiler.frontend.copies import copied, in_eval_mode
 from cmcompiler.frontend.job import ExportJob, Strict
 from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import run_on
@@ -97,16 +97,6 @@ def float_module(module: torch.nn.Module) -> torch.nn.Module:
     if is_quantization_aware(copy):
         copy.rounding = False
     return in_eval_mode(copy)
-
-
-def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
-    """The module, or a copy if its mode is another."""
-    from torch.fx import GraphModule
-
-    # An exported graph has its mode traced in and refuses eval().
-    if isinstance(module, GraphModule) or not any(part.training for part in module.modules()):
-        return module
-    return copied(module).eval()
 
 
 def _real(

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.arrays import read_arrays
-from cmcompiler.errors import InvalidRequest
+from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.copies import copied
 
 if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
-    from torch.fx import Node
+    from torch.fx import GraphModule, Node
+    from torch.utils._pytree import TreeSpec
 
     from cmcompiler.frontend.vectors import Samples
 
@@ -38,6 +40,10 @@ _MOVEMENTS = {
     *("aten::alias", "aten::detach", "aten::dropout", "aten::permute", "aten::transpose"),
 }
 """Operators that may follow it without another meaning."""
+
+
+_PLAIN = (None, tuple, list, dict)
+"""Kinds of nodes of a TreeSpec, None for a leaf, that a program can return."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,6 +83,61 @@ class ModelOutputs:
         return cls(real, quantized)
 
 
+def check_outputs(outputs: Any) -> None:
+    """Lets torch take apart the dataclasses among what forward() returns.
+
+    Raises:
+        Unsupported: no tensor among them, or neither tensor nor number.
+    """
+    import torch
+    from torch.export import register_dataclass
+    from torch.utils._pytree import SUPPORTED_NODES, tree_leaves
+
+    ahead = [outputs]
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, (tuple, list)):
+            ahead += each
+        elif isinstance(each, Mapping):
+            ahead += each.values()
+        elif is_dataclass(each):
+            if type(each) not in SUPPORTED_NODES:
+                register_dataclass(type(each))
+            ahead += [getattr(each, field.name) for field in fields(each)]
+    leaves = tree_leaves(outputs)
+    others = [leaf for leaf in leaves if not isinstance(leaf, (torch.Tensor, int, float, NoneType))]
+    if others or not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+        what = f"a {type(others[0]).__name__}" if others else "no tensor"
+        raise Unsupported(
+            f"forward() returns {what}",
+            "return a tensor, or a tuple, list, dict, NamedTuple or dataclass of tensors",
+        )
+
+
+def with_plain_outputs(graph: GraphModule, states: int) -> None:
+    """Makes a graph return a tuple where it returns objects of classes that only Python knows.
+
+    Args:
+        states: how many of the last outputs are new values of states, in a tuple of their own.
+    """
+    from torch.utils._pytree import tree_structure
+
+    codegen: Any = graph.graph._codegen
+    spec = codegen.pytree_info.out_spec
+    if all(kind in _PLAIN for kind in _kinds(spec)):
+        return
+    own = (0,) * (spec.num_leaves - states)
+    plain = tree_structure((own, (0,) * states) if states else own)
+    codegen.pytree_info = codegen.pytree_info._replace(out_spec=plain)
+    graph.recompile()
+
+
+def _kinds(spec: TreeSpec) -> Iterator[Any]:
+    yield spec.type
+    for child in spec.children():
+        yield from _kinds(child)
+
+
 def names_of_outputs(exported: ExportedProgram) -> tuple[str, ...]:
     """The keys and fields that lead to each output, as `boxes` or `heads_0`; "" for an output that
     only its position tells from the others."""
@@ -110,6 +171,8 @@ def holds_classes(exported: ExportedProgram) -> bool:
     node = next((node for node in exported.graph.nodes if node.name == names[0]), None)
     value = None if node is None else node.meta.get("val")
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return False
+    if any(isinstance(size, torch.SymInt) for size in value.shape):
         return False
     if sum(size > 1 for size in value.shape) != 1:
         return False

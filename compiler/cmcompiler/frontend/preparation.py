@@ -21,14 +21,14 @@ from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark, mark_again
+from cmcompiler.frontend.copies import in_eval_mode
 from cmcompiler.frontend.feedback import REASON, keep_feedback
-from cmcompiler.frontend.float_model import in_eval_mode
 from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
 from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.observations import hold_ranges
-from cmcompiler.frontend.outputs import holds_classes, names_of_outputs
+from cmcompiler.frontend.outputs import holds_classes, names_of_outputs, with_plain_outputs
 from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
@@ -116,6 +116,7 @@ def prepare(
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
             graph = without_writes(exported, len(states))
+            with_plain_outputs(graph, len(states))
             note_values(graph, calibration)
             graph = rewrite(graph, is_portable)
             states = limit_states(graph, states)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
@@ -19,8 +19,7 @@ from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cmcompiler.frontend.copies import copied, tensors_of
-from cmcompiler.frontend.model import is_quantization_aware
+from cmcompiler.frontend.copies import tensors_of
 
 _OTHERS = (torch.float16, torch.bfloat16, torch.float64)
 _CASTS = {Tensor.half, Tensor.bfloat16, Tensor.double}
@@ -35,53 +34,22 @@ def _single(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.dtype in _OTHERS else tensor
 
 
-def in_single_precision(
-    module: torch.nn.Module, inputs: Sequence[Tensor]
-) -> tuple[torch.nn.Module, tuple[str, ...]]:
-    """The module, or a copy that computes as float32, and notes that say so.
-
-    Args:
-        inputs: examples, as given.
-    """
-    if is_quantization_aware(module):
-        return module, ()
-    held = _others(tensors_of(module))
-    given = _others(inputs)
-    if held or given:
-        module = _converted(module)
-        computed = frozenset[str]()
-    else:
-        computed = _computed(module, inputs)
-    if computed:
-        module = _converted(module)
-    kinds = (("parameters", held), ("inputs", given), ("casts", computed))
-    told = [f"{', '.join(sorted(types))} {name}" for name, types in kinds if types]
-    return module, ((f"computed as float32: {' and '.join(told)}",) if told else ())
-
-
-def _others(tensors: Iterable[Tensor]) -> frozenset[str]:
+def other_types(tensors: Iterable[Tensor]) -> tuple[str, ...]:
+    """Names of the floating types of tensors, without float32."""
     types = {tensor.dtype for tensor in tensors}
-    return frozenset(_name(dtype) for dtype in _OTHERS if dtype in types)
+    return tuple(str(dtype).removeprefix("torch.") for dtype in _OTHERS if dtype in types)
 
 
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+class FloatWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the floating types of the results of operators."""
 
-
-def _computed(module: torch.nn.Module, inputs: Sequence[Tensor]) -> frozenset[str]:
-    """Other floating types among the results of operators. A module that fails has its error told
-    where it is exported.
-    """
-    watch = _Watch()
-    with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
-        copied(module)(*inputs)
-    return frozenset(map(_name, watch.types))
-
-
-class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.types: set[torch.dtype] = set()
+        self._types: dict[torch.dtype, Tensor] = {}
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return other_types(self._types.values())
 
     def __torch_dispatch__(
         self,
@@ -92,12 +60,13 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         for tensor in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(tensor, Tensor) and tensor.dtype in _OTHERS:
-                self.types.add(tensor.dtype)
+            if isinstance(tensor, Tensor):
+                self._types.setdefault(tensor.dtype, tensor)
         return result
 
 
-def _converted(module: torch.nn.Module) -> torch.nn.Module:
+def converted(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy that holds float32, and computes in it whatever `forward` asks for."""
     memo: dict[int, Any] = {}
     for tensor in tensors_of(module):
         if tensor.dtype in _OTHERS or not tensor.is_leaf:

@@ -41,7 +41,8 @@ class UserModel:
     def of(cls, made: Any, where: str) -> UserModel:
         import torch
 
-        from cmcompiler.frontend.single_precision import in_single_precision, single
+        from cmcompiler.frontend.adaptation import adapted
+        from cmcompiler.frontend.single_precision import single
 
         names = ("module", "example_inputs", "calibration", "samples", "labels")
         if isinstance(made, tuple):
@@ -63,7 +64,7 @@ class UserModel:
             return [] if given is None else [single(tensors(sample, where)) for sample in given]
 
         example = tensors(fields["example_inputs"], where)
-        module, notes = in_single_precision(fields["module"], example)
+        module, notes = adapted(fields["module"], example)
         user = cls(
             module,
             single(example),

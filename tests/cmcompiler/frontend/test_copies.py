@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from cmcompiler.frontend.copies import copied
-from cmcompiler.frontend.float_model import in_eval_mode
+from cmcompiler.frontend.copies import copied, in_eval_mode
 from cmcompiler.frontend.layouts import export_channels_last
 from cmcompiler.frontend.quiet import quiet
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from cmcompiler import api
-from cmcompiler.frontend.single_precision import in_single_precision
+from cmcompiler.frontend.adaptation import adapted
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.user_model import UserModel
 from cmcompiler.frontend.weights import Origin, Weights
@@ -90,7 +90,7 @@ def test_modules_and_inputs_of_other_types_are_those_of_float32(dtype: torch.dty
     ],
 )
 def test_casts_in_forward_change_nothing(compute: Callable[[Tensor], Tensor]) -> None:
-    module, (note,) = in_single_precision(_net(compute), _samples()[:1])
+    module, (note,) = adapted(_net(compute), _samples()[:1])
     assert note.startswith("computed as float32: ") and note.endswith(" casts")
     for sample in _samples():
         output = module(sample)
@@ -115,7 +115,7 @@ def test_half_inside_of_a_module_of_float32() -> None:
 
 def test_a_module_of_float32_is_left_as_it_is() -> None:
     net = _net()
-    assert in_single_precision(net, _samples()[:1]) == (net, ())
+    assert adapted(net, _samples()[:1]) == (net, ())
 
 
 def test_an_archive_of_half(tmp_path: Path) -> None:

@@ -79,6 +79,24 @@ def _batch_norm(node: Node, given: _Given) -> Node | None:
     return insert_named(node, aten.batch_norm.default, {**given, "training": False})
 
 
+def _norm_of_the_batch(node: Node, given: _Given) -> Node | None:
+    """A batch norm without running statistics: each channel is normalised by its own, over all
+    samples, as by a group norm of a group a channel.
+    """
+    if not given["training"] or given["running_mean"] is not None:
+        return None
+    source = given["input"]
+    samples, channels, *sizes = fake(source).shape
+    parameters = (channels, given["weight"], given["bias"], given["eps"])
+    if samples == 1 and sizes:
+        return insert(node, aten.group_norm.default, source, *parameters)
+    ahead = insert(node, aten.transpose.int, source, 0, 1)
+    joined = insert(node, aten.reshape.default, ahead, [1, channels, -1])
+    norm = insert(node, aten.group_norm.default, joined, *parameters)
+    parted = insert(node, aten.reshape.default, norm, [channels, samples, *sizes])
+    return insert(node, aten.transpose.int, parted, 0, 1)
+
+
 def _gate(node: Node, given: _Given) -> Node:
     source, dim = given["self"], given["dim"]
     size = fake(source).shape[dim] // 2
@@ -341,6 +359,7 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.fmax.default: _larger,
     aten.fmin.default: _smaller,
     aten.instance_norm.default: _batch_norm,
+    aten.batch_norm.default: _norm_of_the_batch,
     aten.glu.default: _gate,
     aten.diff.default: _differences,
     aten.cosine_similarity.default: _cosine,

@@ -114,6 +114,20 @@ def test_an_instance_norm_with_running_statistics_is_a_batch_norm() -> None:
     assert targets(rewritten(layer, IMAGE, by=spell_combinations)) == ["aten.batch_norm.default"]
 
 
+@pytest.mark.parametrize("is_affine", [False, True])
+@pytest.mark.parametrize("shape", [(1, 4, 3, 5), (3, 4, 3, 5), (3, 4, 6), (5, 4)], ids=str)
+def test_a_batch_norm_without_running_statistics_is_a_group_norm(
+    shape: tuple[int, ...], is_affine: bool
+) -> None:
+    of_rank = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d}
+    layer = of_rank[len(shape)](4, affine=is_affine, track_running_stats=False)
+    if is_affine:
+        torch.nn.init.normal_(layer.weight)
+        torch.nn.init.normal_(layer.bias)
+    found = targets(rewritten(layer, torch.randn(shape), by=spell_combinations))
+    assert "aten.group_norm.default" in found and "aten.batch_norm.default" not in found
+
+
 KEPT: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": lambda x: torch.softmax(x, -1),
     "log_softmax": lambda x: torch.log_softmax(x, 1, dtype=torch.float64),

@@ -1,0 +1,125 @@
+"""Makes modules that the compiler takes of those that people write. Importing it imports torch.
+
+Nothing is asked of the author where a copy can be had that computes the same: in float32, without
+changing its inputs, with outputs that can be taken apart.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.copies import copied, in_eval_mode, tensors_of
+from cmcompiler.frontend.model import is_quantization_aware
+from cmcompiler.frontend.outputs import check_outputs
+from cmcompiler.frontend.single_precision import FloatWatch, converted, other_types, single
+
+_QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torchao.quantization")
+
+
+def adapted(
+    module: torch.nn.Module, inputs: Sequence[Tensor]
+) -> tuple[torch.nn.Module, tuple[str, ...]]:
+    """The module, or a copy of it, and notes on what computes in another way than written.
+
+    Args:
+        inputs: examples, of any floating type.
+
+    Raises:
+        Unsupported: a module of TorchScript or one that is quantised, or outputs without tensors.
+    """
+    _check(module)
+    if is_quantization_aware(module):
+        return module, ()
+    held, given = other_types(tensors_of(module)), other_types(inputs)
+    if held or given:
+        module = converted(module)
+    trial = _Trial.of(module, single(inputs))
+    if trial.types:
+        module = converted(module)
+    if any(trial.is_written):
+        module = _without_writes(module, trial.is_written)
+    for outputs in trial.outputs:
+        check_outputs(outputs)
+    kinds = (("parameters", held), ("inputs", given), ("casts", trial.types))
+    told = [f"{', '.join(types)} {name}" for name, types in kinds if types]
+    return module, ((f"computed as float32: {' and '.join(told)}",) if told else ())
+
+
+def _check(module: torch.nn.Module) -> None:
+    for name, part in module.named_modules():
+        kind = type(part)
+        at = f"{name}: " if name else ""
+        if isinstance(part, torch.jit.ScriptModule):
+            raise Unsupported(
+                f"{at}a module of TorchScript cannot be exported",
+                "give the eager module that was scripted or traced; "
+                "load_state_dict(scripted.state_dict()) gives it the same weights",
+            )
+        if kind.__module__.startswith(_QUANTIZED):
+            raise Unsupported(
+                f"{at}{kind.__module__}.{kind.__name__} is already quantised",
+                "give the float module: the export quantises it",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One call of a module on its examples.
+
+    Attributes:
+        types: other floating types than float32 among the results of operators.
+        is_written: whether the module changes each input.
+        outputs: the only item is what forward() returns; none if it fails, for which the export
+            names the place.
+    """
+
+    types: tuple[str, ...]
+    is_written: tuple[bool, ...]
+    outputs: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, module: torch.nn.Module, inputs: Sequence[Tensor]) -> _Trial:
+        watch, outputs = FloatWatch(), tuple[Any, ...]()
+        given = [x.detach().clone() for x in inputs]
+        before = [x._version for x in given]
+        with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
+            outputs = (in_eval_mode(copied(module))(*given),)
+        written = tuple(x._version > v for x, v in zip(given, before, strict=True))
+        return cls(watch.types, written, outputs)
+
+
+def _without_writes(module: torch.nn.Module, is_written: Sequence[bool]) -> torch.nn.Module:
+    """A copy that changes clones of its inputs."""
+    copy = copied(module)
+    if isinstance(copy, GraphModule):
+        _clone_inputs(copy, is_written)
+        return copy
+    of = type(copy)
+    original: Callable[..., Any] = of.forward
+
+    @functools.wraps(original)
+    def forward(self: torch.nn.Module, *inputs: Tensor) -> Any:
+        own = (x.clone() if is_own else x for x, is_own in zip(inputs, is_written, strict=True))
+        return original(self, *own)
+
+    copy.__class__ = type(of.__name__, (of,), {"forward": forward, "__module__": of.__module__})
+    return copy
+
+
+def _clone_inputs(module: GraphModule, is_written: Sequence[bool]) -> None:
+    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+    for node, is_own in zip(inputs, is_written, strict=True):
+        if is_own:
+            with module.graph.inserting_after(inputs[-1]):
+                clone = module.graph.call_function(torch.ops.aten.clone.default, (node,))
+            node.replace_all_uses_with(clone, lambda user, clone=clone: user is not clone)
+    module.recompile()
