@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.emit import interface_text as texts
+from cmcompiler.emit.port_names import port_symbols
 from cmcompiler.emit.source import comment, table
 from cmcompiler.emit.status import ok_enumerators, ok_status
 from cmcompiler.plan.record import PlaceRecord, PlanRecord, PortRecord
@@ -98,7 +99,7 @@ class PackageInterface:
         made = cls(
             plan,
             _ports(f"{plan.model}_input", plan.inputs, inputs),
-            _ports(f"{plan.model}_output", plan.outputs, outputs),
+            _ports(f"{plan.model}_output", plan.outputs, outputs, is_classifier or bool(classes)),
             is_classifier=is_classifier,
         )
         only = len(made.outputs) == 1 and made.outputs[0].count == len(classes)
@@ -213,11 +214,6 @@ class PackageInterface:
             )
 
 
-def c_name(text: str) -> str:
-    """Any text as a part of a C identifier, its case kept."""
-    return re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_") or "unnamed"
-
-
 def c_string(text: str) -> str:
     """A C string of any text, in UTF-8."""
     escaped = "".join(c if c.isprintable() and c not in '"\\?' else "?" for c in text)
@@ -226,21 +222,13 @@ def c_string(text: str) -> str:
 
 
 def _ports(
-    prefix: str, records: Sequence[PortRecord], names: Sequence[str]
+    prefix: str, records: Sequence[PortRecord], names: Sequence[str], has_classes: bool = False
 ) -> tuple[InterfacePort, ...]:
     if len(names) != len(records):
         names = [record.name for record in records]
-    ports, taken = [], set()
-    for given, record in zip(names, records, strict=True):
-        name = given or record.name
-        # input_0 of a program that knows no better name is kws_input_0.
-        symbol = plain = f"{prefix}_{c_name(re.sub(r'^(in|out)put_(?=[0-9]+$)', '', name))}"
-        number = 2
-        while symbol.upper() in taken:
-            symbol, number = f"{plain}_{number}", number + 1
-        taken.add(symbol.upper())
-        ports.append(InterfacePort(symbol, name, record))
-    return tuple(ports)
+    names = [name or record.name for name, record in zip(names, records, strict=True)]
+    symbols = port_symbols(prefix, names, records, has_classes)
+    return tuple(map(InterfacePort, symbols, names, records))
 
 
 def _overlap(one: PlaceRecord, other: PlaceRecord) -> bool:
