@@ -12,6 +12,7 @@ from harness.images import kernel_harness
 from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.tflite.reader import is_tflite
+from fuzz import headers
 from fuzz.campaign import Campaign, Finding, Report, fails_alike
 from fuzz.files import Tally, fuzz_files, line
 from fuzz.minimise import minimise
@@ -26,11 +27,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--files", type=int, help="so many files of users and caches instead")
+    parser.add_argument("--headers", type=int, help="so many packages' headers instead")
     parser.add_argument("--corpus", type=Path, default=FOLDER, help="gets what is found")
     parser.add_argument("--only", choices=PROGRAMS, help="programs of one format")
     given = parser.parse_args()
     if given.files:
         return _fuzz_files(given.files, given.seed)
+    if given.headers:
+        return _fuzz_headers(given.headers, given.seed)
     given.corpus.mkdir(parents=True, exist_ok=True)
     harnesses = {
         Isa.SCALAR: kernel_harness("native", "scalar", given.corpus),
@@ -51,6 +55,15 @@ def main() -> int:
     for finding in report.findings.values():
         _keep(finding, campaign, given.corpus)
     return 1 if report.findings else 0
+
+
+def _fuzz_headers(count: int, seed: int) -> int:
+    tally, start = headers.Tally(), time.monotonic()
+    headers.fuzz_headers(count, seed, tally)
+    print(headers.line(tally, time.monotonic() - start))
+    for signature, details in tally.findings.items():
+        print(f"{signature}\n{details}")
+    return 1 if tally.findings else 0
 
 
 def _fuzz_files(count: int, seed: int) -> int:

@@ -12,6 +12,7 @@ from harness.images import kernel_harness
 
 from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.isa import Isa
+from fuzz import headers
 from fuzz.campaign import CHUNK, SAMPLE, Campaign, mutant, seeds
 from fuzz.files import Tally, fuzz_files
 from fuzz.trial import try_program
@@ -70,3 +71,10 @@ def test_files_of_users_and_caches_are_refused_or_read() -> None:
     assert not tally.findings, "\n".join(tally.findings.values())
     assert tally.kinds["configuration read"] > 40 and tally.kinds["configuration refused"] > 200
     assert tally.kinds["entry refused"] > 200 and tally.kinds["entry used"] > 20
+
+
+def test_headers_of_packages_say_what_their_plans_do() -> None:
+    tally = headers.Tally()
+    headers.fuzz_headers(80, seed=0, tally=tally)
+    assert not tally.findings, "\n".join(tally.findings.values())
+    assert tally.kinds["rows"] > 30 and tally.kinds["whole"] > 15 and tally.ports > 100

@@ -8,15 +8,18 @@ import resource
 import signal
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from harness.examples import Example
+from harness.headers import differences
 
+from cmcompiler.emit.interface import PackageInterface
+from cmcompiler.emit.recording import record
 from cmcompiler.emit.source import c_file, header
-from cmcompiler.errors import CompilerError
+from cmcompiler.errors import CompilerError, Unsupported
 from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.programs import parse
 from cmcompiler.importer.suffixes import PTE, TFLITE
@@ -116,6 +119,11 @@ def options_of(seed: int, arena: int) -> PlanOptions:
     )
 
 
+def _check_header(plan: Plan) -> None:
+    wrong = differences(plan, PackageInterface.of(record(plan, "model", "")))
+    assert not wrong, wrong
+
+
 def _try(data: bytes, seed: int) -> Outcome:
     program = parse(data, TFLITE if is_tflite(data) else PTE)
     refused: CompilerError | None = None
@@ -132,6 +140,10 @@ def _try(data: bytes, seed: int) -> Outcome:
         if len(plan.constants) < 1 << 20:
             c_file(plan, "model", "0" * 16)
             header(plan, "model")
+        _check_header(plan)
+        if seed % 4 == 1:
+            with suppress(Unsupported):
+                _check_header(make_plan(graph, Isa.SCALAR, PlanOptions(feed="rows")))
         titles += [node.op.title for node in graph.nodes]
         if plan.arena_bytes > MOST_ARENA or plan.macs > MOST_MACS:
             is_large = True

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from harness.examples import Example
 from harness.fed_graphs import fed_graphs
 from harness.graph_packages import graph_package, native_program
+from harness.headers import differences
 from harness.packages import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,33 +77,14 @@ _OUTPUT = """
 """
 
 
-def declared_rows(header: str) -> dict[str, tuple[int, int]]:
-    """ROWS and ROW_COUNT of each port that has them."""
-    found = re.findall(r"#define (\w+)_ROWS (\d+)\n#define \1_ROW_COUNT (\d+)\n", header)
-    return {macro: (int(rows), int(count)) for macro, rows, count in found}
-
-
 def differing_ports(example: Example) -> tuple[int, list[str]]:
-    """How many ports of a fed plan there are, and those of which the header says something else
-    than the step of the plan that takes or gives their rows.
-    """
+    """How many ports a fed plan has, and what its header says that the plan does not."""
     try:
         plan = make_plan(example.graph, Isa.SCALAR, PlanOptions(feed="rows"))
     except Unsupported:
         return 0, []
-    header = PackageInterface.of(record(plan, "m", "")).header()
-    expected = {}
-    for step in plan.steps:
-        if step.kernel in ("feed", "drain"):
-            words = {argument.name: argument.value for argument in step.arguments}
-            kind = "INPUT" if step.kernel == "feed" else "OUTPUT"
-            index = words["input" if step.kernel == "feed" else "output"]
-            port = (plan.inputs if step.kernel == "feed" else plan.outputs)[int(str(index))]
-            count = int(str(words["row_bytes"])) // port.tensor.dtype.itemsize
-            expected[f"M_{kind}_{index}"] = (step.rows[1] - step.rows[0], count)
-    found = declared_rows(header)
-    names = sorted(key for key in expected.keys() | found if expected.get(key) != found.get(key))
-    return len(plan.inputs) + len(plan.outputs), [f"{example}: {name}" for name in names]
+    wrong = differences(plan, PackageInterface.of(record(plan, "m", "")))
+    return len(plan.inputs) + len(plan.outputs), [f"{example}: {each}" for each in wrong]
 
 
 @settings(max_examples=40)
