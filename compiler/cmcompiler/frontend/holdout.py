@@ -46,13 +46,37 @@ class Holdout:
         if is_sequence:
             first = count - count // _PART
             return cls(inputs[:first], inputs[first:])
-        # Data is often sorted by class: every n-th input is like all of them.
-        step = max(_PART, -(-count // _MOST))
-        judging = inputs[step - 1 :: step]
-        calibrating = [each for index, each in enumerate(inputs, start=1) if index % step]
-        return cls(calibrating, judging)
+        # Data is often sorted by class: inputs at equal distances are like all of them.
+        spare = [at for at in range(count) if at not in _extremes(inputs)] or [count - 1]
+        wanted = min(count // _PART, _MOST, len(spare))
+        judges = {spare[(2 * n + 1) * len(spare) // (2 * wanted)] for n in range(wanted)}
+        calibrating = [each for at, each in enumerate(inputs) if at not in judges]
+        return cls(calibrating, [inputs[at] for at in sorted(judges)])
 
     @property
     def held_out(self) -> int:
         """How many inputs judge without calibrating."""
         return 0 if self.judging is self.calibrating else len(self.judging)
+
+
+def _extremes(inputs: Sequence[Inputs]) -> set[int]:
+    """Where the smallest and the largest number of each float tensor are.
+
+    These inputs calibrate: ranges that leave them out would clip, on purpose, numbers that the
+    user has shown.
+    """
+    found = set()
+    for tensors in zip(*inputs, strict=True):
+        bounds = {at: bound for at, each in enumerate(tensors) if (bound := _bounds(each))}
+        if bounds:
+            found.add(min(bounds, key=lambda at: bounds[at][0]))
+            found.add(max(bounds, key=lambda at: bounds[at][1]))
+    return found
+
+
+def _bounds(tensor: torch.Tensor) -> tuple[float, float] | None:
+    """The smallest and the largest number; None without finite floats."""
+    if not tensor.is_floating_point():
+        return None
+    finite = tensor[tensor.isfinite()]
+    return (float(finite.min()), float(finite.max())) if finite.numel() else None
