@@ -13,6 +13,7 @@ from cmbuild.report.bench import BenchDocument
 from cmbuild.report.boards import BoardDetailDocument, BoardsDocument
 from cmbuild.report.build import BuildDocument
 from cmbuild.report.check import CheckDocument
+from cmbuild.report.chips import ChipsDocument
 from cmbuild.report.compare import CompareDocument
 from cmbuild.report.conformance import ConformanceDocument
 from cmbuild.report.doctor import DoctorDocument
@@ -32,6 +33,7 @@ DOCUMENTS: Mapping[str, tuple[type[Document], ...]] = {
     "boards": (BoardsDocument, BoardDetailDocument),
     "build": (BuildDocument,),
     "check": (CheckDocument,),
+    "chips": (ChipsDocument,),
     "compare": (CompareDocument,),
     "conformance": (ConformanceDocument,),
     "doctor": (DoctorDocument,),

@@ -21,6 +21,7 @@ CALLS: dict[str, list[tuple[str | Path, ...]]] = {
     "boards": [(), ("corstone300",), ("nothing",)],
     "build": [(NETWORK, "--board", "native"), (MISSING, "--board", "native")],
     "check": [()],
+    "chips": [("STM32F411",), ("nothing",)],
     "compare": [("nothing",)],
     "doctor": [()],
     "eval": [(NETWORK,)],
