@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.rewrites.classes import each_class
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import (
     constant,
@@ -282,10 +283,7 @@ def _as_number(node: Node, given: _Given) -> Node | None:
     """A bool, or whether an index is each of some, as 1 or 0."""
     source = given["self"]
     if source.target is aten.one_hot.default:
-        index, count = source.args[0], fake(source).shape[-1]
-        every = constant(node, f"{node.name}_indices", torch.arange(count))
-        column = insert(node, aten.unsqueeze.default, index, -1)
-        source = insert(node, aten.eq.Tensor, column, every)
+        source = each_class(node, source.args[0], fake(source).shape[-1])
     if fake(source).dtype != torch.bool:
         return None
     return insert(node, aten.where.Scalar, source, 1.0, 0.0)
