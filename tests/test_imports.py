@@ -50,6 +50,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.preparation",
     "cmcompiler.frontend.quantization",
     "cmcompiler.frontend.refinement",
+    "cmcompiler.frontend.refusals",
     "cmcompiler.frontend.resolution",
     "cmcompiler.frontend.rewrites",
     "cmcompiler.frontend.sensitivity",

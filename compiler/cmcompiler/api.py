@@ -30,6 +30,7 @@ from cmcompiler.plan.plan import Plan, PlanStep
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.program import Program
 from cmcompiler.target import Target
+from cmcompiler.usercode import ITSELF, unsupported
 
 if TYPE_CHECKING:
     import torch
@@ -143,11 +144,12 @@ def compile(
         module, notes = adapted(module, given)
         example = single(given)
         samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
-        quantized = quantize(module, example, samples)
-        lowered = lower_with_nodes(quantized, target)
-        arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
-        vectors, left = Samples.stack(arrays), quantized.float_operators
-        fidelity = fidelity_of(lowered, quantized.real, vectors)
+        with unsupported(ITSELF):
+            quantized = quantize(module, example, samples)
+            lowered = lower_with_nodes(quantized, target)
+            arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
+            vectors, left = Samples.stack(arrays), quantized.float_operators
+            fidelity = fidelity_of(lowered, quantized.real, vectors)
     pte, names = lowered.program, quantized.input_names
     compiled = _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
     return replace(compiled, fidelity=fidelity, notes=notes)
@@ -235,7 +237,8 @@ def quantization_aware(
         module, _ = adapted(module, given)
         example = single(given)
         samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
-        prepared = prepare(module, example, samples, portable, refinement=False)
+        with unsupported(ITSELF):
+            prepared = prepare(module, example, samples, portable, refinement=False)
         return QuantizationAware(prepared, portable)
 
 

@@ -26,6 +26,10 @@ _LOCK = threading.Lock()
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 # As in the error of torch's PassManager.
 _PASS = re.compile(r"when running the '(?P<name>\w+)' pass")
+ITSELF = "the compiler"
+"""Names the compiler in messages, for errors that are not a library's."""
+_LONGEST = 240
+"""Characters of another library's message that are shown."""
 _OWN = Path(cmcompiler.__file__).resolve().parent
 _STANDARD = Path(sysconfig.get_path("stdlib")).resolve()
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -87,9 +91,9 @@ def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
         ours = next((cause for cause in chain if isinstance(cause, CompilerError)), None)
         if ours is not None:
             raise ours from None
-        place = next(filter(None, map(user_line, reversed(chain))), None)
+        place = place_of(error)
         root = chain[-1]
-        reason = str(root).strip().partition("\n")[0].rstrip(".") or "no reason given"
+        reason = reason_of(root)
         at = f"{place}: " if place else ""
         failed = next(filter(None, (_PASS.search(str(cause)) for cause in chain)), None)
         within = f" in {failed['name']}" if failed and root is not error else ""
@@ -97,6 +101,41 @@ def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
             f"{at}{what} cannot take this model: {type(root).__name__}{within}: {reason}",
             None if place else hint,
         ) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """The first line of an error's message, or what fits of it."""
+    reason = str(error).strip().partition("\n")[0].rstrip(".") or "no reason given"
+    return reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST].rstrip()} …"
+
+
+def place_of(error: BaseException) -> str | None:
+    """The user's line that an error is about, `net.py:12`, else the module: `module blocks.0`.
+
+    That is a line that was running, or one that a library quotes, or the one of the operator that
+    it was working on.
+    """
+    chain = list(reversed(list(_causes(error))))
+    line = next(filter(None, map(user_line, chain)), None)
+    return line or next(filter(None, map(_place_of_node, chain)), None)
+
+
+def _place_of_node(error: BaseException) -> str | None:
+    """Where the innermost node of a graph comes from that a function on the stack has at hand."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    for frame in reversed(frames):
+        for value in frame.f_locals.values():
+            meta = getattr(value, "meta", None)
+            if type(value).__module__ != "torch.fx.node" or not isinstance(meta, dict):
+                continue
+            lines = [*_FRAME.finditer(meta.get("stack_trace") or "")]
+            for match in reversed(lines):
+                if not is_library(match["file"]):
+                    return f"{shown(match['file'])}:{match['line']}"
+            modules = [path for path, _ in (meta.get("nn_module_stack") or {}).values()]
+            if modules and modules[-1]:
+                return f"module {modules[-1]}"
+    return None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

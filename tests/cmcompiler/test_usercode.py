@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from cmcompiler.errors import InvalidRequest, Unsupported
-from cmcompiler.usercode import unsupported
+from cmcompiler.usercode import reason_of, unsupported
 
 MODEL = """\
 def forward(x):
@@ -83,3 +85,28 @@ def test_our_own_errors_pass() -> None:
             raise InvalidRequest("ours")
         except InvalidRequest as error:
             raise RuntimeError("theirs") from error
+
+
+def test_a_long_reason_is_cut() -> None:
+    assert reason_of(ValueError("word " * 100)).endswith("word …")
+    assert reason_of(ValueError()) == "no reason given"
+
+
+PASS = """\
+def run(node, unsupported):
+    with unsupported("a pass"):
+        raise KeyError(node.name)
+"""
+
+
+def test_a_pass_that_fails_names_the_line_of_its_operator(tmp_path: Path) -> None:
+    (tmp_path / "net.py").touch()
+    node = torch.fx.Graph().placeholder("x")
+    scope: dict[str, Any] = {}
+    exec(compile(PASS, "<library>", "exec"), scope)
+    node.meta["stack_trace"] = f'File "{tmp_path / "net.py"}", line 3, in forward\n'
+    with pytest.raises(Unsupported, match=r"net\.py:3: a pass cannot take .*KeyError: 'x'"):
+        scope["run"](node, unsupported)
+    node.meta = {"nn_module_stack": {"0": ("blocks.0", object)}}
+    with pytest.raises(Unsupported, match=r"^module blocks\.0: a pass cannot take"):
+        scope["run"](node, unsupported)

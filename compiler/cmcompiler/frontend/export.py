@@ -34,7 +34,7 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.target import Target
-from cmcompiler.usercode import import_folder, user_line
+from cmcompiler.usercode import ITSELF, import_folder, unsupported, user_line
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.lowering import Lowered
@@ -95,12 +95,12 @@ class Exporter:
             else:
                 stages = Intermediates(texts, prepared.intermediates)
                 note = stages.note if job.intermediates else ignore
-            with self._timed("lower", seconds):
+            with self._timed("lower", seconds), unsupported(ITSELF):
                 from cmcompiler.frontend.fidelity.check import fidelity_of
                 from cmcompiler.frontend.lowering import lower_with_nodes
 
                 lowered = lower_with_nodes(prepared.quantized, target, note)
-            with self._timed("compare", seconds):
+            with self._timed("compare", seconds), unsupported(ITSELF):
                 model, real = prepared.model, prepared.quantized.real
                 fidelity = fidelity_of(lowered, real, model.samples, prepared.outputs.real)
         if job.portable and lowered.lacking:
@@ -139,16 +139,17 @@ class Exporter:
                 parts = Holdout.of(calibration, _is_stateful(model))
                 calibration, held_out = parts.calibrating, parts.held_out
                 model = _judged_by(model, parts)
-            quantized = quantize(
-                model.module,
-                model.example_inputs,
-                calibration,
-                job.portable,
-                sensitivity=job.sensitivity,
-                refinement=job.refinement,
-                note=note,
-            )
-        with self._timed("evaluate", seconds):
+            with unsupported(ITSELF):
+                quantized = quantize(
+                    model.module,
+                    model.example_inputs,
+                    calibration,
+                    job.portable,
+                    sensitivity=job.sensitivity,
+                    refinement=job.refinement,
+                    note=note,
+                )
+        with self._timed("evaluate", seconds), unsupported(ITSELF):
             outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
         seen = records.CalibrationRecord(

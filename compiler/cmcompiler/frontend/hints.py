@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.usercode import place_of
+
 UNSUPPORTED = "the backend has no int8 kernel for it"
 
 _OWN = "give it an int8 form of your own with quantized_op: docs/adding-an-op.md"
@@ -32,3 +38,34 @@ def hint(operator: str) -> str:
     """
     name = operator.rpartition("::")[2].lstrip("_")
     return next((text for start, text in _HINTS.items() if name.startswith(start)), _OWN)
+
+
+_SEEN = {
+    "Could not guard on data-dependent": (
+        "Python code depends on the values of a tensor",
+        "choose with torch.where, or branch with torch.cond; "
+        "numbers stay tensors without .item(), float() and tolist()",
+    ),
+    ".numpy() is not supported": (
+        "NumPy cannot be part of a program",
+        "compute with torch in forward(), or with NumPy before and after the model",
+    ),
+}
+"""Reasons of torch.export by the beginning of its message, with what to do."""
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns errors of torch.export that are about how `forward` is written into what to write.
+
+    Raises:
+        Unsupported: names the user's line.
+    """
+    try:
+        yield
+    except Exception as error:
+        for start, (reason, hint) in _SEEN.items():
+            if str(error).startswith(start):
+                place = place_of(error)
+                raise Unsupported(f"{place}: {reason}" if place else reason, hint) from error
+        raise

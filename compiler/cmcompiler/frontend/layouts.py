@@ -12,6 +12,7 @@ from torch.fx import Node
 from torch.fx.node import map_arg
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.hints import explained
 from cmcompiler.frontend.passes.functionalization import restore_batch_norms
 from cmcompiler.usercode import unsupported
 
@@ -35,7 +36,7 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
     Raises:
         Unsupported: torch.export cannot take the module.
     """
-    with unsupported("torch.export", _HINT):
+    with unsupported("torch.export", _HINT), explained():
         program: ExportedProgram = torch.export.export(module, inputs)
     return program
 

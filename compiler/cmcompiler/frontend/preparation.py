@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from operator import getitem
 
 import torch
 from torch import Tensor
-from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
@@ -33,27 +32,16 @@ from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
+from cmcompiler.frontend.refusals import refuse
 from cmcompiler.frontend.rewrites import rewrite
-from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
 from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
-from cmcompiler.usercode import unsupported
+from cmcompiler.usercode import reason_of, unsupported
 
 Inputs = tuple[Tensor, ...]
 
 _aten = torch.ops.aten
-_POOLS = {
-    *(_aten.max_pool1d_with_indices.default, _aten.max_pool2d_with_indices.default),
-    *(_aten.max_pool3d_with_indices.default, _aten.adaptive_max_pool2d.default),
-    *(_aten.fractional_max_pool2d.default, _aten.fractional_max_pool3d.default),
-}
-"""With indices as second results."""
 _CASTS = {_aten.to.dtype, _aten._to_copy.default, _aten.type_as.default}
-_CONVOLUTIONS = {
-    *(_aten.conv2d.default, _aten.conv2d.padding, _aten.conv3d.default, _aten.conv3d.padding),
-    *(_aten.conv_transpose2d.input, _aten.conv_transpose3d.input),
-}
-"""As rewrites leave them."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,7 +112,7 @@ def prepare(
             note("rewritten", graph)
             rewritten = _copy(graph)
             call_sites = mark(graph.graph)
-        _refuse(graph, call_sites)
+        refuse(graph, call_sites)
         with unsupported("the Cortex-M quantizer"):
             prepared = prepare_pt2e(graph, quantizer)
             note("annotated", annotated(prepared))
@@ -186,43 +174,6 @@ def _check_names(module: torch.nn.Module) -> None:
             raise Unsupported(message, f"rename {type(module).__name__}.{name}")
 
 
-def _refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
-    """
-    Raises:
-        Unsupported: sizes or weights depend on values, or something uses the indices of a pool.
-    """
-    for node in graph.graph.nodes:
-        value = node.meta.get("val")
-        sizes = value.shape if isinstance(value, Tensor) else ()
-        place = _place(node, call_sites)
-        if any(isinstance(size, torch.SymInt) for size in sizes):
-            raise Unsupported(
-                f"{place}the size of the result of {_name(node)} depends on values",
-                "keep the size and multiply by the mask, or choose with torch.where",
-            )
-        if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
-            raise Unsupported(
-                f"{place}the indices of {_name(node)} are used",
-                "upsample instead of unpooling, as with torch.nn.Upsample",
-            )
-        if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
-            raise Unsupported(
-                f"{place}the weights of {_name(node)} depend on inputs",
-                "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
-            )
-
-
-def _place(node: Node, call_sites: Mapping[str, CallSite]) -> str:
-    """The user's line, for the beginning of a message."""
-    site = call_sites.get(node.name)
-    return f"{site.file}:{site.line}: " if site is not None and site.file else ""
-
-
-def _name(node: Node) -> str:
-    assert isinstance(node.target, OpOverload)
-    return node.target._schema.name.partition("::")[2]
-
-
 def _observe(
     prepared: GraphModule,
     example: Inputs,
@@ -237,9 +188,8 @@ def _observe(
         try:
             results = prepared(*observed[-1])
         except Exception as error:  # observers and the module's own operators raise anything
-            reason = str(error).strip().partition("\n")[0]
             raise InvalidRequest(
-                f"calibration sample {count}: {type(error).__name__}: {reason}",
+                f"calibration sample {count}: {type(error).__name__}: {reason_of(error)}",
                 "the module must compute finite numbers from it",
             ) from error
         if states:

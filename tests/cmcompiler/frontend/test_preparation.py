@@ -8,6 +8,9 @@ from torch import nn
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.preparation import prepare
+from cmcompiler.usercode import shown
+
+HERE = re.escape(shown(__file__))
 
 
 class Chosen(nn.Module):
@@ -20,7 +23,7 @@ LINE = Chosen.forward.__code__.co_firstlineno + 1
 
 def test_sizes_that_depend_on_values_are_refused_with_the_line():
     x = (torch.randn(2, 3),)
-    expected = f"{re.escape(__file__)}:{LINE}: the size of the result of index depends on values"
+    expected = f"{HERE}:{LINE}: the size of the result of index depends on values"
     with pytest.raises(Unsupported, match=expected) as refused:
         prepare(Chosen(), x, [x])
     assert "torch.where" in str(refused.value.hint)
@@ -35,7 +38,7 @@ class Unpooled(nn.Module):
 def test_indices_of_pools_are_refused_with_the_line():
     x = (torch.randn(1, 2, 4, 4),)
     line = Unpooled.forward.__code__.co_firstlineno + 1
-    expected = f"{re.escape(__file__)}:{line}: the indices of max_pool2d_with_indices are used"
+    expected = f"{HERE}:{line}: the indices of max_pool2d_with_indices are used"
     with pytest.raises(Unsupported, match=expected):
         prepare(Unpooled(), x, [x])
 
@@ -48,7 +51,7 @@ class Transposed(nn.Module):
 def test_kernels_of_transposed_convolutions_that_depend_on_inputs_are_refused_with_the_line():
     inputs = torch.randn(1, 2, 4, 4), torch.randn(2, 3, 2, 2)
     line = Transposed.forward.__code__.co_firstlineno + 1
-    expected = f"{re.escape(__file__)}:{line}: the weights of conv_transpose2d depend on inputs"
+    expected = f"{HERE}:{line}: the weights of conv_transpose2d depend on inputs"
     with pytest.raises(Unsupported, match=expected):
         prepare(Transposed(), inputs, [inputs])
 

@@ -1,0 +1,115 @@
+"""Refuses graphs that no program can compute, at the user's line. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import getitem
+
+import torch
+from torch import Tensor
+from torch._ops import OpOverload
+from torch.fx import GraphModule, Node
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.rewrites.channels import LAYERS
+from cmcompiler.frontend.rewrites.constants import value_of
+from cmcompiler.frontend.rewrites.editing import named_arguments
+from cmcompiler.usercode import shown
+
+_aten = torch.ops.aten
+_POOLS = {
+    *(_aten.max_pool1d_with_indices.default, _aten.max_pool2d_with_indices.default),
+    *(_aten.max_pool3d_with_indices.default, _aten.adaptive_max_pool2d.default),
+    *(_aten.fractional_max_pool2d.default, _aten.fractional_max_pool3d.default),
+}
+"""With indices as second results."""
+_CONVOLUTIONS = {
+    *(_aten.conv2d.default, _aten.conv2d.padding, _aten.conv3d.default, _aten.conv3d.padding),
+    *(_aten.conv_transpose2d.input, _aten.conv_transpose3d.input),
+}
+"""As rewrites leave them."""
+_SWITCHES = {"train": False, "training": False, "p": 0, "dropout_p": 0, "dropout": 0}
+"""Arguments of operators that draw random numbers, and the values with which they draw none."""
+
+
+def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
+    """
+    Raises:
+        Unsupported: sizes or weights depend on values, something uses the indices of a pool, draws
+            random numbers, is sparse or complex, or has weights that are not finite.
+    """
+    for node in graph.graph.nodes:
+        value = node.meta.get("val")
+        sizes = value.shape if isinstance(value, Tensor) else ()
+        place = _place(node, call_sites)
+        if any(isinstance(size, torch.SymInt) for size in sizes):
+            raise Unsupported(
+                f"{place}the size of the result of {_name(node)} depends on values",
+                "keep the size and multiply by the mask, or choose with torch.where",
+            )
+        if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
+            raise Unsupported(
+                f"{place}the indices of {_name(node)} are used",
+                "upsample instead of unpooling, as with torch.nn.Upsample",
+            )
+        if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
+            raise Unsupported(
+                f"{place}the weights of {_name(node)} depend on inputs",
+                "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
+            )
+        if node.users and _draws(node):
+            raise Unsupported(
+                f"{place}{_name(node)} draws random numbers in each run",
+                "write F.dropout(x, training=self.training)"
+                if "dropout" in _name(node)
+                else "give the random numbers to the model as another input",
+            )
+        if isinstance(value, Tensor) and value.layout is not torch.strided:
+            raise Unsupported(f"{place}the result of {_name(node)} is sparse", "keep it dense")
+        if isinstance(value, Tensor) and value.is_complex():
+            raise Unsupported(
+                f"{place}the result of {_name(node)} is complex",
+                "compute real and imaginary parts as two real tensors, a transform as a product "
+                "with a constant table",
+            )
+        if node.target in LAYERS and not _is_finite(node):
+            raise Unsupported(
+                f"{place}the weights of {_name(node)} are not finite: inf or NaN is among them",
+                "train again, or replace them: torch.nan_to_num",
+            )
+
+
+def _draws(node: Node) -> bool:
+    target = node.target
+    if not isinstance(target, OpOverload):
+        return False
+    if torch.Tag.nondeterministic_seeded not in target.tags:
+        return False
+    given = named_arguments(node)
+    return not any(name in given and given[name] == off for name, off in _SWITCHES.items())
+
+
+def _is_finite(layer: Node) -> bool:
+    given = named_arguments(layer)
+    held = (value_of(given[name]) for name in ("weight", "bias"))
+    return all(value is None or bool(value.isfinite().all()) for value in held)
+
+
+def _place(node: Node, call_sites: Mapping[str, CallSite]) -> str:
+    """The user's line, for the beginning of a message."""
+    site = call_sites.get(node.name)
+    if site is None:
+        return ""
+    if site.file is None:
+        return f"module {site.module}: " if site.module else ""
+    return f"{shown(site.file)}:{site.line}: "
+
+
+def _name(node: Node) -> str:
+    """The operator's name; of one of its results, too."""
+    while node.target is getitem and isinstance(node.args[0], Node):
+        node = node.args[0]
+    if isinstance(node.target, OpOverload):
+        return str(node.target._schema.name.partition("::")[2])
+    return node.name
