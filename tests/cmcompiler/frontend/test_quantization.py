@@ -131,7 +131,9 @@ def test_a_module_that_cannot_be_exported_is_one_clear_line():
             return -x
 
     example = (torch.rand(1, 4),)
-    with pytest.raises(Unsupported, match=r": Python code depends on the values of a tensor$") as caught:
+    with pytest.raises(
+        Unsupported, match=r": Python code depends on the values of a tensor$"
+    ) as caught:
         quantize(Printing(), example, [example])
     assert "\n" not in caught.value.message
 
