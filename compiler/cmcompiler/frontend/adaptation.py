@@ -22,7 +22,7 @@ from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import check_outputs
 from cmcompiler.frontend.single_precision import FloatWatch, converted, other_types, single
 
-_QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torchao.quantization")
+_QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
 
 
 def adapted(
@@ -34,11 +34,14 @@ def adapted(
         inputs: examples, of any floating type.
 
     Raises:
-        Unsupported: a module of TorchScript or one that is quantised, or outputs without tensors.
+        Unsupported: a module of TorchScript, one that is quantised or has no weights yet, complex
+            inputs, or outputs without tensors.
     """
-    _check(module)
     if is_quantization_aware(module):
         return module, ()
+    _check(module)
+    if any(x.is_complex() for x in inputs):
+        raise Unsupported("an input is complex", "take real and imaginary parts as two inputs")
     held, given = other_types(tensors_of(module)), other_types(inputs)
     if held or given:
         module = converted(module)
@@ -69,6 +72,11 @@ def _check(module: torch.nn.Module) -> None:
                 f"{at}{kind.__module__}.{kind.__name__} is already quantised",
                 "give the float module: the export quantises it",
             )
+    for name, held in (*module.named_parameters(), *module.named_buffers()):
+        if torch.nn.parameter.is_lazy(held):
+            raise Unsupported(f"{name} is not initialised", "call the module once on its example")
+        if held.is_meta:
+            raise Unsupported(f"{name} is on the meta device and has no values", "load its weights")
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,3 +143,24 @@ def test_outputs_that_a_program_cannot_have(outputs: Any, what: str) -> None:
     with pytest.raises(Unsupported) as caught:
         adapted(_Net(lambda x: outputs).eval(), _samples()[:1])
     assert caught.value.message == f"forward() returns {what}"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("module", "example", "message"),
+    [
+        (nn.LazyLinear(4), torch.ones(1, 8), "weight is not initialised"),
+        (
+            nn.Linear(8, 4, device="meta"),
+            torch.ones(1, 8),
+            "weight is on the meta device and has no values",
+        ),
+        (nn.Identity(), torch.ones(1, dtype=torch.complex64), "an input is complex"),
+    ],
+)
+def test_modules_and_inputs_without_real_numbers(
+    module: nn.Module, example: Tensor, message: str
+) -> None:
+    with pytest.raises(Unsupported) as caught:
+        adapted(module.eval(), (example,))
+    assert caught.value.message == message
