@@ -53,8 +53,9 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Nor do those that a test makes depend on the tests before it."""
+    """Nor do those that a test makes depend on the tests before it, nor what Ctrl-C does."""
     torch.manual_seed(0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 RUNTIMES = {

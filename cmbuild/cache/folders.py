@@ -38,6 +38,11 @@ class CacheFolder(Enum):
         return paths.cache() / self.value
 
 
+def ledger() -> Path:
+    """Digests of what cmbuild wrote into users' folders: kept when the cache is cleaned."""
+    return paths.cache() / "written"
+
+
 def slug(model: str) -> str:
     """A model's name as a folder name: `nets/tiny.py:make` is `tiny-make`.
 

@@ -22,6 +22,8 @@ EXTERNAL = "external"
 
 _FPUS = {"": None, "-": "none"}
 _MOST_NAMED = 6
+_FAMILY = len("nRF52")
+"""Letters of a name that begins those of a family; fewer are another word."""
 
 
 class UnknownChip(UsageError):
@@ -57,7 +59,8 @@ def find_chip(name: str) -> Chip:
     known, wanted = chips(), name.lower()
     if wanted in known:
         return known[wanted]
-    begun = [chip for key, chip in known.items() if wanted and key.startswith(wanted)]
+    is_family = len(wanted) >= _FAMILY
+    begun = [chip for key, chip in known.items() if is_family and key.startswith(wanted)]
     if begun:
         if len({chip.facts for chip in begun}) > 1:
             names = ", ".join(chip.name for chip in begun[:_MOST_NAMED])

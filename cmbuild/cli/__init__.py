@@ -17,9 +17,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: by default the process's own: it is about to end with the exit code then.
     """
     try:
-        from cmbuild.cli.interruption import end_on_interrupt, ignore_interrupts
+        from cmbuild.cli.interruption import end_on_interrupt, ignore_interrupts, listen_as
 
-        end_on_interrupt()
+        before = end_on_interrupt()
         import gc
 
         # A command makes long-lived objects and ends: the default, 700, looks through them in vain.
@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = run(sys.argv[1:] if arguments is None else arguments)
         if arguments is None:
             ignore_interrupts()
+        else:
+            listen_as(before)
     except KeyboardInterrupt:
         from cmbuild.cli.interruption import end
 

@@ -12,28 +12,38 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 STATUS = 130
 _LINE = b"error: interrupted\n"
 _DOCUMENT = b'{\n  "error": "interrupted",\n  "hint": null,\n  "exit_code": 130\n}\n'
 
 
-def end_on_interrupt() -> None:
+def end_on_interrupt() -> Any:
     """From now on Ctrl-C ends this process. A session's own handler takes precedence while it runs.
 
-    Has no effect in a thread other than the main one, to which Python never delivers signals.
+    Returns the handler until now. Has no effect in a thread other than the main one, to which
+    Python never delivers signals.
     """
     try:
         import signal
 
-        signal.signal(signal.SIGINT, _end)
+        before = signal.signal(signal.SIGINT, _end)
         # A starter may have blocked it until now, when nothing of ours could have handled it.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        return before
     except KeyboardInterrupt:
         end()
     except ValueError:
-        pass
+        return None
+
+
+def listen_as(handler: Any) -> None:
+    """Sets the handler that end_on_interrupt returned again."""
+    import signal
+
+    if handler is not None:
+        signal.signal(signal.SIGINT, handler)
 
 
 def ignore_interrupts() -> None:

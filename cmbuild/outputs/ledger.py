@@ -7,11 +7,10 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from cmbuild import paths
+from cmbuild.cache.folders import ledger
 from cmbuild.errors import CmbuildError
 from cmbuild.files import write
 
-_FOLDER = "written"
 _LENGTH = 40  # hex digits of a file's name: more than any two places share
 
 
@@ -50,4 +49,4 @@ class Ledger:
 
     def _entry(self, file: Path) -> Path:
         name = hashlib.sha256(str(file).encode("utf-8", "surrogateescape")).hexdigest()[:_LENGTH]
-        return paths.cache() / _FOLDER / name[:2] / name[2:]
+        return ledger() / name[:2] / name[2:]

@@ -50,8 +50,8 @@ _TAILS = (0.0, 1e-5, 1e-4)
 _HELD_GAIN = 0.5
 """Share of a gain that must hold on samples that were not tried."""
 
-_FEWEST_TO_DIVIDE = 12
-"""Samples of which some can be left untried."""
+_FEWEST_TO_DIVIDE = 24
+"""Samples of which some can be left untried; of fewer, those that decide would say too little."""
 
 _SAMPLES = 32
 _FEWEST_SAMPLES = 4

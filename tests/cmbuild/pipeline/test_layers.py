@@ -13,6 +13,7 @@ EXPORT = cast(
     ExportRecord,
     SimpleNamespace(
         instructions={1: "conv2d", 2: "add"},
+        fidelity=SimpleNamespace(layers=()),
         call_sites={
             "conv2d": CallSite("conv2d", "features.3.conv", "net.py", 12),
             "add": CallSite("add", "", "net.py", 20),

@@ -79,8 +79,14 @@ def test_an_export_has_them(tmp_path: Path):
     assert f"{tmp_path}/net.py" not in (export.output / PROGRAM).read_bytes().decode("latin1")
 
 
-def test_one_that_fails_leaves_what_there_is(tmp_path: Path):
-    with pytest.raises(CompilerError, match="calibration sample 1 has"):
-        Exporter(lambda step: None).run(job(tmp_path, 9))
+def test_one_that_fails_leaves_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A quantisation that ends while it calibrates."""
+
+    def ends(*_: object) -> None:
+        raise CompilerError("no range")
+
+    monkeypatch.setattr("cmcompiler.frontend.preparation._observe", ends)
+    with pytest.raises(CompilerError, match="no range"):
+        Exporter(lambda step: None).run(job(tmp_path, 8))
     files = sorted(file.name for file in (tmp_path / f"out.{INTERMEDIATES}").iterdir())
     assert files == ["00-exported.txt", "01-rewritten.txt", "02-annotated.txt"]

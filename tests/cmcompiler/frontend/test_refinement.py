@@ -128,10 +128,10 @@ def test_a_gain_must_hold_on_samples_that_were_not_tried(unseen, holds):
 
 def test_samples_are_tried_or_not():
     assert divided(range(45), 32) == (range(32), range(32, 45))
-    assert divided(range(11), 32) == (range(11), ())
-    tried, unseen = divided(range(16), 32)
-    assert sorted([*tried, *unseen]) == list(range(16))
-    assert list(unseen) == [3, 7, 11, 15]
+    assert divided(range(23), 32) == (range(23), ())
+    tried, unseen = divided(range(24), 32)
+    assert sorted([*tried, *unseen]) == list(range(24))
+    assert list(unseen) == [3, 7, 11, 15, 19, 23]
 
 
 def test_one_sample_corrects_nothing(calibration):
