@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,14 @@ from cmcompiler.target import Target
 from cmcompiler.usercode import ITSELF, import_folder, unsupported, user_line
 
 if TYPE_CHECKING:
+    import torch
+
     from cmcompiler.frontend.lowering import Lowered
+
+    Inputs = tuple[torch.Tensor, ...]
+
+_FEW_INPUTS = 64
+"""Calibration inputs that the float module is called on before they are divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,9 @@ class Exporter:
             held_out = 0
             if is_real and model.samples_origin is SampleOrigin.SYNTHETIC:
                 check_calibration(calibration, model.example_inputs)
-                parts = Holdout.of(calibration, _is_stateful(model))
+                is_sequence = _is_stateful(model)
+                results = () if is_sequence else _results(model.module, calibration)
+                parts = Holdout.of(calibration, is_sequence, results)
                 calibration, held_out = parts.calibrating, parts.held_out
                 model = _judged_by(model, parts)
             with unsupported(ITSELF):
@@ -202,6 +211,25 @@ def _is_stateful(model: Model) -> bool:
     with suppress(Exception):
         return bool(mutable_buffers(in_eval_mode(model.module), model.example_inputs))
     return False
+
+
+def _results(module: torch.nn.Module, inputs: Sequence[Inputs]) -> Sequence[Inputs]:
+    """The float module's tensors for each of a few inputs; of many, hardly one exceeds the others.
+
+    Nothing where the module fails: the export names the user's line.
+    """
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    if len(inputs) > _FEW_INPUTS:
+        return ()
+    called = float_module(module)
+    results = []
+    with suppress(Exception), torch.no_grad():
+        for each in inputs:
+            leaves = tree_leaves(called(*(tensor.clone() for tensor in each)))
+            results.append(tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor)))
+    return results if len(results) == len(inputs) else ()
 
 
 def _judged_by(model: Model, parts: Holdout) -> Model:

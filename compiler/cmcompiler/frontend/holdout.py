@@ -34,11 +34,14 @@ class Holdout:
     judging: Sequence[Inputs]
 
     @classmethod
-    def of(cls, inputs: Sequence[Inputs], is_sequence: bool) -> Holdout:
+    def of(
+        cls, inputs: Sequence[Inputs], is_sequence: bool, results: Sequence[Inputs] = ()
+    ) -> Holdout:
         """
         Args:
             is_sequence: whether the model carries state from one input to the next, so that both
                 parts must stay in one piece.
+            results: what the float module makes of each, if that is known.
         """
         count = len(inputs)
         if count < FEWEST:
@@ -47,7 +50,9 @@ class Holdout:
             first = count - count // _PART
             return cls(inputs[:first], inputs[first:])
         # Data is often sorted by class: inputs at equal distances are like all of them.
-        spare = [at for at in range(count) if at not in _extremes(inputs)] or [count - 1]
+        seen = [(*each, *made) for each, made in zip(inputs, results or [()] * count, strict=True)]
+        extremes = _extremes(seen)
+        spare = [at for at in range(count) if at not in extremes] or [count - 1]
         wanted = min(count // _PART, _MOST, len(spare))
         judges = {spare[(2 * n + 1) * len(spare) // (2 * wanted)] for n in range(wanted)}
         calibrating = [each for at, each in enumerate(inputs) if at not in judges]

@@ -56,3 +56,11 @@ def test_extremes_everywhere_leave_one_to_judge() -> None:
     given = [(torch.tensor([1.0 * at, -at]), torch.tensor([-1.0 * at, 9 - at])) for at in range(4)]
     parts = Holdout.of(given, is_sequence=False)
     assert parts.held_out == 1
+
+
+def test_inputs_with_the_largest_results_calibrate() -> None:
+    given = inputs(8)
+    results = [(torch.tensor([float(at == 3), -float(at == 6)]),) for at in range(8)]
+    parts = Holdout.of(given, False, results)
+    assert {3, 6} <= set(numbers(parts.calibrating))
+    assert parts.held_out == 2
