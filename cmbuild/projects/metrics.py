@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cmbuild.text import percent, size
-from cmbuild.verify.faithfulness import place
 
 if TYPE_CHECKING:
     from cmbuild.projects.figures import RunFigures
@@ -92,6 +91,9 @@ def _resolution(run: RunFigures) -> float | None:
 
 def _coarsest(run: RunFigures) -> str | None:
     """`softmax (attend) at net.py:21: its logits span 698 in 255 steps; scale before it`"""
+    # The command line has an option for each metric, and must not load what a run does.
+    from cmbuild.verify.faithfulness import place
+
     layer = None if run.fidelity is None else run.fidelity.coarsest
     return None if layer is None else f"{place(layer)}: {layer.cause}; {layer.remedy}"
 
