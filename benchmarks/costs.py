@@ -207,7 +207,7 @@ def main() -> None:
 
 
 def with_known_wide(costs: CoreCosts, known: CoreCosts) -> CoreCosts:
-    """The same from an earlier fit."""
+    """Adds the costs and runs for weights of int16 that an earlier fit has."""
     kernels, recorded = (
         {name: cost for name, cost in named.items() if name not in narrow(named)}
         for named in (known.kernels, known.recorded)

@@ -109,7 +109,7 @@ def make_board(
         shutil.rmtree(folder)
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
         raise UsageError(message=problem, hint=error.hint) from error
-    # What is above knows nothing of launchers and flash methods.
+    # This package cannot read launchers and flash methods, so the check above has none.
     values |= {"launchers": launchers, "chip": chip}
     write(folder / FILE, fill(SKELETON / f"{FILE}.j2", values))
     return folder

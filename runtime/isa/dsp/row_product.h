@@ -26,7 +26,7 @@ struct strip {
 #define SECOND(weights) "sxtb16 " weights ", " weights ", ror #8\n"
 #define ADD(sum, row, weights) "smlad " sum ", " row ", " weights ", " sum "\n"
 
-/* Of the first of each pair: less 128 times the sum of the row, the word before it. */
+/* Takes 128 times the sum of the row, the word before it, off the first sum of each pair. */
 #define TAKE_OFFSET_OFF "ldr r4, [lr, #-4]\n" "sub r0, r4\n" "sub r2, r4\n"
 
 /* Four depths: 18 instructions of four bytes. */
@@ -60,7 +60,7 @@ struct strip {
     ADD("r1", "r9", "r6") ADD("r3", "r9", "r7") ADD("r1", "r8", "r4") ADD("r3", "r8", "r5")
 #endif
 
-/* After the last turn: the first of each pair alone. */
+/* Leaves the sum of the first column of each pair alone, after the last turn. */
 #define PART_PAIRS "sub r0, r0, r1, lsl #8\n" "sub r2, r2, r3, lsl #8\n"
 
 #define TURN_OF_FOUR(MULTIPLY) MULTIPLY MULTIPLY MULTIPLY MULTIPLY
