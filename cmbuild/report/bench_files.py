@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Sequence
 
 from cmbuild.benchmark.matrix import BenchCell
@@ -38,7 +39,10 @@ def to_markdown(cells: Sequence[BenchCell], command: str) -> str:
         f"Upstream: {measurements().about} The ratio is upstream's instructions by cmbuild's.",
     ]
     paragraphs = ["# Models on boards", f"`{command}` makes this table."]
-    return "\n\n".join([*paragraphs, "\n".join(table), *notes]) + "\n"
+    wrapped = (
+        textwrap.fill(note, 100, break_long_words=False, break_on_hyphens=False) for note in notes
+    )
+    return "\n\n".join([*paragraphs, "\n".join(table), *wrapped]) + "\n"
 
 
 COLUMNS = (
