@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
+from cmbuild import paths
 from cmbuild.boards import descriptor
 from cmbuild.boards.board import Board, BoardTable
-from cmbuild.boards.registry import board_folders
+from cmbuild.boards.registry import FILE, board_folders
 from cmbuild.boards.template import SKELETON
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.folders import CacheFolder, remove
@@ -69,11 +70,16 @@ def _chip_folder(chip: Chip) -> Path:
             fresh = Path(mkdtemp(dir=place))
         except OSError as error:
             raise unwritable(place, error) from error
-        made = chip_board(name, fresh, chip, readable_boards())
+        made = chip_board(name, fresh, chip, shipped_boards())
         with suppress(OSError):  # another process was faster
             made.rename(place / name)
         remove(fresh, place)
     return place / name
+
+
+def shipped_boards() -> Iterator[Board]:
+    """The boards that come with cmbuild."""
+    return (read_board(file.parent) for file in sorted(paths.boards().glob(f"*/{FILE}")))
 
 
 def readable_boards() -> Iterator[Board]:

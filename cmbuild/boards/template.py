@@ -19,7 +19,10 @@ from cmcompiler.target import BEST_ISA
 
 SKELETON = Path(__file__).parent / "skeleton"
 
-_MOST_STACK = 8 << 10
+_MOST_STACK = 4 << 10
+"""Three times what any network of the zoo uses on any core."""
+
+_MOST_HERTZ = 10**10
 _NO_CYCLE_COUNTER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 _ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the maximum of the architectures' NVICs
 
@@ -56,6 +59,24 @@ def parse_memory(kind: Memory, text: str) -> Region:
         raise BadMemory(option=kind.value, text=text, problem=str(error)) from error
 
 
+class BadClock(UsageError):
+    template = "--clock {text}: not a frequency"
+    hint = "expected hertz, such as 100M or 64_000_000"
+
+
+def parse_hertz(text: str) -> int:
+    """`100M` in hertz.
+
+    Raises:
+        BadClock: the text is something else.
+    """
+    match = re.fullmatch(r"(\d[\d_]{0,15})([kM]?)", text)
+    hertz = 0 if match is None else int(match[1]) * {"": 1, "k": 10**3, "M": 10**6}[match[2]]
+    if not 0 < hertz <= _MOST_HERTZ:
+        raise BadClock(text=text)
+    return hertz
+
+
 def make_board(
     name: str,
     place: Path,
@@ -66,6 +87,7 @@ def make_board(
     ram: Region,
     others: Sequence[Region] = (),
     chip: str | None = None,
+    hertz: int | None = None,
     launchers: str = "",
 ) -> Path:
     """Writes the folder <place>/<name>.
@@ -73,6 +95,7 @@ def make_board(
     Args:
         others: further RAM, which no section uses.
         chip: the name that probe programs know the chip by.
+        hertz: of the core's clock.
         launchers: tables of board.toml for simulators.
 
     Raises:
@@ -95,6 +118,7 @@ def make_board(
         "ram": ram,
         "others": others,
         "chip": None,
+        "hertz": None,
         "stack": min(_MOST_STACK, ram.size // 32 * 8),
         "size": _size,
         "launchers": "",
@@ -109,8 +133,8 @@ def make_board(
         shutil.rmtree(folder)
         problem = error.message.partition(f"{FILE}:")[2].partition(" ")[2]
         raise UsageError(message=problem, hint=error.hint) from error
-    # This package cannot read launchers and flash methods, so the check above has none.
-    values |= {"launchers": launchers, "chip": chip}
+    # This package cannot read launchers, flash methods and clocks: the check above has none.
+    values |= {"launchers": launchers, "chip": chip, "hertz": hertz}
     write(folder / FILE, fill(SKELETON / f"{FILE}.j2", values))
     return folder
 

@@ -36,12 +36,14 @@ def chip_board(
     flash: Region | None = None,
     ram: Region | None = None,
     fpu: str | None = None,
+    hertz: int | None = None,
 ) -> Path:
     """Writes a board's folder, <place>/<name>, from what is known of its chip.
 
     Args:
         boards: whose simulators may be used.
         flash, ram, fpu: instead of the chip's.
+        hertz: of the core's clock.
 
     Raises:
         NeedsFlash, NeedsBootStage.
@@ -64,6 +66,7 @@ def chip_board(
         ram=ram,
         others=others,
         chip=chip.name,
+        hertz=hertz,
         launchers=launcher_tables(chip.cpu, (flash, ram), boards),
     )
 

@@ -19,7 +19,7 @@ from cmbuild.cycles.registry import timing_model
 from cmbuild.cycles.results import Cycles, Executed, OpCycles, SlowestCycles
 from cmbuild.errors import ProcessFailed, TimedOut
 from cmbuild.image.record import ImageRecord
-from cmbuild.launchers.base import Launcher, Profiled
+from cmbuild.launchers.base import BlockCounts, Launcher, Profiled
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GCC
@@ -42,7 +42,7 @@ class Counter:
     """What counts the blocks of one image, and turns them into cycles.
 
     Attributes:
-        launcher: with the plugin.
+        launcher: the one that counts.
     """
 
     launcher: Launcher
@@ -178,12 +178,9 @@ def counter(
     if not {_MARK, _ONCE} <= places.keys():
         raise NoCounter(f"{image.name} does not read a clock")
     profile = folder.absolute() / PROFILE
-    plugin = block_profile(launcher.find(), processes)
-    options = {"output": profile, "mark": places[_MARK], "last": places[_ONCE]}
-    words = [str(plugin), *(f"{name}={value}" for name, value in options.items())]
-    # A comma separates arguments, a doubled one stands for itself.
-    arguments = ",".join(word.replace(",", ",,") for word in words)
-    return Counter(launcher.with_plugin(arguments), board, core, image, objdump, profile)
+    plugin = block_profile(launcher.find(), processes) if launcher.loads_plugin else None
+    counts = BlockCounts(profile, places[_MARK], places[_ONCE], plugin)
+    return Counter(launcher.counting(counts), board, core, image, objdump, profile)
 
 
 def core_title(cpu: str) -> str:

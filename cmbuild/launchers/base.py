@@ -159,16 +159,35 @@ class ProgramLauncher(Launcher):
         return conclude(self.title, image, completed)
 
 
+@dataclass(frozen=True, slots=True)
+class BlockCounts:
+    """What to count of the blocks that a run executes, and where to write it.
+
+    Attributes:
+        output: the file; cmbuild/cycles/profile.py reads it.
+        mark: address of the function whose calls separate segments.
+        last: address of the function whose second call ends the counting.
+        library: counts in a program that loads plugins; None for others.
+    """
+
+    output: Path
+    mark: int
+    last: int
+    library: Path | None = None
+
+
 class Profiled(ProgramLauncher):
-    """A launcher whose program loads plugins that count the blocks it executes."""
+    """A launcher that can count the blocks of instructions that it executes.
+
+    Attributes:
+        loads_plugin: whether its program needs a library for that, compiled for it.
+    """
+
+    loads_plugin: ClassVar[bool] = False
 
     @abstractmethod
-    def with_plugin(self, arguments: str) -> Profiled:
-        """The same launcher with a plugin.
-
-        Args:
-            arguments: the plugin's file and its options, in the program's own form.
-        """
+    def counting(self, counts: BlockCounts) -> Profiled:
+        """The same launcher, which counts."""
 
 
 class Debuggable(ProgramLauncher):

@@ -3,7 +3,7 @@ output. The launcher `unicorn` starts `python -m cmbuild.launchers.emulator`.
 
 Unicorn delivers no exceptions to the core, so a fault ends the run with the records that the
 image's own handler would have printed. There is no clock, but the core's cycle counter reads as the
-number of instructions if its page is mapped.
+number of instructions if its page is mapped; and the blocks of instructions can be counted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import click
 
 from cmbuild.image import elf
 from cmbuild.image.console import PREFIX
+from cmbuild.launchers.blocks import BlockCounter, InstructionCounter
 
 if TYPE_CHECKING:
     from unicorn import Uc
@@ -59,7 +60,13 @@ _UNDEFINED = 1 << 16
 class Emulator:
     """A core, memory, and the semihosting calls of runtime/runner/semihosting.c."""
 
-    def __init__(self, core: str, regions: list[tuple[int, int]]) -> None:
+    def __init__(
+        self, core: str, regions: list[tuple[int, int]], blocks: BlockCounter | None = None
+    ) -> None:
+        """
+        Args:
+            blocks: is told of each block that runs.
+        """
         import unicorn
         from unicorn import arm_const
 
@@ -81,6 +88,9 @@ class Emulator:
             machine.hook_add(unicorn.UC_HOOK_BLOCK, counter.enter)
             read = unicorn.UC_HOOK_MEM_READ
             machine.hook_add(read, counter.read, begin=CYCLE_COUNTER, end=CYCLE_COUNTER)
+        self._blocks = blocks
+        if blocks is not None:
+            blocks.watch(machine)
 
     def run(self, image: Path) -> int:
         """Returns the image's exit status."""
@@ -98,6 +108,8 @@ class Emulator:
                 if self._fault is None:
                     self._fault = _USAGE_FAULT, _UNDEFINED, 0
             place = self._register("PC")
+        if self._blocks is not None:
+            self._blocks.finish()
         if self._fault is not None:
             self._report(*self._fault)
             return 1
@@ -175,40 +187,6 @@ class Emulator:
         return data.decode(errors="replace")
 
 
-class InstructionCounter:
-    """The core's cycle counter, with a cycle for each instruction."""
-
-    def __init__(self, machine: Uc, program_counter: int) -> None:
-        self._machine = machine
-        self._program_counter = program_counter
-        self._executed = 0
-        self._end = 0  # of the block that runs
-        self._counts: dict[tuple[int, int], int] = {}
-
-    def enter(self, machine: Uc, address: int, size: int, data: object) -> None:
-        """A block starts: counts all of it."""
-        self._end = address + size
-        count = self._counts.get((address, size))
-        if count is None:
-            count = self._counts[address, size] = self._instructions(address, self._end)
-        self._executed += count
-
-    def read(self, machine: Uc, kind: int, address: int, size: int, *_: object) -> None:
-        """The core reads the counter: what is left of the block has not been executed yet."""
-        place = machine.reg_read(self._program_counter) & ~1
-        value = self._executed - self._instructions(place, self._end)
-        machine.mem_write(address, struct.pack("<I", value & 0xFFFFFFFF))
-
-    def _instructions(self, start: int, end: int) -> int:
-        """Of Thumb code: a first halfword from 0xE800 on begins an instruction of two."""
-        count, code = 0, bytes(self._machine.mem_read(start, max(0, end - start)))
-        place = 0
-        while place < len(code):
-            place += 4 if code[place + 1] >= 0xE8 else 2
-            count += 1
-        return count
-
-
 def _mapped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Runs of whole pages that hold some places, which may share pages: origins and sizes."""
     runs: list[tuple[int, int]] = []
@@ -226,8 +204,15 @@ def _mapped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
 @click.argument("image", type=click.Path(path_type=Path))
 @click.option("--core", type=click.Choice(CORES), required=True)
 @click.option("--memory", nargs=2, type=int, multiple=True, help="Origin and size.")
-def main(image: Path, core: str, memory: tuple[tuple[int, int], ...]) -> None:
-    sys.exit(Emulator(core, list(memory)).run(image))
+@click.option("--blocks", type=(click.Path(path_type=Path), int, int), help="See BlockCounter.")
+def main(
+    image: Path,
+    core: str,
+    memory: tuple[tuple[int, int], ...],
+    blocks: tuple[Path, int, int] | None,
+) -> None:
+    counter = None if blocks is None else BlockCounter(*blocks)
+    sys.exit(Emulator(core, list(memory), counter).run(image))
 
 
 if __name__ == "__main__":

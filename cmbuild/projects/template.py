@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cmbuild.boards.board import Board
 from cmbuild.boards.link_script import fill
-from cmbuild.boards.memory import Memory
+from cmbuild.boards.memory import Memory, text_of
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, UnknownName, UsageError
@@ -25,12 +25,14 @@ SKELETON = Path(__file__).parent / "skeleton"
 IGNORE = "build/\n"
 _MODEL_BUDGET = {
     "flash": '"32K"',
-    "ram": '"16K"',
     "instructions": '"250k"',
     "float": '"1%"',
     "accuracy": '"90%"',
 }
 """Of the model that comes with a new project, on any board."""
+
+_MODEL_RAM = 8 << 10
+"""Its budget of arena and variables; the stack is the board's."""
 
 
 class AlreadyAProject(UsageError):
@@ -101,7 +103,7 @@ def _texts(
 ) -> Mapping[Path, str]:
     """The content of each file."""
     found = find_board(board, board_folders(folder.absolute()))
-    budget = _MODEL_BUDGET if source is None else _memory(found)
+    budget = _model_budget(found) if source is None else _memory(found)
     if found.toolchain == HOST:  # which counts nothing
         budget = {key: limit for key, limit in budget.items() if key != "instructions"}
     is_pyproject = file.name == PYPROJECT
@@ -127,6 +129,11 @@ def _texts(
     texts[workflow] = fill(SKELETON / "workflow.yml.j2", values)
     texts[folder / ".gitignore"] = IGNORE
     return texts
+
+
+def _model_budget(board: Board) -> dict[str, str]:
+    """The limits of the model that comes with a project, with the board's own stack."""
+    return _MODEL_BUDGET | {"ram": f'"{text_of(board.stack + _MODEL_RAM)}"'}
 
 
 def _memory(board: Board) -> dict[str, str]:

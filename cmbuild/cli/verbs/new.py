@@ -10,7 +10,7 @@ from cmbuild.cli import options
 
 EPILOG = """\b
 Examples:
-  cmbuild new board mine --chip STM32F411RE
+  cmbuild new board mine --chip STM32F411RE --clock 100M
   cmbuild new board mine --cpu cortex-m4 \\
       --flash 0x08000000:1M --ram 0x20000000:256K
   cmbuild run mlp --board mine
@@ -39,6 +39,7 @@ def command(context: click.Context) -> None:
 @click.option("--flash", metavar="ORIGIN:SIZE", help="As 0x08000000:1M.")
 @click.option("--ram", metavar="ORIGIN:SIZE", help="As 0x20000000:256K.")
 @click.option("--fpu", metavar="KIND", help="double, single or none; by default the core's best.")
+@click.option("--clock", metavar="HERTZ", help="Of the core, as 100M: turns cycles into ms.")
 @click.option(
     "--dir",
     "place",
@@ -56,6 +57,7 @@ def board(
     flash: str | None,
     ram: str | None,
     fpu: str | None,
+    clock: str | None,
     place: Path,
 ) -> int:
     """Write a folder for a board, ready to build firmware for.
@@ -64,8 +66,8 @@ def board(
     docs/boards.md describes them.
     """
     from cmbuild.boards.memory import Memory
-    from cmbuild.boards.template import make_board, parse_memory
-    from cmbuild.catalog import read_board, readable_boards
+    from cmbuild.boards.template import make_board, parse_hertz, parse_memory
+    from cmbuild.catalog import read_board, shipped_boards
     from cmbuild.chips.board import chip_board
     from cmbuild.chips.table import find_chip
     from cmbuild.launchers.matching import launcher_tables
@@ -73,16 +75,21 @@ def board(
 
     rom = None if flash is None else parse_memory(Memory.FLASH, flash)
     memory = None if ram is None else parse_memory(Memory.RAM, ram)
+    hertz = None if clock is None else parse_hertz(clock)
+    boards = shipped_boards()
     if chip is not None:
         if cpu is not None:
             raise click.UsageError("--chip says which core it is: leave out --cpu")
-        boards = readable_boards()
-        folder = chip_board(name, place, find_chip(chip), boards, flash=rom, ram=memory, fpu=fpu)
+        folder = chip_board(
+            name, place, find_chip(chip), boards, flash=rom, ram=memory, fpu=fpu, hertz=hertz
+        )
     elif cpu is None or rom is None or memory is None:
         raise click.UsageError("needs --chip, or --cpu, --flash and --ram")
     else:
-        tables = launcher_tables(cpu, (rom, memory), readable_boards())
-        folder = make_board(name, place, cpu=cpu, fpu=fpu, flash=rom, ram=memory, launchers=tables)
+        tables = launcher_tables(cpu, (rom, memory), boards)
+        folder = make_board(
+            name, place, cpu=cpu, fpu=fpu, flash=rom, ram=memory, hertz=hertz, launchers=tables
+        )
     for path in sorted(folder.iterdir()):
         click.echo(f"  wrote     {path}")
     verb = "run" if launchers_of(read_board(folder)) else "build"

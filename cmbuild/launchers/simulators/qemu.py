@@ -13,7 +13,13 @@ from pydantic import Field
 from cmbuild.boards.board import Board
 from cmbuild.boards.descriptor import Address, Size
 from cmbuild.boards.memory import Memory, Region
-from cmbuild.launchers.base import Debuggable, LauncherMissing, LauncherTable, Profiled
+from cmbuild.launchers.base import (
+    BlockCounts,
+    Debuggable,
+    LauncherMissing,
+    LauncherTable,
+    Profiled,
+)
 from cmbuild.strictfile import Table
 from cmbuild.toolchain import tools
 
@@ -30,6 +36,7 @@ class Qemu(Debuggable, Profiled):
     """
 
     name = "qemu"
+    loads_plugin = True
 
     machine: str
     ticks_per_second: int
@@ -66,8 +73,11 @@ class Qemu(Debuggable, Profiled):
             *(("-plugin", self.plugin) if self.plugin else ()),
         ]
 
-    def with_plugin(self, arguments: str) -> Qemu:
-        return replace(self, plugin=arguments)
+    def counting(self, counts: BlockCounts) -> Qemu:
+        options = {"output": counts.output, "mark": counts.mark, "last": counts.last}
+        words = [str(counts.library), *(f"{name}={value}" for name, value in options.items())]
+        # A comma separates arguments, a doubled one stands for itself.
+        return replace(self, plugin=",".join(word.replace(",", ",,") for word in words))
 
     def debug_command(self, program: Path, image: Path, folder: Path, port: int) -> list[str]:
         server = ("-gdb", f"tcp:127.0.0.1:{port}", "-S")

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from pydantic import Field
 from cmbuild.boards.board import Board
 from cmbuild.boards.descriptor import Address
 from cmbuild.boards.memory import Region
-from cmbuild.launchers.base import LauncherMissing, LauncherTable, ProgramLauncher
+from cmbuild.launchers.base import BlockCounts, LauncherMissing, LauncherTable, Profiled
 from cmbuild.launchers.emulator import CORES, CYCLE_COUNTER, TRACE_UNIT, TRACE_UNIT_BYTES
 from cmbuild.strictfile import Inconsistent
 
@@ -22,13 +22,14 @@ _PAGE = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Unicorn(ProgramLauncher):
+class Unicorn(Profiled):
     """cmbuild.launchers.emulator.
 
     Attributes:
         core: one of its CORES.
         regions: the board's.
         peripherals: addresses of registers that the board's code uses, modelled as plain memory.
+        counts: of blocks, if they are wanted.
     """
 
     name = "unicorn"
@@ -36,6 +37,7 @@ class Unicorn(ProgramLauncher):
     core: str
     regions: tuple[Region, ...]
     peripherals: tuple[int, ...] = ()
+    counts: BlockCounts | None = None
 
     @property
     def title(self) -> str:
@@ -69,7 +71,14 @@ class Unicorn(ProgramLauncher):
             places.append((TRACE_UNIT, TRACE_UNIT_BYTES))
         memory = [w for place in places for w in ("--memory", *map(str, place))]
         core = ("--core", self.core)
-        return [str(program), "-m", "cmbuild.launchers.emulator", *core, *memory, str(image)]
+        words = [str(program), "-m", "cmbuild.launchers.emulator", *core, *memory]
+        if self.counts is not None:
+            wanted = self.counts
+            words += ["--blocks", str(wanted.output), str(wanted.mark), str(wanted.last)]
+        return [*words, str(image)]
+
+    def counting(self, counts: BlockCounts) -> Unicorn:
+        return replace(self, counts=counts)
 
     def environment(self) -> Mapping[str, str]:
         """The child runs in another folder, where relative entries would lead elsewhere."""
@@ -78,8 +87,8 @@ class Unicorn(ProgramLauncher):
 
 class UnicornTable(LauncherTable):
     """Unicorn, with the board's memory, for Cortex-M0, M0+, M3, M4, M7 and M33; it counts
-    instructions if `cm_board_ticks` reads the core's cycle counter and `peripherals` has its
-    address, 0xe0001000.
+    instructions and cycles, which board code can read if `peripherals` has the address of the
+    core's cycle counter, 0xe0001000.
 
     Attributes:
         peripherals: addresses of registers that the board's code uses, modelled as plain memory.

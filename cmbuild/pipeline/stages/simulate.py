@@ -400,13 +400,11 @@ class SimulateStage(RepeatedStage):
     def _instructions(self, execution: Execution) -> Instructions:
         count, steps = self.launcher.instructions, self.runner.plan.record.steps
         total = count(execution.ticks[0])
-        if total is None:
-            return Instructions(None, self.launcher.provenance)
         unit, provenance = self.launcher.unit, self.launcher.provenance
         counts: Sequence[int] = [count(ticks) or 0 for ticks in execution.step_ticks[0]]
-        if total == 0:
+        if not total:
             if self._executed is None:
-                return Instructions(None, _CLOCK_STANDS)
+                return Instructions(None, provenance if total is None else _CLOCK_STANDS)
             total, counts = self._executed.total, self._executed.per_op
             provenance = _BY_BLOCKS.format(self.launcher.title)
         per_op = tuple(

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cmbuild.boards.memory import Memory, Region
-from cmbuild.boards.template import BadMemory, BadName, Exists, make_board, parse_memory
+from cmbuild.boards.template import (
+    BadClock,
+    BadMemory,
+    BadName,
+    Exists,
+    make_board,
+    parse_hertz,
+    parse_memory,
+)
 from cmbuild.catalog import read_board
+from cmbuild.cycles.clock import ClockTable
 from cmbuild.errors import UsageError
 from cmbuild.hardware.registry import flashing
 from cmbuild.launchers.registry import launchers_of
@@ -29,7 +39,7 @@ def test_a_board_for_every_core(cpu: str, tmp_path: Path):
         "flash": ("flash", FLASH.origin, FLASH.size),
         "ram": ("ram", RAM.origin, RAM.size),
     }
-    assert (board.stack, launchers_of(board), flashing(board)) == (8 << 10, (), None)
+    assert (board.stack, launchers_of(board), flashing(board)) == (4 << 10, (), None)
     assert {path.name for path in folder.iterdir()} == {"board.toml", "board.c", "interrupts.h"}
     assert ("cycle_counter" in (folder / "board.c").read_text()) == (
         cpu not in ("cortex-m0", "cortex-m0plus", "cortex-m23")
@@ -71,6 +81,32 @@ def test_names(tmp_path: Path):
     for name in ("", "../up", "a b", "Big"):
         with pytest.raises(BadName):
             make_board(name, tmp_path, **wanted)  # type: ignore[arg-type]
+
+
+def test_clocks_are_hertz(tmp_path: Path):
+    assert [parse_hertz(text) for text in ("100M", "32_768", "64k")] == [100_000_000, 32768, 64000]
+    for text in ("", "0", "fast", "1G", "1.5M", "99999M"):
+        with pytest.raises(BadClock):
+            parse_hertz(text)
+    wanted = {"cpu": "cortex-m4", "fpu": None, "flash": FLASH, "ram": RAM}
+    folder = make_board("mine", tmp_path, hertz=100_000_000, **wanted)  # type: ignore[arg-type]
+    clock = read_board(folder).table(ClockTable)
+    assert clock is not None and clock.hertz == 100_000_000
+
+
+def test_tables_that_are_comments_are_valid_without_their_sign(tmp_path: Path):
+    wanted = {"cpu": "cortex-m4", "fpu": None, "flash": FLASH, "ram": RAM}
+    folder = make_board("mine", tmp_path, **wanted)  # type: ignore[arg-type]
+    file = folder / "board.toml"
+    table = re.compile(r"^# (\[.*\]$|\w+ = .*)", re.MULTILINE)
+    text = file.read_text()
+    assert table.search(text)
+    # No machine of QEMU has a name that a comment can give.
+    file.write_text(table.sub(r"\1", text.partition("# What executes")[0]))
+    board = read_board(folder)
+    methods = flashing(board)
+    assert methods is not None and list(methods.methods) == ["probe-rs", "pyocd", "openocd"]
+    assert board.uart is not None and board.table(ClockTable) is not None
 
 
 @pytest.mark.parametrize(

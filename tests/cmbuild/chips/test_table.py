@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cmbuild.boards.memory import Memory, Region
-from cmbuild.catalog import find_board, read_board, readable_boards
+from cmbuild.catalog import find_board, read_board, shipped_boards
 from cmbuild.chips.board import NeedsBootStage, NeedsFlash, board_name, chip_board
 from cmbuild.chips.chip import Chip
 from cmbuild.chips.table import FILE, AmbiguousChip, UnknownChip, chips, find_chip, matching
@@ -60,7 +60,7 @@ def test_names_in_any_case_with_a_package_or_without() -> None:
 
 
 def test_every_chip_makes_a_board_that_can_be_read(tmp_path: Path) -> None:
-    boards = list(readable_boards())
+    boards = list(shipped_boards())
     makeable = [chip for chip in chips().values() if chip.has_flash]
     for chip in random.Random(0).sample(makeable, 40):
         board = read_board(chip_board(board_name(chip), tmp_path, chip, boards))
@@ -77,7 +77,7 @@ def test_flash_on_the_board_has_a_size_that_only_the_user_knows(tmp_path: Path) 
         chip_board("mine", tmp_path, chip, ())
     assert needed.value.hint == "cmbuild new board NAME --chip RP235x --flash 0x10000000:SIZE"
     flash = Region("flash", Memory.FLASH, 0x10000000, 4 << 20)
-    board = read_board(chip_board("mine", tmp_path, chip, readable_boards(), flash=flash))
+    board = read_board(chip_board("mine", tmp_path, chip, shipped_boards(), flash=flash))
     assert board.regions["flash"].size == 4 << 20
     with pytest.raises(NeedsBootStage):
         chip_board("other", tmp_path, find_chip("RP2040"), (), flash=flash)

@@ -91,6 +91,28 @@ def test_nothing_is_left_of_one_that_cannot_be_written(cmbuild: Commands):
     assert [path.name for path in cmbuild.folder.rglob("*") if path.is_file()] == [".github"]
 
 
+def test_budgets_leave_the_board_its_stack(cmbuild: Commands):
+    memory = ("--flash", "0x08000000:512K", "--ram", "0x20000000:128K")
+    assert cmbuild("new", "board", "mine", "--cpu", "cortex-m4", *memory).exit_code == 0
+    for folder, board, ram in ((".", "mine", "12K"), ("large", "corstone300", "24K")):
+        assert cmbuild("init", folder, "--board", board).exit_code == 0, board
+        document = tomllib.loads((cmbuild.folder / folder / "cmbuild.toml").read_text())
+        assert document["models"]["waves"]["budget"][board]["ram"] == ram
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_an_own_board_is_green_from_init_to_compare(cmbuild: Commands):
+    memory = ("--flash", "0x10000000:128K", "--ram", "0x20000000:16K", "--clock", "48M")
+    assert cmbuild("new", "board", "mine", "--cpu", "cortex-m0plus", *memory).exit_code == 0
+    assert cmbuild("init", "--board", "mine").exit_code == 0
+    check = cmbuild("check", "--json")
+    assert check.exit_code == 0, check.stderr
+    (cmbuild.folder / "before.json").write_text(check.stdout)
+    again = cmbuild("compare", "before.json", ".", "--max-instructions", "+1%")
+    assert again.exit_code == 0, again.stderr
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_three_commands(cmbuild: Commands):

@@ -29,7 +29,7 @@ def refused(board_name: str, image: Path, folder: Path, launcher: str = "qemu") 
 def test_reasons_are_a_few_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = kernel_harness("corstone300", "mve", tmp_path).image
     assert refused("corstone320", image, tmp_path) == "no timing model of the Cortex-M85"
-    assert "does not count blocks" in refused("rp2350", image, tmp_path, "unicorn")
+    assert "does not count blocks" in refused("corstone300", image, tmp_path, "fvp")
     assert refused("corstone300", image, tmp_path).endswith("does not read a clock")
     monkeypatch.setattr(tools, "find", lambda name: None)
     assert refused("corstone300", image, tmp_path).startswith("arm-none-eabi-objdump not found")

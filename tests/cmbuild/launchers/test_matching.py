@@ -8,7 +8,7 @@ import pytest
 
 from cmbuild.boards.memory import Memory, Region
 from cmbuild.boards.template import make_board
-from cmbuild.catalog import read_board, readable_boards
+from cmbuild.catalog import read_board, shipped_boards
 from cmbuild.launchers.matching import launcher_tables
 from cmbuild.launchers.registry import launchers_of
 from cmcompiler.target import BEST_ISA
@@ -29,7 +29,7 @@ def test_simulators_with_the_memory(
     cpu: str, flash: tuple[int, int], ram: tuple[int, int], names: list[str], tmp_path: Path
 ) -> None:
     regions = Region("flash", Memory.FLASH, *flash), Region("ram", Memory.RAM, *ram)
-    tables = launcher_tables(cpu, regions, readable_boards())
+    tables = launcher_tables(cpu, regions, shipped_boards())
     folder = make_board(
         "mine", tmp_path, cpu=cpu, fpu=None, flash=regions[0], ram=regions[1], launchers=tables
     )
@@ -50,7 +50,7 @@ def test_images_start_where_the_machine_does_not_look_for_vectors(
     cpu: str, flash: tuple[int, int], boots: str
 ) -> None:
     regions = Region("flash", Memory.FLASH, *flash), Region("ram", Memory.RAM, 1 << 29, 1 << 15)
-    tables = launcher_tables(cpu, regions, readable_boards())
+    tables = launcher_tables(cpu, regions, shipped_boards())
     assert ('boots = "entry"' in tables) == (boots == "entry")
     assert "[launchers.qemu]" in tables
 
@@ -58,6 +58,6 @@ def test_images_start_where_the_machine_does_not_look_for_vectors(
 @pytest.mark.parametrize("cpu", BEST_ISA)
 def test_every_core_gets_a_board_that_can_be_read(cpu: str, tmp_path: Path) -> None:
     regions = Region("flash", Memory.FLASH, 0, 1 << 16), Region("ram", Memory.RAM, 1 << 29, 1 << 15)
-    tables = launcher_tables(cpu, regions, readable_boards())
+    tables = launcher_tables(cpu, regions, shipped_boards())
     make_board("b", tmp_path, cpu=cpu, fpu=None, flash=regions[0], ram=regions[1], launchers=tables)
     assert bool(launchers_of(read_board(tmp_path / "b"))) == bool(tables)

@@ -35,7 +35,8 @@ def test_what_qemu_has_no_memory_for_runs_in_unicorn(commands: Commands) -> None
     assert result.exit_code == 0, result.stderr
     document = result.document
     assert (document["launcher"], document["verified"], document["samples"]) == ("unicorn", True, 2)
-    assert document["instructions"]["total"] is None
+    assert document["instructions"]["provenance"] == "counted by Unicorn, block by block"
+    assert document["cycles"]["milliseconds"] > 0
     assert "Unicorn (qemu lacks memory)" in result.stderr
 
 
@@ -52,13 +53,31 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch):
     assert error.value.hint == "pip install 'cmbuild[unicorn]'"
 
 
-def test_unicorn_counts_the_instructions_that_qemu_counts(commands: Commands) -> None:
-    """Op for op, on boards of the same memory: by the cycle counter, and by QEMU's timer."""
-    memory = ("--flash", "0x08000000:1M", "--ram", "0x20000000:128K")
+def test_unicorn_counts_what_qemu_counts(commands: Commands) -> None:
+    """Op for op, on boards of the same memory: by the cycle counter and by QEMU's timer; where the
+    clock stands still, without what reading it takes.
+    """
+    memory = ("--flash", "0x08000000:1M", "--ram", "0x20000000:128K", "--clock", "168M")
     assert commands("new", "board", "mine", "--cpu", "cortex-m4", *memory).exit_code == 0
-    found = []
-    for words in (("mine", "--launcher", "unicorn"), ("netduinoplus2",)):
+    counts, cycles = [], []
+    for words in (("mine", "--launcher", "unicorn"), ("mine",), ("netduinoplus2",)):
         result = commands("run", NETWORK, "--board", *words, "--json")
         assert result.exit_code == 0, result.stderr
-        found.append([op["instructions"] for op in result.document["instructions"]["per_op"]])
-    assert found[0] == found[1]
+        document = result.document
+        counts.append([op["instructions"] for op in document["instructions"]["per_op"]])
+        cycles.append(document["cycles"])
+    unicorn, standing, timed = counts
+    assert unicorn == timed
+    assert sum(standing) == pytest.approx(sum(timed), rel=0.01)
+    assert all(each["milliseconds"] == pytest.approx(each["total"] / 168e3) for each in cycles[:2])
+    assert cycles[0]["per_op"] == cycles[2]["per_op"]
+
+
+def test_a_core_without_a_cycle_counter_is_counted_block_by_block(commands: Commands) -> None:
+    memory = ("--flash", "0x10000000:256K", "--ram", "0x20000000:32K", "--clock", "64M")
+    assert commands("new", "board", "tiny", "--cpu", "cortex-m0plus", *memory).exit_code == 0
+    document = commands("run", NETWORK, "--board", "tiny", "--json").document
+    assert (document["launcher"], document["verified"]) == ("unicorn", True)
+    assert all(op["instructions"] > 0 for op in document["instructions"]["per_op"])
+    assert document["cycles"]["total"] > document["instructions"]["total"]
+    assert document["cycles"]["milliseconds"] > 0
