@@ -125,17 +125,28 @@ def _place_of_node(error: BaseException) -> str | None:
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     for frame in reversed(frames):
         for value in frame.f_locals.values():
-            meta = getattr(value, "meta", None)
-            if type(value).__module__ != "torch.fx.node" or not isinstance(meta, dict):
-                continue
-            lines = [*_FRAME.finditer(meta.get("stack_trace") or "")]
-            for match in reversed(lines):
-                if not is_library(match["file"]):
-                    return f"{shown(match['file'])}:{match['line']}"
-            modules = [path for path, _ in (meta.get("nn_module_stack") or {}).values()]
-            if modules and modules[-1]:
-                return f"module {modules[-1]}"
+            if type(value).__module__ == "torch.fx.node" and (place := _origin(value)):
+                return place
     return None
+
+
+def place_of_node(node: Any) -> str:
+    """The user's line that a node of a graph comes from, else the module, to begin a message with:
+    `net.py:12: `; empty if neither is known.
+    """
+    place = _origin(node)
+    return f"{place}: " if place else ""
+
+
+def _origin(node: Any) -> str | None:
+    meta = getattr(node, "meta", None)
+    if not isinstance(meta, dict):
+        return None
+    for match in reversed([*_FRAME.finditer(meta.get("stack_trace") or "")]):
+        if not is_library(match["file"]):
+            return f"{shown(match['file'])}:{match['line']}"
+    modules = [path for path, _ in (meta.get("nn_module_stack") or {}).values()]
+    return f"module {modules[-1]}" if modules and modules[-1] else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

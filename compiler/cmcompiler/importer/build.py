@@ -19,6 +19,7 @@ from cmcompiler.importer.boundary import (
     stored_quantization,
     take_uint8,
 )
+from cmcompiler.importer.choices import branch_on_choices
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.images import keep_channels_last
 from cmcompiler.importer.reading import read_block
@@ -65,6 +66,7 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))
     graph = _without_dead_nodes(requantize_in_integers(graph))
+    graph = branch_on_choices(graph)
     if io != "program":
         graph = _without_dead_nodes(expose_quantized(graph))
     graph = detached(describe_ports(graph))

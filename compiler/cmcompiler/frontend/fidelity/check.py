@@ -79,7 +79,7 @@ def check(
     pairing = pair(graph, find_method(program, "forward"), nodes, real.graph)
     comparison = LayerComparison(graph, pairing, real)
     taken = [
-        tuple(np.ascontiguousarray(array) for array in sample)
+        tuple(np.array(array, order="C") for array in sample)
         for sample in islice(samples, _number(graph))
     ]
     arranged = [

@@ -20,6 +20,7 @@ from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
+from cmcompiler.frontend.rewrites.control_flow import write_out_branches_and_loops
 from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
 from cmcompiler.frontend.rewrites.einsum import multiply_einsum
 from cmcompiler.frontend.rewrites.fixed_ranges import free_ranges
@@ -50,6 +51,7 @@ from cmcompiler.frontend.rewrites.windows import pick_windows
 from cmcompiler.frontend.rewrites.written_norms import spell_norms
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
+    write_out_branches_and_loops,
     remove_identities,
     remove_in_place,
     join_assignments,

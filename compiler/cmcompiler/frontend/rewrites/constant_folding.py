@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.constants import compute, decisive_inputs, value_of
+from cmcompiler.frontend.rewrites.constants import (
+    compute,
+    decisive_inputs,
+    is_function,
+    value_of,
+)
 from cmcompiler.frontend.rewrites.editing import (
     constant,
     constant_value,
@@ -25,7 +29,7 @@ SMALL = 1 << 16
 
 def fold_constants(module: GraphModule) -> None:
     for node in module.graph.nodes:
-        if _is_function(node) and all(map(_is_known, decisive_inputs(node))):
+        if is_function(node) and all(map(_is_known, decisive_inputs(node))):
             _fold(node)
 
 
@@ -34,14 +38,6 @@ def _is_known(node: Node) -> bool:
     return is_constant(node) or (
         node.target in REPETITIONS and all(map(is_constant, node.all_input_nodes))
     )
-
-
-def _is_function(node: Node) -> bool:
-    """Whether a node computes the same every time, without effects."""
-    if not isinstance(node.target, OpOverload):
-        return False
-    is_random = torch.Tag.nondeterministic_seeded in node.target.tags
-    return not (is_random or node.target._schema.is_mutable)
 
 
 def _fold(node: Node) -> None:

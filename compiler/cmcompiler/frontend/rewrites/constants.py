@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -24,10 +24,29 @@ FILLED = {
 """Of whose first argument nothing but its form counts."""
 
 
-def value_of(node: Any) -> Tensor | None:
-    """What a node computes from parameters, buffers and numbers; None if from inputs too."""
-    values: dict[Node, Tensor | None] = {}
-    return _value(node, values) if isinstance(node, Node) else None
+def value_of(node: Any, unknown: Collection[Node] = ()) -> Tensor | None:
+    """What a node computes from parameters, buffers and numbers; None if from inputs too.
+
+    Args:
+        unknown: nodes that are known to depend on inputs.
+    """
+    if not isinstance(node, Node):
+        return None
+    values: dict[Node, Tensor] = {}
+    ahead = [node]
+    while ahead:
+        each = ahead[-1]
+        if each in unknown or not (is_constant(each) or is_function(each)):
+            return None
+        missing = [] if is_constant(each) else [n for n in decisive_inputs(each) if n not in values]
+        if missing:
+            ahead += missing
+            continue
+        value = constant_value(each) if is_constant(each) else compute(each, values.__getitem__)
+        if not isinstance(value, Tensor):
+            return None
+        values[ahead.pop()] = value
+    return values[node]
 
 
 def number_of(given: Any) -> float | int | bool | None:
@@ -58,19 +77,9 @@ def _of_the_form(node: Node) -> Tensor:
     return torch.empty(fake(node).shape, dtype=fake(node).dtype)
 
 
-def _value(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:
-    if node not in values:
-        values[node] = constant_value(node) if is_constant(node) else _computed(node, values)
-    return values[node]
-
-
-def _computed(node: Node, values: dict[Node, Tensor | None]) -> Tensor | None:
+def is_function(node: Node) -> bool:
+    """Whether a node computes the same every time, without effects."""
     target = node.target
     if not isinstance(target, OpOverload) or target._schema.is_mutable:
-        return None
-    if torch.Tag.nondeterministic_seeded in target.tags:
-        return None
-    if any(_value(source, values) is None for source in decisive_inputs(node)):
-        return None
-    result = compute(node, values.__getitem__)
-    return result if isinstance(result, Tensor) else None
+        return False
+    return torch.Tag.nondeterministic_seeded not in target.tags
