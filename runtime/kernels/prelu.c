@@ -38,11 +38,12 @@ void cm_prelu_rescaled_s8(const struct cm_context *context, const struct cm_call
     const int8_t *input = cm_read(context, op->input);
     const int32_t *below = cm_read(context, op->below);
     int8_t *output = cm_write(context, op->output);
+    int32_t zero = op->zero_point;
     for (int32_t row = 0; row < op->rows; ++row)
         for (int32_t c = 0; c < op->channels; ++c) {
             int32_t x = *input++ - op->input_zero_point;
             int32_t scaled = x >= 0 ? cm_requantize(x, op->above_multiplier, op->above_shift)
                                     : cm_requantize(x * below[c], op->below_multiplier, op->below_shift);
-            *output++ = (int8_t)cm_clamp(cm_wrapping_add(scaled, op->zero_point), -128, 127);
+            *output++ = (int8_t)(cm_clamp(scaled, INT8_MIN - zero, INT8_MAX - zero) + zero);
         }
 }

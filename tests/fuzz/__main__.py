@@ -13,8 +13,9 @@ from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.tflite.reader import is_tflite
 from fuzz import headers
-from fuzz.campaign import Campaign, Finding, Report, fails_alike
+from fuzz.campaign import SLICE, Campaign, Finding, Report, fails_alike
 from fuzz.files import Tally, fuzz_files, line
+from fuzz.journal import Journal
 from fuzz.minimise import minimise
 
 FOLDER = Path(__file__).parents[2] / "build" / "fuzz"
@@ -23,7 +24,8 @@ FOLDER = Path(__file__).parents[2] / "build" / "fuzz"
 def main() -> int:
     parser = argparse.ArgumentParser("./cmbuildw fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--mutants", type=int, help="stop after so many")
+    parser.add_argument("--mutants", type=int, help="stop after so many, in whole slices")
+    parser.add_argument("--log", type=Path, help="slices done; go on after those it has")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--files", type=int, help="so many files of users and caches instead")
@@ -42,19 +44,23 @@ def main() -> int:
         Isa.MVE: kernel_harness("corstone300", "mve", given.corpus),
     }
     formats = (given.only,) if given.only else PROGRAMS
-    campaign = Campaign(harnesses, given.corpus, given.seed, given.workers, formats)
-    start, known = time.monotonic(), 0
-    for report in campaign.rounds():
-        seconds = time.monotonic() - start
-        if len(report.findings) > known or int(seconds) % 60 < 2:
-            print(_line(report, seconds), flush=True)
-        known = len(report.findings)
-        if seconds > 60 * given.minutes or (given.mutants and report.mutants >= given.mutants):
-            break
-    print(_line(report, seconds), flush=True)
-    for finding in report.findings.values():
-        _keep(finding, campaign, given.corpus)
-    return 1 if report.findings else 0
+    size = min(SLICE, given.mutants or SLICE)
+    campaign = Campaign(harnesses, given.corpus, given.seed, given.workers, formats, size)
+    journal, start = Journal(given.log), time.monotonic()
+    total, known = Report(), journal.done(campaign)
+    for report in known.values():
+        total.add(report)
+    if known:
+        print(f"{_counts(total)}; done before", flush=True)
+    deadline = start + 60 * given.minutes
+    for ended in campaign.slices(journal.left(campaign, given.mutants), deadline):
+        journal.add(campaign, ended)
+        total.add(ended.report)
+        print(f"{time.monotonic() - start:.0f} s: {_counts(total)}", flush=True)
+        for signature, finding in ended.report.findings.items():
+            print(f"slice {ended.number}: {signature}", flush=True)
+            _keep(finding, campaign, given.corpus)
+    return 1 if total.findings else 0
 
 
 def _fuzz_headers(count: int, seed: int) -> int:
@@ -75,18 +81,20 @@ def _fuzz_files(count: int, seed: int) -> int:
     return 1 if tally.findings else 0
 
 
-def _line(report: Report, seconds: float) -> str:
+def _counts(report: Report) -> str:
     counts = ", ".join(f"{report.kinds[kind]:,} {kind}" for kind in sorted(report.kinds))
-    return f"{seconds:.0f} s: {report.mutants:,} mutants: {counts}; {len(report.findings)} findings"
+    return f"{report.mutants:,} mutants: {counts}"
 
 
 def _keep(finding: Finding, campaign: Campaign, folder: Path) -> None:
+    file = folder / f"{sha256(finding.signature.encode()).hexdigest()[:8]}{PTE}"
+    if is_tflite(finding.data):
+        file = file.with_suffix(TFLITE)
+    if file.exists():
+        return
     smallest = finding.data
     if finding.signature not in ("hangs", "the process died"):
         smallest = minimise(finding.data, lambda data: fails_alike(finding, campaign, data))
-    file = folder / f"{sha256(finding.signature.encode()).hexdigest()[:8]}{PTE}"
-    if is_tflite(smallest):
-        file = file.with_suffix(TFLITE)
     file.write_bytes(smallest)
     file.with_suffix(".txt").write_text(
         f"{finding.signature}\nseed {finding.seed}\n{finding.details}\n"

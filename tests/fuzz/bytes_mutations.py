@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cmcompiler.errors import CompilerError
 from cmcompiler.pte import container
@@ -36,31 +36,31 @@ def numbers_read(data: bytes) -> list[Read]:
     return list(found)
 
 
-def flip_bits(data: bytearray, chance: random.Random) -> None:
+def flip_bits(data: bytearray, chance: random.Random, numbers: Sequence[Read] = ()) -> None:
     for _ in range(chance.randint(1, 8)):
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
 
 
-def truncate(data: bytearray, chance: random.Random) -> None:
+def truncate(data: bytearray, chance: random.Random, numbers: Sequence[Read] = ()) -> None:
     del data[chance.randrange(len(data)) :]
 
 
-def splice_integers(data: bytearray, chance: random.Random) -> None:
+def splice_integers(data: bytearray, chance: random.Random, numbers: Sequence[Read] = ()) -> None:
     for _ in range(chance.randint(1, 3)):
         position = chance.randrange(max(1, len(data) - 3))
         value = chance.choice((*LIMITS, chance.randrange(len(data)), chance.getrandbits(32)))
         data[position : position + 4] = struct.pack("<I", value)
 
 
-def copy_block(data: bytearray, chance: random.Random) -> None:
+def copy_block(data: bytearray, chance: random.Random, numbers: Sequence[Read] = ()) -> None:
     source, target = chance.randrange(len(data)), chance.randrange(len(data))
     block = data[source : source + chance.randint(1, 32)]
     data[target : target + len(block)] = block
 
 
-def change_number(data: bytearray, chance: random.Random) -> None:
+def change_number(data: bytearray, chance: random.Random, numbers: Sequence[Read] = ()) -> None:
     """Changes numbers that the reader looks at, a little or to a limit."""
-    read = numbers_read(bytes(data)) or [("<I", 4)]
+    read = numbers or numbers_read(bytes(data)) or [("<I", 4)]
     for _ in range(chance.randint(1, 2)):
         layout, position = chance.choice(read)
         size = struct.calcsize(layout)
@@ -72,7 +72,7 @@ def change_number(data: bytearray, chance: random.Random) -> None:
         data[position : position + size] = (changed % (1 << 8 * size)).to_bytes(size, "little")
 
 
-DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (
+DAMAGES: tuple[Callable[[bytearray, random.Random, Sequence[Read]], None], ...] = (
     flip_bits,
     truncate,
     splice_integers,
@@ -83,7 +83,11 @@ DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (
 )
 
 
-def damaged(data: bytes, chance: random.Random) -> bytes:
+def damaged(data: bytes, chance: random.Random, numbers: Sequence[Read] = ()) -> bytes:
+    """
+    Args:
+        numbers: that reading the data takes, if known.
+    """
     changed = bytearray(data)
-    chance.choice(DAMAGES)(changed, chance)
+    chance.choice(DAMAGES)(changed, chance, numbers)
     return bytes(changed)

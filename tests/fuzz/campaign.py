@@ -1,55 +1,45 @@
-"""Rounds of mutants on several processes, the accepted ones in batches on native code and on
+"""Slices of mutants on several processes, the accepted ones in batches on native code and on
 simulators.
 """
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
-import os
 import random
 import shutil
-import struct
-import zipfile
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from tempfile import mkdtemp
 
-from harness.calls import program_calling
 from harness.examples import Example
-from harness.golden import VARIABLE
-from harness.operator_calls import operator_calls
-from harness.program_file import write_program
-from harness.programs import NAMES, program_bytes
 from harness.runtime import case_of, first_mistake
 
 from cmbuild.conformance.harness import LOG, KernelHarness, Stopped
-from cmcompiler.errors import CompilerError
-from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
+from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.isa import Isa
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
-from cmcompiler.pte.program import Method, Program
-from cmcompiler.pte.reader import read_program
-from cmcompiler.tflite.reader import is_tflite
-from fuzz.bytes_mutations import damaged
-from fuzz.program_mutations import changed
-from fuzz.tflite_mutations import tflite_mutant, tflite_seeds
+from fuzz.corpus import Corpus
 from fuzz.trial import Outcome, try_program
+from fuzz.witness import Witness
 
-CHUNK = 200
-"""Mutants of one process, and of one batch."""
+SLICE = 10_000
+"""Mutants of one process. Each slice starts from the same programs and adds what it learns."""
 
-PATIENCE = 60 + CHUNK
-"""Seconds after which a chunk that does not answer has hung."""
-
-MOST_SEEDS = 3000
+BATCH = 64
+"""Accepted programs that run in one start of an image."""
 
 SAMPLE = 8
-"""One chunk in so many also runs on a simulator."""
+"""One batch in so many also runs on a simulator."""
+
+PATIENCE = 400
+"""Seconds after which a process without progress has hung; a batch may take 300."""
 
 MOST_SIMULATED = 256 << 10
 """Bytes of an arena and of constants; simulated boards have less memory than this computer."""
@@ -83,62 +73,35 @@ class Finding:
 
 @dataclass
 class Report:
-    """What became of the mutants so far."""
+    """What became of mutants."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     findings: dict[str, Finding] = field(default_factory=dict)
-    signatures: set[str] = field(default_factory=set)
 
     @property
     def mutants(self) -> int:
         return sum(self.kinds[kind] for kind in ("refused", "large", "accepted", "crash"))
 
+    def add(self, other: Report) -> None:
+        self.kinds += other.kinds
+        self.findings = {**other.findings, **self.findings}
 
-def seeds(formats: Sequence[str] = PROGRAMS) -> list[bytes]:
-    """The programs of the tests, a call of every operator, and the golden set where it is.
+    def find(self, finding: Finding) -> None:
+        self.kinds["finding"] += 1
+        self.findings.setdefault(finding.signature, finding)
 
-    Args:
-        formats: suffixes of the files.
+
+@dataclass
+class Slice:
+    """Some of a campaign's mutants.
+
+    Attributes:
+        is_complete: it tried all of them.
     """
-    return [
-        *(pte_seeds() if PTE in formats else ()),
-        *(tflite_seeds() if TFLITE in formats else ()),
-    ]
 
-
-def pte_seeds() -> list[bytes]:
-    found = [program_bytes(name) for name in NAMES]
-    for operator, arguments in operator_calls().items():
-        found.append(write_program(program_calling(operator, *arguments)))
-    for file in sorted(Path(os.environ.get(VARIABLE, "/nonexistent")).glob("cases/*.zip")):
-        with zipfile.ZipFile(file) as archive:
-            data = archive.read("model.pte")
-        if len(data) < 1 << 16 and "@" not in file.name:
-            found.append(data)
-    return found
-
-
-def mutant(corpus: Sequence[bytes], chance: random.Random) -> bytes:
-    """A changed program: mostly its meaning, else its bytes, or both."""
-    data = chance.choice(corpus)
-    if is_tflite(data):
-        return tflite_mutant(data, chance)
-    way = chance.random()
-    if way < 0.7:
-        first, second = _method(data), _method(chance.choice(corpus))
-        if first is not None:
-            # What the file has no field for is not a mutant.
-            with suppress(struct.error):
-                data = write_program(Program(0, (changed(first, second or first, chance),)))
-    return damaged(data, chance) if way > 0.65 else data
-
-
-def _method(data: bytes) -> Method | None:
-    try:
-        methods = read_program(data).methods
-    except CompilerError:
-        return None
-    return next((method for method in methods if isinstance(method, Method)), None)
+    number: int
+    report: Report = field(default_factory=Report)
+    is_complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,46 +117,87 @@ class Campaign:
     seed: int
     workers: int = 2
     formats: tuple[str, ...] = PROGRAMS
+    size: int = SLICE
 
-    def rounds(self) -> Iterator[Report]:
-        """The same from the same seed: what a round finds is of use to the next ones."""
-        corpus, report, number = seeds(self.formats), Report(), 0
-        context = multiprocessing.get_context("fork")
-        while True:
-            pipes = []
-            for _ in range(self.workers):
-                here, there = context.Pipe(duplex=False)
-                process = context.Process(target=self._chunk, args=(corpus, number, there))
-                process.start()
-                there.close()
-                pipes.append((process, here))
-                number += 1
-            for process, pipe in pipes:
-                _collect(pipe, report, corpus)
-                process.kill()
-                process.join()
-            yield report
+    def slices(self, numbers: Iterable[int], deadline: float = float("inf")) -> Iterator[Slice]:
+        """Slices as they end: the same mutants from the same seed and number.
 
-    def _chunk(self, corpus: Sequence[bytes], number: int, pipe: Connection) -> None:
-        """Sends each mutant before it is tried, and what became of it after."""
-        chance = random.Random(f"{self.seed} {number}")
+        Args:
+            deadline: on the monotonic clock; what has not ended by then ends early.
+        """
+        corpus, left = Corpus.of_tests(self.formats), iter(numbers)
+        running: dict[Connection, _Running] = {}
+        try:
+            while True:
+                while len(running) < self.workers and time.monotonic() < deadline:
+                    number = next(left, None)
+                    if number is None:
+                        break
+                    started = self._start(number, corpus, deadline)
+                    running[started.pipe] = started
+                if not running:
+                    return
+                wait(running, timeout=1)
+                for pipe, process in list(running.items()):
+                    if process.has_ended():
+                        del running[pipe]
+                        yield process.slice
+        finally:
+            for process in running.values():
+                process.end()
+
+    def _start(self, number: int, corpus: Corpus, deadline: float) -> _Running:
+        context, witness = multiprocessing.get_context("fork"), Witness()
+        here, there = context.Pipe(duplex=False)
+        process = context.Process(
+            target=self._slice, args=(number, corpus.copy(), deadline, witness, there)
+        )
+        process.start()
+        there.close()
+        return _Running(Slice(number), process, here, witness)
+
+    def _slice(
+        self, number: int, corpus: Corpus, deadline: float, witness: Witness, pipe: Connection
+    ) -> None:
+        """Sends a report after each batch, and at last whether all mutants were tried."""
+        # What was made before lives as long as the process.
+        gc.freeze()
+        gc.set_threshold(50_000)
+        chance, batch = random.Random(f"{self.seed} {number}"), 0
         accepted: list[Accepted] = []
-        for index in range(CHUNK):
-            seed = number * CHUNK + index
-            data = mutant(corpus, chance)
-            pipe.send(("tries", data, seed))
+        report = Report()
+        for index in range(self.size):
+            seed = number * self.size + index
+            data = corpus.mutant(chance)
+            witness.note(data, seed)
             outcome = try_program(data, seed)
-            pipe.send(("ended", outcome.kind, outcome.signature, outcome.details))
+            report.kinds[outcome.kind] += 1
+            if outcome.kind == "crash":
+                report.find(Finding(outcome.signature, outcome.details, data, seed))
+            else:
+                corpus.learn(outcome.signature, data)
             accepted += [(data, seed, example) for example in outcome.examples]
+            if len(accepted) < BATCH and index + 1 < self.size:
+                continue
+            self._run_batch(number + batch, accepted, report, witness)
+            pipe.send(report)
+            accepted, report, batch = [], Report(), batch + 1
+            if time.monotonic() > deadline:
+                break
+        pipe.send(index + 1 == self.size)
+
+    def _run_batch(
+        self, number: int, accepted: Sequence[Accepted], report: Report, witness: Witness
+    ) -> None:
         isas = [isa for isa in self.harnesses if isa is not Isa.SCALAR]
         turn, rest = divmod(number, SAMPLE)
         chosen = [isas[turn % len(isas)]] if isas and rest == 0 else []
         for isa in (Isa.SCALAR, *chosen):
             batch = planned_for(isa, accepted)
-            pipe.send(("batch", isa, len(batch)))
+            report.kinds[f"on {PLACES[isa]}"] += len(batch)
+            witness.tick()
             for finding in self.run(batch, isa):
-                pipe.send(("finding", finding))
-        pipe.send(("done",))
+                report.find(finding)
 
     def run(self, accepted: Sequence[Accepted], isa: Isa = Isa.SCALAR) -> Iterator[Finding]:
         """Runs examples, planned for an instruction set, and compares them with their reference."""
@@ -220,6 +224,45 @@ class Campaign:
             return
 
 
+@dataclass
+class _Running:
+    """A slice in its process."""
+
+    slice: Slice
+    process: ForkProcess
+    pipe: Connection
+    witness: Witness
+    progress: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    def has_ended(self) -> bool:
+        """Takes what the process has sent; it fails in the mutant it is at if it ends early."""
+        try:
+            while self.pipe.poll():
+                message = self.pipe.recv()
+                if isinstance(message, Report):
+                    self.slice.report.add(message)
+                else:
+                    self.slice.is_complete = message
+                    self.end()
+                    return True
+        except EOFError:
+            return self._failed("the process died", "without a word")
+        now = time.monotonic()
+        if self.witness.progress != self.progress:
+            self.progress, self.since = self.witness.progress, now
+        return now - self.since > PATIENCE and self._failed("hangs", "no answer")
+
+    def _failed(self, signature: str, details: str) -> bool:
+        self.slice.report.find(Finding(signature, details, *self.witness.mutant))
+        self.end()
+        return True
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
 def planned_for(isa: Isa, accepted: Sequence[Accepted]) -> list[Accepted]:
     """With plans for an instruction set, those that fit into a simulated board if that runs it."""
     if isa is Isa.SCALAR:
@@ -237,38 +280,6 @@ def _cause(folder: Path, error: Stopped) -> str:
     log = (folder / LOG).read_text(errors="replace") if (folder / LOG).exists() else ""
     lines = [line for line in log.splitlines() if "runtime error" in line or "ERROR: " in line]
     return (lines[0].split("/")[-1] if lines else str(error))[:100]
-
-
-def _collect(pipe: Connection, report: Report, corpus: list[bytes]) -> None:
-    """Takes what a chunk sends; a chunk that ends early has failed in the mutant it was at."""
-    data, seed = b"", 0
-
-    def found(finding: Finding) -> None:
-        report.kinds["finding"] += 1
-        report.findings.setdefault(finding.signature, finding)
-
-    try:
-        while pipe.poll(PATIENCE):
-            match pipe.recv():
-                case ("tries", data, seed):
-                    pass
-                case ("ended", kind, signature, details):
-                    report.kinds[kind] += 1
-                    if kind == "crash":
-                        found(Finding(signature, details, data, seed))
-                    elif signature not in report.signatures and len(corpus) < MOST_SEEDS:
-                        report.signatures.add(signature)
-                        if len(data) < 1 << 16:
-                            corpus.append(data)
-                case ("batch", isa, count):
-                    report.kinds[f"on {PLACES[isa]}"] += count
-                case ("finding", finding):
-                    found(finding)
-                case ("done",):
-                    return
-        found(Finding("hangs", "no answer", data, seed))
-    except EOFError:
-        found(Finding("the process died", "without a word", data, seed))
 
 
 def fails_alike(finding: Finding, campaign: Campaign, data: bytes) -> bool:

@@ -96,7 +96,7 @@ def change_number(data: bytearray, chance: random.Random) -> None:
         data[position : position + size] = (changed % (1 << 8 * size)).to_bytes(size, "little")
 
 
-WAYS: tuple[Callable[[bytearray, random.Random], None], ...] = (
+WAYS: tuple[Callable[..., None], ...] = (
     *DAMAGES[:4],
     *[change_number] * 40,
 )

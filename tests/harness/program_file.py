@@ -116,19 +116,24 @@ def _write(file: bytearray, node: Vector | Table) -> int:
             _refer(file, first + 4 * index, item)
         return start
     slots = sorted(node.fields)
-    size = 2 * (slots[-1] + 1) if slots else 0
-    vtable = len(file)
-    file += struct.pack("<HH", 4 + size, 8 + 8 * len(slots)) + bytes(size)
-    file += bytes(-len(file) % 8)
-    start = len(file)
-    file += struct.pack("<ii", start - vtable, 0) + bytes(8 * len(slots))
+    offsets = [0] * (slots[-1] + 1 if slots else 0)
+    vtable, later = len(file), []
+    start = vtable + 4 + 2 * len(offsets)
+    start += -start % 8
+    content = bytearray(8 + 8 * len(slots))
+    struct.pack_into("<i", content, 0, start - vtable)
     for index, slot in enumerate(slots):
-        place, content = start + 8 + 8 * index, node.fields[slot]
-        struct.pack_into("<H", file, vtable + 4 + 2 * slot, place - start)
-        if isinstance(content, Scalar):
-            struct.pack_into(f"<{content.form}", file, place, content.value)
+        place, value = 8 + 8 * index, node.fields[slot]
+        offsets[slot] = place
+        if isinstance(value, Scalar):
+            struct.pack_into(f"<{value.form}", content, place, value.value)
         else:
-            _refer(file, place, content)
+            later.append((start + place, value))
+    file += struct.pack(f"<{2 + len(offsets)}H", 4 + 2 * len(offsets), len(content), *offsets)
+    file += bytes(start - len(file))
+    file += content
+    for place, node_after in later:
+        _refer(file, place, node_after)
     return start
 
 

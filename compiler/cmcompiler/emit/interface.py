@@ -13,6 +13,7 @@ from cmcompiler.emit import interface_text as texts
 from cmcompiler.emit.port_names import port_symbols
 from cmcompiler.emit.source import comment, table
 from cmcompiler.emit.status import ok_enumerators, ok_status
+from cmcompiler.errors import Unsupported
 from cmcompiler.plan.record import PlaceRecord, PlanRecord, PortRecord
 
 C_TYPES = {
@@ -95,7 +96,16 @@ class PackageInterface:
         Args:
             inputs, outputs: names in the model; those of the plan for empty names, and if their
                 number is another.
+
+        Raises:
+            Unsupported: names an input or output whose elements C has no type for.
         """
+        for port in (*plan.inputs, *plan.outputs):
+            if port.dtype not in C_TYPES:
+                raise Unsupported(
+                    f"a package is impossible: {port.name} is {port.dtype}, which C does not have",
+                    "convert it to float32 in the model",
+                )
         made = cls(
             plan,
             _ports(f"{plan.model}_input", plan.inputs, inputs),

@@ -10,6 +10,7 @@ from harness.toy import Sum, graph, node, tensor
 from cmcompiler.emit.files import read_record
 from cmcompiler.emit.folder import emit
 from cmcompiler.emit.interface import PackageInterface
+from cmcompiler.errors import Unsupported
 from cmcompiler.isa import Isa
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.plan.record import PlanRecord
@@ -39,3 +40,9 @@ def test_keys_of_the_model_name_functions(
     assert tuple(port.symbol for port in made.outputs) == symbols
     header = made.header()
     assert all(f"*{symbol}(const struct kws *model);" in header for symbol in symbols)
+
+
+def test_a_type_that_c_does_not_have_is_refused(plan: PlanRecord) -> None:
+    half = plan.inputs[0].model_copy(update={"dtype": "float16"})
+    with pytest.raises(Unsupported, match=r"\w+ is float16, which C does not have"):
+        PackageInterface.of(plan.model_copy(update={"inputs": (half,)}))
