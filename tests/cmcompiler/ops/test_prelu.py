@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ops.prelu import FACTOR_BITS, Prelu
+from cmcompiler.ops.support.parameters import Rescale
 
 factors = st.integers(-(1 << FACTOR_BITS), 1 << FACTOR_BITS)
 
@@ -39,6 +40,19 @@ def test_extremes_stay_within_32_bits(runtime: Runtime) -> None:
         for above in (-most, most)
         for centre in (-128, 127)
         for output in (-128, 127)
+    ]
+    runtime.check(*examples)
+
+
+def test_factors_of_any_size_stay_within_32_bits(runtime: Runtime) -> None:
+    """As scales of a `.tflite` may give them: x times one fills 32 bits."""
+    x = np.arange(-128, 128, dtype=np.int8).reshape(-1, 2)
+    below = np.array([1, -127], np.int32)
+    examples = [
+        single(Prelu(below, 0, 0, centre, output, (factor, factor)), x)
+        for factor in (Rescale(0, (1 << 31) - 1, 30), Rescale(0, (1 << 31) - 1, 31))
+        for centre in (-128, 0, 127)
+        for output in (-128, 0, 127)
     ]
     runtime.check(*examples)
 
