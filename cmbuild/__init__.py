@@ -1,8 +1,6 @@
 """From a PyTorch model to verified firmware on Arm Cortex-M."""
 
-from __future__ import annotations
-
-# No import: this is the first that a command runs, before it can handle Ctrl-C.
+# No import, not even of __future__: the first that a command runs, before it can handle Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -49,7 +47,7 @@ _PLACES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Loads what is used, so that `import cmbuild` takes no time."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,5 @@
 """The command line: a face on the task graph, with one module per verb."""
 
-from __future__ import annotations
-
 # Only what Python has loaded by then: before the handler, Ctrl-C would be a traceback.
 import sys
 
@@ -10,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Runs a command; returns its exit code.
 
     Args:

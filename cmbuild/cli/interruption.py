@@ -3,9 +3,9 @@
 An exception could surface anywhere in an import instead, where it may get lost, or printed.
 """
 
-from __future__ import annotations
-
-# What every start of Python has loaded already: nothing may delay the handler.
+# What every start of Python has loaded already: nothing may delay the handler, and `signal` loads
+# enum first.
+import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
 
@@ -19,15 +19,13 @@ _LINE = b"error: interrupted\n"
 _DOCUMENT = b'{\n  "error": "interrupted",\n  "hint": null,\n  "exit_code": 130\n}\n'
 
 
-def end_on_interrupt() -> Any:
+def end_on_interrupt() -> "Any":
     """From now on Ctrl-C ends this process. A session's own handler takes precedence while it runs.
 
     Returns the handler until now. Has no effect in a thread other than the main one, to which
     Python never delivers signals.
     """
     try:
-        import signal
-
         before = signal.signal(signal.SIGINT, _end)
         # A starter may have blocked it until now, when nothing of ours could have handled it.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
@@ -38,22 +36,18 @@ def end_on_interrupt() -> Any:
         return None
 
 
-def listen_as(handler: Any) -> None:
+def listen_as(handler: "Any") -> None:
     """Sets the handler that end_on_interrupt returned again."""
-    import signal
-
     if handler is not None:
         signal.signal(signal.SIGINT, handler)
 
 
 def ignore_interrupts() -> None:
     """Lets the process end with the status that it has by now."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def end() -> NoReturn:
+def end() -> "NoReturn":
     """Ends the process as an interrupted command."""
     try:
         os.write(2, _LINE)
@@ -63,5 +57,5 @@ def end() -> NoReturn:
         os._exit(STATUS)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end(number: int, frame: "FrameType | None") -> None:
     end()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,11 +67,45 @@ def test_an_interrupt_is_130_and_one_line(module: str, words: list[str]) -> None
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
-@pytest.mark.parametrize("number", [4, 5, 6, 8, 20, 60, 150, 300])
+@pytest.mark.parametrize("number", [3, 4, 5, 6, 8, 20, 60, 150, 300])
 def test_an_interrupt_at_any_import(number: int) -> None:
-    """The first three are those of this package and of the handler itself."""
+    """The first two are those of this package."""
     done = interrupted(RUN, number=number)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+SIGN = """
+import sys
+from cmbuild.cli import main
+print("ready", flush=True)
+sys.exit(main())
+"""
+
+
+def test_interrupts_at_any_time_after_the_first_instruction(tmp_path: Path) -> None:
+    """On a busy machine: six commands start at once."""
+    chance = random.Random(29)
+    for _ in range(5):
+        commands = [
+            subprocess.Popen(
+                [sys.executable, "-c", SIGN, *RUN, "--build-dir", tmp_path / str(number)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+            )
+            for number in range(6)
+        ]
+        for command in commands:
+            assert command.stdout is not None and command.stdout.readline() == "ready\n"
+        for command in commands:
+            time.sleep(chance.random() * 0.2 / len(commands))
+            command.send_signal(signal.SIGINT)
+        ends = [command.communicate() for command in commands]
+        assert [command.returncode for command in commands] == [130] * 6, ends
+        assert all("Traceback" not in err and "error: interrupted\n" in err for _, err in ends), (
+            ends
+        )
 
 
 def test_an_interrupt_under_json_is_an_object_too() -> None:
