@@ -67,8 +67,8 @@ class ProjectUnderTest:
         key = (function, model, board, repr(sorted(options.items())))
         if key not in self._known:
             self._known[key] = function(model, board, **options)
-        found: Any = self._known[key]
-        result: R = found
+        known: Any = self._known[key]
+        result: R = known
         return result
 
 

@@ -147,7 +147,7 @@ def read(path: Path, kind: type[T], build: Callable[[T], R], inside: tuple[str, 
         return build(kind.model_validate(document))
     except ValidationError as error:
         # A misspelt key is also a missing one: say the former.
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         raise _broken(path, text, (*inside, *first["loc"]), *_explain(first, kind)) from error
     except Inconsistent as error:
         raise _broken(path, text, (*inside, *error.key), error.problem, error.hint) from error
@@ -216,7 +216,7 @@ def _line(text: str, key: Sequence[str]) -> int | None:
     inside one that has none.
     """
     table: list[str] = []
-    found: tuple[int, int] | None = None
+    innermost: tuple[int, int] | None = None
     inside: int | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if match := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
@@ -226,11 +226,11 @@ def _line(text: str, key: Sequence[str]) -> int | None:
             here = [*table, *(part.strip("\"'") for part in match[1].split("."))]
         else:
             continue
-        if here == list(key[: len(here)]) and (found is None or len(here) > found[0]):
-            found = (len(here), number)
+        if here == list(key[: len(here)]) and (innermost is None or len(here) > innermost[0]):
+            innermost = (len(here), number)
         if inside is None and len(key) > 1 and here[: len(key) - 1] == list(key[:-1]):
             inside = number
-    return inside if found is None else found[1]
+    return inside if innermost is None else innermost[1]
 
 
 def _leaves(value: object, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:

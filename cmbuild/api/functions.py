@@ -178,8 +178,8 @@ def evaluate(
             options["samples"] = None
         wanted = compose(DataRequest, model=model, board=board, data=data, until=share, **options)
         with _session(build_folder(wanted.build) / "logs", progress) as session:
-            found = evaluate_data(session, Pipeline(session.context), wanted, cluster)
-        return found
+            evaluation = evaluate_data(session, Pipeline(session.context), wanted, cluster)
+        return evaluation
     if until is not None or cluster.is_chosen:
         raise UsageError(message="until, workers and scheduler need data")
     request = compose(EvalRequest, model=model, board=board, **options)
@@ -241,8 +241,8 @@ def fit(
             perform(session, fits.missing(requests), [])
             if session.failures.first is not None:
                 raise session.failures.first
-        found = ResultTable(fits.cell(request).result for request in requests)
-    return found
+        table = ResultTable(fits.cell(request).result for request in requests)
+    return table
 
 
 def sweep(
@@ -290,8 +290,8 @@ def pool(workers: int) -> Iterator[Pool]:
         UsageError: fewer than one.
     """
     workers = count("workers", workers)
-    with Pool(workers, Processes(), paths.default_build() / "logs") as found:
-        yield found
+    with Pool(workers, Processes(), paths.default_build() / "logs") as pool:
+        yield pool
 
 
 def _placed(board: str) -> dict[str, str]:
@@ -304,8 +304,8 @@ def _distributed(
 ) -> Iterator[SweepResult]:
     with _session(paths.default_build() / "logs", progress) as session:
         pipeline = Pipeline(session.context)
-        for _, found in distribute(session, pipeline, requests, cluster):
-            yield found
+        for _, result in distribute(session, pipeline, requests, cluster):
+            yield result
 
 
 @contextmanager

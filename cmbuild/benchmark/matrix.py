@@ -163,13 +163,13 @@ def requests(
     widths = _names("weights-as", weights, WEIGHTS) if weights is not None else [None]
     if unknown := [width for width in widths if width and width not in WEIGHTS]:
         raise UnknownName(kind="type of weights", name=unknown[0], known=WEIGHTS)
-    found = []
+    cells = []
     for model, place, toolchain, executor, width in product(
         everything, places, compilers, executors.names, widths
     ):
         if width == WIDE and len(widths) > 1 and not _reads_wide(place, executor):
             continue
-        found.append(
+        cells.append(
             compose(
                 RunRequest,
                 model=model,
@@ -186,7 +186,7 @@ def requests(
                 on=on,
             )
         )
-    return found
+    return cells
 
 
 def parse_board(place: str) -> dict[str, str | None]:
@@ -215,8 +215,8 @@ def _all_boards(cross: bool) -> list[str]:
 
 def _names(option: str, chosen: str | None, everything: Iterable[str]) -> list[str]:
     names = everything if chosen is None else filter(None, chosen.split(","))
-    if found := list(dict.fromkeys(names)):
-        return found
+    if unique := list(dict.fromkeys(names)):
+        return unique
     hint = "`cmbuild models`, `cmbuild boards` and `cmbuild doctor` list them"
     raise UsageError(message=f"--{option} names none", hint=hint)
 

@@ -90,8 +90,8 @@ class Board:
 
     def table(self, kind: type[T]) -> T | None:
         """Another package's table of the descriptor."""
-        found = self.tables.get(kind.key)
-        return found if isinstance(found, kind) else None
+        table = self.tables.get(kind.key)
+        return table if isinstance(table, kind) else None
 
     def region_at(self, start: int, size: int) -> Region | None:
         """The region that contains these bytes."""

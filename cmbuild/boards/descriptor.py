@@ -172,8 +172,8 @@ def _check_regions(regions: dict[str, Region]) -> None:
 def _check_script(script: Path, regions: dict[str, Region]) -> None:
     if not script.is_file():
         return
-    if (found := disagreement(script.read_text("utf-8", "replace"), regions)) is not None:
-        raise Inconsistent(("memory", found[0]), found[1])
+    if (conflict := disagreement(script.read_text("utf-8", "replace"), regions)) is not None:
+        raise Inconsistent(("memory", conflict[0]), conflict[1])
 
 
 def _check_sections(sections: Layout, regions: dict[str, Region]) -> None:

@@ -73,12 +73,12 @@ def _workspace_end(board: Board, simulated: Sequence[Region]) -> int:
 
 def disagreement(script: str, regions: Mapping[str, Region]) -> tuple[str, str] | None:
     """The first region that a board's own script lacks or places elsewhere, in words."""
-    found = _memory(script)
+    written = _memory(script)
     for name, region in regions.items():
-        if name not in found:
+        if name not in written:
             return name, f"{FILE} does not have this region"
-        if found[name] != (region.origin, region.size):
-            origin, size = found[name]
+        if written[name] != (region.origin, region.size):
+            origin, size = written[name]
             return name, f"{FILE} has it at 0x{origin:08x} with 0x{size:x} bytes"
     return None
 

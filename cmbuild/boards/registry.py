@@ -43,11 +43,11 @@ def board_folders(
         MissingFolder: $CMBUILD_BOARD_PATH names a folder that does not exist.
         BrokenPackage: an installed distribution names a package that does not exist.
     """
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for place in _places(project or _project(), environ):
         for descriptor in sorted(place.glob(f"*/{FILE}")):
-            found.setdefault(descriptor.parent.name, descriptor.parent.resolve())
-    return dict(sorted(found.items()))
+            folders.setdefault(descriptor.parent.name, descriptor.parent.resolve())
+    return dict(sorted(folders.items()))
 
 
 def is_from_project(folder: Path, project: Path | None = None) -> bool:

@@ -45,11 +45,11 @@ def digest(path: Path) -> str:
 
 def files(folder: Path) -> list[Path]:
     """The files below a folder in a fixed order, except those that editors and Python leave."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if _counts(name)]
-        found += [Path(place, name) for name in names if _counts(name)]
-    return sorted(path for path in found if path.is_file())
+        paths += [Path(place, name) for name in names if _counts(name)]
+    return sorted(path for path in paths if path.is_file())
 
 
 def _counts(name: str) -> bool:

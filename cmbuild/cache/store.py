@@ -119,6 +119,6 @@ def content_digest(folder: Path) -> str:
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path != folder / STAMP:
-            found = hashlib.sha256(path.read_bytes()).hexdigest()
-            total.update(f"{path.relative_to(folder).as_posix()}\0{found}\n".encode())
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            total.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
     return total.hexdigest()

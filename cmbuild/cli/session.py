@@ -17,7 +17,7 @@ from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.process import Processes
 from cmbuild.projects.project import Project
 from cmbuild.report.choice import reporter
-from cmbuild.tasks.graph import found
+from cmbuild.tasks.graph import results_of
 from cmbuild.tasks.run import run
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class VerbSession:
         try:
             self.perform(stages, folders, jobs)
         finally:
-            self.show(*found(stages))
+            self.show(*results_of(stages))
 
     def distribute(
         self, requests: Sequence[RunRequest], choice: WorkersChoice
@@ -111,7 +111,7 @@ class VerbSession:
         from cmbuild.workers.testing import suite_on_workers
 
         stage = suite_on_workers(self._session, self.pipeline, request, choice)
-        self.show(*found([stage]))
+        self.show(*results_of([stage]))
         if (failure := stage.verdict()) is not None:
             raise failure
 

@@ -64,9 +64,9 @@ class KernelHarness:
             failure = error
         results = folder / "results"
         try:
-            found = unpack_results(results.read_bytes() if results.exists() else b"", cases)
+            outputs = unpack_results(results.read_bytes() if results.exists() else b"", cases)
         except IncompleteResults as error:
             raise Stopped(case=error.case, reason=failure or error) from failure
         if failure is not None:
             raise failure
-        return found
+        return outputs

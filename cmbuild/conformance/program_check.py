@@ -79,15 +79,15 @@ class Trials:
         (folder / PROGRAM).write_bytes(program)
         device: _Device = _OnHarness(case, self.harness, folder)
         try:
-            found = device.outputs()
+            stored = device.outputs()
         except Stopped as error:
             if not isinstance(error.__cause__, Refused):
                 raise
             # The harness keeps constants in RAM; an image with only this program may still fit.
             device = _OnRunner(case, self.image, self.harness, folder)
-            found = device.outputs()
+            stored = device.outputs()
         arrays = [
-            to_array(data, port.tensor) for data, port in zip(found, plan.outputs, strict=True)
+            to_array(data, port.tensor) for data, port in zip(stored, plan.outputs, strict=True)
         ]
         wrong = [
             mismatches(array, port.to_physical(expected), exact) > 0

@@ -36,8 +36,8 @@ class Suite:
     @property
     def files(self) -> list[str]:
         """The files of tests below the folder, in order."""
-        found = self.folder.rglob("test_*.py")
-        return sorted(file.relative_to(self.folder).as_posix() for file in found)
+        files = self.folder.rglob("test_*.py")
+        return sorted(file.relative_to(self.folder).as_posix() for file in files)
 
 
 def find_suite(parallel: bool) -> Suite:

@@ -64,7 +64,7 @@ class Counter:
             NoCounter: the simulator did not write the counts, or the image cannot be disassembled.
         """
         try:
-            found = intervals(
+            measured = intervals(
                 self._core,
                 self._image,
                 self._profile,
@@ -76,14 +76,14 @@ class Counter:
             )
         except (BrokenProfile, ProcessFailed, TimedOut) as error:
             raise NoCounter(error) from error
-        steps = by_step(found.cycles, plan.steps)
-        total = round(sum(steps or found.cycles[::2]))
+        steps = by_step(measured.cycles, plan.steps)
+        total = round(sum(steps or measured.cycles[::2]))
         clock = self._board.table(ClockTable)
         hertz = None if clock is None else clock.hertz
         named = zip(plan.steps, steps, strict=True) if steps else ()
-        counted = by_step(found.instructions, plan.steps)
+        counted = by_step(measured.instructions, plan.steps)
         executed = Executed(
-            round(sum(counted or found.instructions[::2])), tuple(map(round, counted))
+            round(sum(counted or measured.instructions[::2])), tuple(map(round, counted))
         )
         cycles = Cycles(
             total=total,
@@ -95,8 +95,8 @@ class Counter:
                 OpCycles(step.title, step.source, step.kernel, round(cycles))
                 for step, cycles in named
             ),
-            unknown=found.unknown,
-            slowest=None if clock is None else _slowest(clock, total, found, plan.steps),
+            unknown=measured.unknown,
+            slowest=None if clock is None else _slowest(clock, total, measured, plan.steps),
         )
         return cycles, executed
 
@@ -107,12 +107,12 @@ def readings_before(steps: Sequence[StepRecord]) -> int:
 
 
 def _slowest(
-    clock: ClockTable, total: int, found: Intervals, steps: Sequence[StepRecord]
+    clock: ClockTable, total: int, measured: Intervals, steps: Sequence[StepRecord]
 ) -> SlowestCycles | None:
     """With the wait states of flash, where those are known."""
-    if not clock.wait_states or not found.fetches:
+    if not clock.wait_states or not measured.fetches:
         return None
-    fetches = sum(by_step(found.fetches, steps) or found.fetches[::2])
+    fetches = sum(by_step(measured.fetches, steps) or measured.fetches[::2])
     slowest = total + round(fetches * clock.wait_states)
     return SlowestCycles(slowest, slowest / clock.hertz * 1e3, clock.slowest)
 
@@ -132,21 +132,21 @@ def places_of(count: int, steps: Sequence[StepRecord]) -> list[list[int]]:
     """The indices of each step's intervals among `count`, which they may exceed by one; none if a
     branch has left out some steps.
     """
-    found: list[list[int]] = [[] for _ in steps]
+    places: list[list[int]] = [[] for _ in steps]
     at = index = 0
     while index < len(steps) and at < count:
         step = steps[index]
-        found[index].append(at)
+        places[index].append(at)
         for number, stage in enumerate(step.turns):
             turn = at + 1 + 2 * number
             if turn >= count:
                 return []
             if steps[index + 1 + stage].kernel not in OUTSIDE:  # else the host took it
-                found[index + 1 + stage].append(turn)
-            found[index].append(turn + 1)
+                places[index + 1 + stage].append(turn)
+            places[index].append(turn + 1)
         at += 2 * len(step.turns) + 2
         index += 1 + step.stages
-    return found if index == len(steps) and at in (count, count + 1) else []
+    return places if index == len(steps) and at in (count, count + 1) else []
 
 
 def counter(

@@ -58,18 +58,18 @@ def decode(address: int, size: int, mnemonic: str, operands: str) -> Instruction
     """
     operation = re.sub(r"\.(n|w)$", "", mnemonic)
     text = f"{mnemonic} {operands}".strip()
-    found = (
+    instruction = (
         _branch(address, size, text, operation, operands)
         or _other_control(address, size, text, operation, operands)
         or _prefetch(address, size, text, operation, operands)
         or _transfer(address, size, text, operation, operands)
     )
-    if found is None and operation.startswith("v"):
-        found = vector_decoding.decode(address, size, text, operation, operands)
-    found = found or _data_processing(address, size, text, operation, operands)
-    if found is None:
+    if instruction is None and operation.startswith("v"):
+        instruction = vector_decoding.decode(address, size, text, operation, operands)
+    instruction = instruction or _data_processing(address, size, text, operation, operands)
+    if instruction is None:
         raise UnknownInstruction(text)
-    return found
+    return instruction
 
 
 def _branch(

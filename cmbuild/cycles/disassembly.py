@@ -42,9 +42,9 @@ class Disassembly:
             UnknownInstruction: one of them.
         """
         for _ in range(count):
-            found = self._instruction(address)
-            yield found
-            address = found.end
+            instruction = self._instruction(address)
+            yield instruction
+            address = instruction.end
 
     def _instruction(self, address: int) -> Instruction:
         if address not in self._decoded:

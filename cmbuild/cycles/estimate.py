@@ -79,9 +79,9 @@ class Estimator:
     def body(self, block: int) -> tuple[Instruction, ...]:
         """Its instructions, up to the first unknown one."""
         if block not in self._bodies:
-            found, body = self.profile.blocks[block], []
+            counted, body = self.profile.blocks[block], []
             try:
-                for instruction in self.code.block(found.address, found.count):
+                for instruction in self.code.block(counted.address, counted.count):
                     body.append(instruction)
             except UnknownInstruction as error:
                 self.unknown.add(str(error))

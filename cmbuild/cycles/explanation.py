@@ -69,13 +69,13 @@ def hot_blocks(estimator: Estimator, segments: Iterable[Edges], most: int) -> li
     cycles: Counter[int] = Counter()
     for edge, count in counts.items():
         cycles[edge[1]] += count * estimator.cost(edge)  # type: ignore[assignment]
-    found = []
+    windows = []
     for block, cost in cycles.most_common(most):
         entries = {edge[0]: count for edge, count in counts.items() if edge[1] == block}
         exits = {edge[1]: count for edge, count in counts.items() if edge[0] == block}
         before = max(entries, key=entries.__getitem__)
         after = max(exits, key=exits.__getitem__, default=None)
-        found.append(
+        windows.append(
             HotBlock(
                 address=estimator.profile.blocks[block].address,
                 executions=sum(entries.values()),
@@ -84,7 +84,7 @@ def hot_blocks(estimator: Estimator, segments: Iterable[Edges], most: int) -> li
                 instructions=_timed(estimator, before, block, after),
             )
         )
-    return found
+    return windows
 
 
 def _timed(
@@ -113,12 +113,12 @@ def _events(estimator: Estimator, block: int, following: int | None) -> list[_Ev
 
 
 def _deltas(core: Core, events: Sequence[_Event]) -> list[float]:
-    found = []
+    durations = []
     for event in events:
         start = core.clock
         core.issue(event.instruction, event.is_taken, event.following)
-        found.append(core.clock - start)
-    return found
+        durations.append(core.clock - start)
+    return durations
 
 
 def _explained(estimator: Estimator, events: Sequence[_Event], cycles: float) -> TimedInstruction:

@@ -77,11 +77,11 @@ def intervals(
             code = disassemble(objdump, image, core.architecture, processes, folder / DISASSEMBLY)
             estimator = Estimator(core, code, counts, more)
             cycles, measured = estimator.intervals(), estimator.measured
-            found = Intervals(
+            result = Intervals(
                 cycles=tuple(cycles),
                 instructions=tuple(estimator.instructions()),
                 unknown=tuple(sorted(estimator.unknown)),
                 fetches=tuple(flash.fetches(estimator, each) for each in measured) if flash else (),
             )
-            (folder / _FILE).write_text(found.model_dump_json())
+            (folder / _FILE).write_text(result.model_dump_json())
     return Intervals.model_validate_json((kept.folder / _FILE).read_bytes())

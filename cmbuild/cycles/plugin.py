@@ -62,8 +62,8 @@ def _compile(compiler: Path, source: Path, api: int, processes: Processes, folde
 
 def _identity(program: Path) -> list[str | int]:
     """Of a program, without a question to it: asking takes as long as a short run."""
-    found = program.resolve().stat()
-    return [str(program), found.st_size, found.st_mtime_ns]
+    status = program.resolve().stat()
+    return [str(program), status.st_size, status.st_mtime_ns]
 
 
 def _api(qemu: Path, processes: Processes, folder: Path) -> int:

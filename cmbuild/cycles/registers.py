@@ -12,12 +12,12 @@ _VECTOR_RANGE = re.compile(r"\b([qsd])(\d+)(?:-[qsd](\d+))?")
 
 def core_registers(operands: str) -> tuple[str, ...]:
     """`{r4-r6, lr}` as r4, r5, r6, r14."""
-    found = []
+    names = []
     for match in _CORE_RANGE.finditer(operands):
         first = _number(match[1])
         last = _number(match[2]) if match[2] else first
-        found += [f"r{number}" for number in range(first, last + 1)]
-    return tuple(found)
+        names += [f"r{number}" for number in range(first, last + 1)]
+    return tuple(names)
 
 
 def vector_registers(operands: str) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def _batches(samples: Iterator[Labelled], size: int) -> Iterator[list[Labelled]]
 def _alike(rows: list[Sequence[Array]], before: int) -> list[Sequence[Array]]:
     wanted = [array.shape for array in rows[0]]
     for number, row in enumerate(rows, start=before + 1):
-        if (found := [array.shape for array in row]) != wanted:
-            one, other = (" and ".join(map(shape, sizes)) for sizes in (found, wanted))
+        if (shapes := [array.shape for array in row]) != wanted:
+            one, other = (" and ".join(map(shape, sizes)) for sizes in (shapes, wanted))
             raise UsageError(message=f"sample {number:,} is {one}, those before it {other}")
     return rows

@@ -101,9 +101,9 @@ class DataSet:
         if self._function is None:
             record = plan.source.record
             port = self._only(plan.record.inputs)
-            found = ClassFolders.find(self.place, () if record is None else record.classes)
+            folders = ClassFolders.find(self.place, () if record is None else record.classes)
             image = None if record is None else record.image
-            write_chunks(found.samples(port, image), folder, size, limit)
+            write_chunks(folders.samples(port, image), folder, size, limit)
         else:
             words = [str(folder), str(size), *([] if limit is None else [str(limit)])]
             self._call(session, *self._function, words)

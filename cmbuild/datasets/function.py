@@ -33,9 +33,9 @@ def labelled(file: Path, name: str) -> Iterator[Labelled]:
     """
     with blaming(file):
         module = _load(file)
-    found = _named(module, file, name)
+    source = _named(module, file, name)
     with blaming(file):
-        rows = iter(found() if callable(found) else found)
+        rows = iter(source() if callable(source) else source)
     place = f"{file}:{name}"
     while True:
         with blaming(file):
@@ -62,10 +62,10 @@ def _named(module: ModuleType, file: Path, name: str) -> Any:
         own = [key for key, value in vars(module).items() if _is_own(value, module.__name__)]
         hint = f"it defines {', '.join(own)}" if own else "--data FILE.py:FUNCTION"
         raise UsageError(message=f"{file} does not define {name}", hint=hint)
-    found = getattr(module, name)
-    if not callable(found) and not isinstance(found, Iterable) and not hasattr(found, "__len__"):
+    source = getattr(module, name)
+    if not callable(source) and not isinstance(source, Iterable) and not hasattr(source, "__len__"):
         raise UsageError(message=f"{file}:{name} is not a function", hint=_HINT)
-    return found
+    return source
 
 
 def _is_own(value: Any, module: str) -> bool:
@@ -103,10 +103,10 @@ def main(arguments: list[str]) -> int:
         most = int(limit[0]) if limit else None
         try:
             samples = labelled(Path(file), name)
-            found: dict[str, Any] = {"count": write_chunks(samples, Path(folder), int(size), most)}
+            reply: dict[str, Any] = {"count": write_chunks(samples, Path(folder), int(size), most)}
         except (CmbuildError, CompilerError) as error:
-            found = {"error": error.message, "hint": error.hint}
-        print(json.dumps(found, ensure_ascii=False), file=answer, flush=True)
+            reply = {"error": error.message, "hint": error.hint}
+        print(json.dumps(reply, ensure_ascii=False), file=answer, flush=True)
     return 0
 
 

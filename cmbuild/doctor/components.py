@@ -123,8 +123,8 @@ def _python() -> Component:
 
 def _optional(tool: Tool) -> Component:
     """A tool that is needed only on request."""
-    found = _tool(tool)
-    return replace(found, status=Status.OPTIONAL) if found.is_lacking else found
+    component = _tool(tool)
+    return replace(component, status=Status.OPTIONAL) if component.is_lacking else component
 
 
 def _tool(tool: Tool) -> Component:
@@ -160,11 +160,11 @@ def _has_unicorn() -> bool:
 def _package(name: str, needed_by: str, otherwise: Status = Status.MISSING) -> Component:
     install = pip_command("export")
     try:
-        found = metadata.distribution(name)
+        distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return Component(name, None, None, otherwise, needed_by, install)
-    place = Path(str(found.locate_file("")))
-    return Component(name, found.version, place, Status.PRESENT, needed_by, install)
+    place = Path(str(distribution.locate_file("")))
+    return Component(name, distribution.version, place, Status.PRESENT, needed_by, install)
 
 
 def _disk() -> Component:

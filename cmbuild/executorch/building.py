@@ -151,12 +151,12 @@ def schema_compiler(checkout: Checkout) -> Path | None:
 
 def variables(checkout: Checkout, parts: Parts) -> Mapping[str, str]:
     """CMake's variables for a build of a checkout, except those of the toolchain."""
-    found = {**parts.options, "PYTHON_EXECUTABLE": sys.executable}
+    options = {**parts.options, "PYTHON_EXECUTABLE": sys.executable}
     if checkout.cmsis_nn is not None:
-        found["CMSIS_NN_LOCAL_PATH"] = str(checkout.cmsis_nn)
+        options["CMSIS_NN_LOCAL_PATH"] = str(checkout.cmsis_nn)
     if (flatc := schema_compiler(checkout)) is not None:
-        found["FLATC_EXECUTABLE"] = str(flatc)
-    return found
+        options["FLATC_EXECUTABLE"] = str(flatc)
+    return options
 
 
 def build(
@@ -191,10 +191,10 @@ def build(
         except ProcessFailed as error:
             raise _other_cmsis_nn(checkout, error, log) or error from error
         for name in whole:
-            found = tree.library(name)
-            if found is None:
+            library = tree.library(name)
+            if library is None:
                 raise NoLibrary(root=checkout.root, target=name, log=log)
-            shutil.copy(found, folder / found.name)
+            shutil.copy(library, folder / library.name)
         if objects:
             tree.archive(objects, folder / f"lib{PORTABLE}.a", folder / "archive.log")
         tree.seal()

@@ -164,15 +164,15 @@ def inspect(root: Path, cmsis_nn: Path | None, version: str | None) -> Checkout:
     if missing:
         hint = f"git -C {root} checkout -- {' '.join(missing)}"
         raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)
-    found = (root / "version.txt").read_text(encoding="utf-8", errors="replace").strip()
-    if version is not None and _minor(found) != _minor(version):
-        raise OtherVersion(root=root, found=found or "(unknown version)", version=version)
+    release = (root / "version.txt").read_text(encoding="utf-8", errors="replace").strip()
+    if version is not None and _minor(release) != _minor(version):
+        raise OtherVersion(root=root, found=release or "(unknown version)", version=version)
     if missing := [name for name in _submodules(root) if not _is_filled(root / name)]:
         hint = f"git -C {root} submodule update --init --depth 1 {' '.join(missing)}"
         raise MissingPieces(root=root, pieces=", ".join(missing), hint=hint)
     if cmsis_nn is not None and not (cmsis_nn / "Include" / "arm_nnfunctions.h").is_file():
         raise NotCmsisNn(cmsis_nn=cmsis_nn, variable=CMSIS_NN_VARIABLE)
-    return Checkout(root, found, cmsis_nn)
+    return Checkout(root, release, cmsis_nn)
 
 
 def installed() -> str | None:

@@ -76,7 +76,7 @@ def assign(root: Path, operators: Iterable[str]) -> Mapping[Family, tuple[str, .
         NoKernel: names all that are not declared.
     """
     declared = {family: dict(_entries(root / family.declarations)) for family in FAMILIES}
-    found: dict[Family, tuple[str, ...]] = {}
+    families: dict[Family, tuple[str, ...]] = {}
     missing = []
     for operator in operators:
         if operator.startswith(f"{PRIMITIVE}::"):
@@ -85,20 +85,20 @@ def assign(root: Path, operators: Iterable[str]) -> Mapping[Family, tuple[str, .
         if family is None:
             missing.append(operator)
         else:
-            found[family] = (*found.get(family, ()), operator)
+            families[family] = (*families.get(family, ()), operator)
     if missing:
         raise NoKernel(root=root, operators=", ".join(missing))
-    return found
+    return families
 
 
 def functions(root: Path) -> Mapping[str, frozenset[str]]:
     """The C++ functions of each operator with portable kernels, without namespaces."""
-    found = {}
+    kernels = {}
     for family in FAMILIES:
         if PORTABLE in family.libraries:
             for name, entry in _entries(root / family.declarations):
-                found[name] = frozenset(re.findall(r"kernel_name:\s*[\w:]*\b(\w+)", entry))
-    return found
+                kernels[name] = frozenset(re.findall(r"kernel_name:\s*[\w:]*\b(\w+)", entry))
+    return kernels
 
 
 def needed_sources(

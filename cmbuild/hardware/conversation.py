@@ -102,8 +102,8 @@ class Conversation:
         if is_this and "image" in said:
             is_this = said["image"] in image_words(flat(loaded(image)))
         if not is_this:
-            found = " ".join(greeting.text.split())
-            raise OtherImage(port=self._port.name, found=found, image=image, log=self._path)
+            running = " ".join(greeting.text.split())
+            raise OtherImage(port=self._port.name, found=running, image=image, log=self._path)
 
     def serve(self, greeting: Message, streams: Streams, timeout: float) -> int:
         """Answers a greeting and all further requests of the board until the run ends.

@@ -54,12 +54,12 @@ def find_port(usb: Sequence[str] = ()) -> str:
 
     ports = {p.device: f"{p.vid:04x}:{p.pid:04x}" for p in comports() if p.vid is not None}
     preferred = [device for device, identity in ports.items() if identity in usb]
-    found = sorted(preferred or ports)
-    if not found:
+    candidates = sorted(preferred or ports)
+    if not candidates:
         raise NoPort()
-    if len(found) > 1:
-        raise SeveralPorts(ports=", ".join(found))
-    return str(found[0])
+    if len(candidates) > 1:
+        raise SeveralPorts(ports=", ".join(candidates))
+    return str(candidates[0])
 
 
 def open_port(name: str, baud: int) -> SerialPort | TcpPort:

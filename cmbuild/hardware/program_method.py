@@ -35,10 +35,10 @@ class ProgramMethod(FlashMethod):
         return None
 
     def find(self, selection: Selection) -> Path:
-        found = tools.find(self.name)
-        if found is None:
+        program = tools.find(self.name)
+        if program is None:
             raise MissingTool(tool=self.name, hint=self.install)
-        return found
+        return program
 
     def describe(self, job: FlashJob) -> Sequence[str]:
         commands = self.commands(job.image, job.selection)

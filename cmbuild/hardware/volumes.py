@@ -32,14 +32,14 @@ def linux_volumes(
     """Mount points of devices with the label, and mount points named after it."""
     device = labels / label
     wanted = device.resolve() if device.exists() else None
-    found = []
+    folders = []
     for source, folder in _mounted(mounts):
         is_removable = any(folder.is_relative_to(place) for place in media)
         if (wanted is not None and source.resolve() == wanted) or (
             is_removable and _is_named(folder, label)
         ):
-            found.append(folder)
-    return sorted(set(found))
+            folders.append(folder)
+    return sorted(set(folders))
 
 
 def mac_volumes(label: str, root: Path = Path("/Volumes")) -> list[Path]:

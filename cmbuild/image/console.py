@@ -39,9 +39,9 @@ class ConsoleRecord:
 
 def records(lines: Iterable[str]) -> tuple[ConsoleRecord, ...]:
     """The records among the lines of console output."""
-    found = []
+    records = []
     for line in lines:
         if line.startswith(PREFIX):
             kind, *words = line.split()[1:] or [""]
-            found.append(ConsoleRecord(kind, tuple(words)))
-    return tuple(found)
+            records.append(ConsoleRecord(kind, tuple(words)))
+    return tuple(records)

@@ -165,8 +165,8 @@ class Symbols:
         assembly may state no size.
         """
         index = bisect.bisect_right(self.functions, address & ~1, key=itemgetter(0)) - 1
-        found = self.describe(address)
-        return self.functions[index][2] if found is None and index >= 0 else found
+        symbol = self.describe(address)
+        return self.functions[index][2] if symbol is None and index >= 0 else symbol
 
     def _function(self, address: int) -> str | None:
         index = bisect.bisect_right(self.functions, address, key=itemgetter(0)) - 1
@@ -234,4 +234,4 @@ def _lines(file: ELFFile) -> list[tuple[int, str, int]]:
             line = 0 if state.end_sequence else state.line
             lines.append((state.address, PurePosixPath(name).name, line))
     # Of several lines for an address, the one stated last is its statement's; what ends is before.
-    return sorted(lines, key=lambda found: (found[0], found[2] != 0))
+    return sorted(lines, key=lambda row: (row[0], row[2] != 0))

@@ -73,16 +73,16 @@ def pages(segments: Iterable[tuple[int, bytes]]) -> dict[int, bytes]:
     """Segments, which do not overlap, as whole pages by address; gaps in a page are 0xff, as in
     erased flash.
     """
-    found: dict[int, bytearray] = {}
+    pages: dict[int, bytearray] = {}
     for address, data in segments:
         start = 0
         while start < len(data):
             place = (address + start) % PAGE
             piece = data[start : start + PAGE - place]
-            page = found.setdefault(address + start - place, bytearray(b"\xff" * PAGE))
+            page = pages.setdefault(address + start - place, bytearray(b"\xff" * PAGE))
             page[place : place + len(piece)] = piece
             start += len(piece)
-    return {address: bytes(found[address]) for address in sorted(found)}
+    return {address: bytes(pages[address]) for address in sorted(pages)}
 
 
 def encode(

@@ -207,27 +207,27 @@ def conclude(machine: str, image: Path, completed: Completed) -> ProperRun:
     reduces the guest's status modulo 256, or exits with 0 whatever happened.
     """
     lines = completed.log.read_text(errors="replace").splitlines()
-    found = records(lines)
+    written = records(lines)
     outcome = "ended" if completed.status == 0 else completed.outcome
     said: dict[str, object] = {"machine": machine, "outcome": outcome, "log": completed.log}
-    if any(record.kind == "fault" for record in found):
-        raise fault(machine, found, elf.Symbols.read(image), image, completed.log)
+    if any(record.kind == "fault" for record in written):
+        raise fault(machine, written, elf.Symbols.read(image), image, completed.log)
     if report := _sanitizer(lines):
         raise Fault(machine=machine, what=report, image=image, log=completed.log)
-    for record in found:
+    for record in written:
         if record.kind == "error":
             raise Refused(reason=" ".join(record.words), **said)
-    status = found[-1].status if found else None
+    status = written[-1].status if written else None
     if status is None:
         rest = [line for line in lines if line.strip() and not line.startswith(PREFIX)]
-        if not found and not rest:
+        if not written and not rest:
             raise Silent(**said)
         complaints = [line for line in rest if re.search("error|fatal", line, re.IGNORECASE)]
-        last = f"its last record is {found[-1].kind!r}" if found else rest[-1]
+        last = f"its last record is {written[-1].kind!r}" if written else rest[-1]
         raise EndedEarly(detail=(complaints or [last])[0], **said)
     if status != 0 or completed.status != 0:
         raise EndedEarly(detail=f"the image's status is {status}", **said)
-    return ProperRun(found, completed.seconds, completed.log)
+    return ProperRun(written, completed.seconds, completed.log)
 
 
 def _sanitizer(lines: Sequence[str]) -> str | None:

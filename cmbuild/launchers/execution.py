@@ -235,9 +235,9 @@ def _check(records: Sequence[ConsoleRecord], interface: Interface) -> None:
     if first.words[2:] != (interface.identity,):
         raise ValueError(f"its identity is {' '.join(first.words[2:])}, not {interface.identity}")
     expected = (len(interface.inputs), len(interface.outputs), interface.steps)
-    found = tuple(model.number(index) for index in range(3))
-    if found != expected:
-        raise ValueError(f"it has inputs, outputs, steps {found}, not {expected}")
+    counts = tuple(model.number(index) for index in range(3))
+    if counts != expected:
+        raise ValueError(f"it has inputs, outputs, steps {counts}, not {expected}")
 
 
 def _split(path: Path, sizes: Sequence[int]) -> list[bytes]:

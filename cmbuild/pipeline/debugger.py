@@ -131,10 +131,10 @@ def find_gdb(name: str | None = None) -> Path | None:
     """
     if name is None:
         return next(filter(None, map(tools.find, GDBS)), None)
-    found = shutil.which(name)
-    if found is None:
+    program = shutil.which(name)
+    if program is None:
         raise MissingTool(tool=name, hint=tools.install_command(tools.GDB))
-    return Path(found)
+    return Path(program)
 
 
 def debug(

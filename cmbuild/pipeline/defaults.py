@@ -62,18 +62,18 @@ def find_subject(model: str | None, board: str | None, build_dir: Path) -> Subje
 def complete(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Options of a request with model and board, and lines that say which were chosen."""
     build_dir = options.get("build_dir") or paths.default_build()
-    found = find_subject(options.get("model"), options.get("board"), build_dir)
-    return {**options, "model": found.model, "board": found.board}, found.remarks
+    subject = find_subject(options.get("model"), options.get("board"), build_dir)
+    return {**options, "model": subject.model, "board": subject.board}, subject.remarks
 
 
 def _last_built(board: str, build_dir: Path) -> str | None:
     """The model whose build for a board is the latest: each build writes its lock."""
-    found = [
+    recent = [
         ((folder / LOCK).stat().st_mtime_ns, folder)
         for folder in builds(build_dir)
         if folder.name.partition(".")[0] == board
     ]
-    for _, folder in sorted(found, reverse=True):
+    for _, folder in sorted(recent, reverse=True):
         try:
             return (folder / "runner" / MODEL).read_text("utf-8")
         except OSError:

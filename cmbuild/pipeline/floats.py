@@ -126,17 +126,17 @@ def _groups(
     """By the call that they come from. Conversions around it belong to none, and are named only if
     there is nothing else.
     """
-    found: dict[str, _Group] = {}
+    operators: dict[str, _Group] = {}
     conversions: dict[str, _Group] = {}
     nodes: Mapping[int, str] = {} if record is None else record.instructions
     for step, cost in floats:
         match = _INSTRUCTION.search(step.source)
         name = nodes.get(int(match[1])) if match else None
-        groups = conversions if name is None and _converts(step) else found
+        groups = conversions if name is None and _converts(step) else operators
         key = name or step.source
         before = groups.get(key, _Group(key, step.source, 0.0))
         groups[key] = _Group(key, before.source, before.cost + cost)
-    return list((found or conversions).values())
+    return list((operators or conversions).values())
 
 
 def _converts(step: StepRecord) -> bool:

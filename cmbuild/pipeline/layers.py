@@ -81,11 +81,11 @@ def layers(
     arena = [use.tensors + use.rings + use.scratch for use in plan.timeline]
     streams = list(_streams(plan.steps))
     compared = {} if export is None else {each.node: each for each in export.fidelity.layers}
-    found = []
+    layers = []
     for index, step in enumerate(plan.steps):
         node, site = _node(step, export), _site(step, export)
         error = compared.get(node or "")
-        found.append(
+        layers.append(
             PlacedLayer(
                 name=step_name(step, export),
                 module=None if site is None else site.module,
@@ -109,7 +109,7 @@ def layers(
                 bound_steps=None if error is None else error.bound_steps,
             )
         )
-    return tuple(found)
+    return tuple(layers)
 
 
 def step_name(step: StepRecord | PlanStep, export: ExportRecord | None) -> str:

@@ -49,15 +49,15 @@ def value_of(taken: Taken, value: object) -> Any:
     Raises:
         UsageError: it is not taken.
     """
-    found = _converted(taken.kind, value)
-    if found is None or not taken.allows(found):
+    converted = _converted(taken.kind, value)
+    if converted is None or not taken.allows(converted):
         wanted = taken.wanted or _WORDS[taken.kind]
         raise UsageError(message=f"{taken.name}={shortened(value)}: expected {wanted}")
-    if isinstance(found, (str, Path)):
-        check_utf8(found)
-    if taken.is_output and isinstance(found, Path):
-        check_output_folder(found)
-    return found
+    if isinstance(converted, (str, Path)):
+        check_utf8(converted)
+    if taken.is_output and isinstance(converted, Path):
+        check_output_folder(converted)
+    return converted
 
 
 def _converted(kind: type, value: object) -> object | None:

@@ -118,11 +118,11 @@ class CheckedUnit:
 
 def budgeted(project: Project, models: Sequence[str], boards: Sequence[str]) -> list[Unit]:
     """As `units`; raises NoBudgets if none of them has one."""
-    found = units(project, models, boards)
-    if all(unit.budget is None for unit in found):
-        first = found[0]
+    selected = units(project, models, boards)
+    if all(unit.budget is None for unit in selected):
+        first = selected[0]
         raise NoBudgets(file=project.file, model=first.model, board=first.board)
-    return found
+    return selected
 
 
 def units(project: Project, models: Sequence[str], boards: Sequence[str]) -> list[Unit]:
@@ -142,12 +142,12 @@ def units(project: Project, models: Sequence[str], boards: Sequence[str]) -> lis
     for name in models:
         if name not in known:
             raise UnknownName(kind="model of the project", name=name, known=known)
-    found = [unit for name in models or known for unit in _units(project, name)]
-    places = dict.fromkeys(unit.board for unit in found)
+    selected = [unit for name in models or known for unit in _units(project, name)]
+    places = dict.fromkeys(unit.board for unit in selected)
     for name in boards:
         if name not in places:
             raise UnknownName(kind="board of the project", name=name, known=places)
-    return [unit for unit in found if not boards or unit.board in boards]
+    return [unit for unit in selected if not boards or unit.board in boards]
 
 
 def _units(project: Project, name: str) -> Iterator[Unit]:
@@ -174,8 +174,8 @@ def checked(unit: Unit, run: SimulateStage, failure: CmbuildError | None) -> Che
     told = None if failure is None else failure.message
     if figures is None and told is None:
         told = "it did not run"
-    found = () if figures is None else tuple(findings(unit.budget, figures))
-    return CheckedUnit(unit, figures, told, found)
+    limits = () if figures is None else tuple(findings(unit.budget, figures))
+    return CheckedUnit(unit, figures, told, limits)
 
 
 def findings(budget: BudgetFile | None, figures: RunFigures) -> Iterator[Finding]:
@@ -197,8 +197,8 @@ def check_run(run: RunResult, model: str, board: str) -> None:
     (unit,) = units(project, (model,), (board,))
     if unit.budget is None:
         raise NoBudgets(file=project.file, model=model, board=board)
-    found = findings(unit.budget, RunFigures.of(run))
-    problems = [f"{each.metric.name} {each.explained}" for each in found if each.problem]
+    limits = findings(unit.budget, RunFigures.of(run))
+    problems = [f"{each.metric.name} {each.explained}" for each in limits if each.problem]
     if problems:
         raise BeyondBudget(unit=unit.title, problems="; ".join(problems))
 

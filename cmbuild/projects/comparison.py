@@ -147,10 +147,10 @@ def _ops(before: RunFigures, after: RunFigures) -> list[OpChange]:
 
 
 def _per_title(run: RunFigures) -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for op in run.instructions.per_op:
-        found[op.title] = found.get(op.title, 0) + op.instructions
-    return found
+        totals[op.title] = totals.get(op.title, 0) + op.instructions
+    return totals
 
 
 def verdict(comparison: SideBySide) -> None:

@@ -16,7 +16,7 @@ def to_junit(results: Sequence[CheckedUnit]) -> str:
     root = Xml.Element("testsuites")
     for each in results:
         suite = Xml.SubElement(root, "testsuite", name=_clean(each.unit.title))
-        cases = [_run(suite, each), *(_limit(suite, each, found) for found in each.findings)]
+        cases = [_run(suite, each), *(_limit(suite, each, finding) for finding in each.findings)]
         suite.set("tests", str(len(cases)))
         suite.set("failures", str(cases.count(False)))
         suite.set("errors", "0")
@@ -29,10 +29,12 @@ def _run(suite: Xml.Element, unit: CheckedUnit) -> bool:
     return _case(suite, unit, "verified", unit.failure)
 
 
-def _limit(suite: Xml.Element, unit: CheckedUnit, found: Finding) -> bool:
-    metric, problem = found.metric, found.explained
-    if problem is not None and found.value is not None:
-        problem = f"{metric.written(found.value)}, limit {metric.written(found.limit)}: {problem}"
+def _limit(suite: Xml.Element, unit: CheckedUnit, finding: Finding) -> bool:
+    metric, problem = finding.metric, finding.explained
+    if problem is not None and finding.value is not None:
+        problem = (
+            f"{metric.written(finding.value)}, limit {metric.written(finding.limit)}: {problem}"
+        )
     return _case(suite, unit, metric.name, problem)
 
 

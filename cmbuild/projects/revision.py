@@ -82,13 +82,13 @@ def revision(
     """
     home = project.folder.absolute().resolve()
     git = Git(home, processes, build_dir / "logs" / "git.txt")
-    found, top = git.run("rev-parse", "--show-toplevel")
-    if not found:
+    succeeded, top = git.run("rev-parse", "--show-toplevel")
+    if not succeeded:
         raise NotARepository(folder=home, revision=name)
-    found, commit = git.run(
+    succeeded, commit = git.run(
         "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
     )
-    if not found:
+    if not succeeded:
         raise UnknownRevision(revision=name, root=top)
     place = below(build_dir.absolute(), "revisions", commit[:12])
     tree = place / "tree"

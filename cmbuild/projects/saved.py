@@ -44,7 +44,7 @@ def read_side(place: Path) -> Side:
 
 def _in_folder(folder: Path) -> Iterator[RunFigures]:
     patterns = (FILE, f"simulate/{FILE}", f"*/simulate/{FILE}", f"*/*/simulate/{FILE}")
-    files = next((found for each in patterns if (found := sorted(folder.glob(each)))), [])
+    files = next((matching for each in patterns if (matching := sorted(folder.glob(each)))), [])
     if not files:
         raise NoResults(folder=folder)
     for file in files:

@@ -102,9 +102,9 @@ def _texts(
     folder: Path, file: Path, model: str, board: str, source: str | None
 ) -> Mapping[Path, str]:
     """The content of each file."""
-    found = find_board(board, board_folders(folder.absolute()))
-    budget = _model_budget(found) if source is None else _memory(found)
-    if found.toolchain == HOST:  # which counts nothing
+    chosen = find_board(board, board_folders(folder.absolute()))
+    budget = _model_budget(chosen) if source is None else _memory(chosen)
+    if chosen.toolchain == HOST:  # which counts nothing
         budget = {key: limit for key, limit in budget.items() if key != "instructions"}
     is_pyproject = file.name == PYPROJECT
     values = {
@@ -114,7 +114,7 @@ def _texts(
         "budget": budget,
         "prefix": "tool.cmbuild." if is_pyproject else "",
         "file": file.name,
-        "flash": found.capacity(Memory.FLASH) or 1 << 20,
+        "flash": chosen.capacity(Memory.FLASH) or 1 << 20,
     }
     tables = fill(SKELETON / "cmbuild.toml.j2", values)
     if is_pyproject and file.exists():

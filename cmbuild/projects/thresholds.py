@@ -49,8 +49,8 @@ def thresholds(chosen: dict[str, str | None]) -> tuple[Threshold, ...]:
     Raises:
         UsageError: not a change.
     """
-    found = ((metric, chosen.get(metric.name)) for metric in METRICS)
-    return tuple(_parse(metric, text) for metric, text in found if text is not None)
+    given = ((metric, chosen.get(metric.name)) for metric in METRICS)
+    return tuple(_parse(metric, text) for metric, text in given if text is not None)
 
 
 def _parse(metric: Metric, text: str) -> Threshold:

@@ -22,13 +22,13 @@ def pinned(folder: Path, packages: Iterable[str]) -> Mapping[str, str]:
     """
     wanted = {_normalized(name): name for name in packages}
     for name in FILES:
-        found = {
+        pins = {
             wanted[package]: version
             for package, version in _versions(folder / name).items()
             if package in wanted
         }
-        if found:
-            return found
+        if pins:
+            return pins
     return {}
 
 

@@ -54,11 +54,11 @@ def unseal(address: EntryAddress, entry: bytes, key: bytes | None) -> bytes:
     line, _, payload = body[len(_MAGIC) :].partition(b"\n")
     try:
         header = json.loads(line)
-        found = EntryAddress(header["kind"], header["fingerprint"])
+        sealed = EntryAddress(header["kind"], header["fingerprint"])
         digest, signature = header["digest"], header["signature"]
     except (ValueError, KeyError, TypeError):
         raise EntryRefused("it is damaged") from None
-    if found != address or digest != hashlib.sha256(payload).hexdigest():
+    if sealed != address or digest != hashlib.sha256(payload).hexdigest():
         raise EntryRefused("it holds something else")
     if key is not None:
         if not isinstance(signature, str):

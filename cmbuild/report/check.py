@@ -67,28 +67,30 @@ def _lines(unit: CheckedUnit) -> Iterator[Text]:
     yield Text.assemble("  ", mark, f" {unit.unit.title}", *(_no_budget(unit)))
     if unit.failure is not None:
         yield Text(text.indented(unit.failure, 6), BAD)
-    for found in unit.findings:
-        yield _limit(found)
-        if found.problem is not None and found.detail is not None:
-            yield Text(text.indented(found.detail, 8), BAD)
+    for finding in unit.findings:
+        yield _limit(finding)
+        if finding.problem is not None and finding.detail is not None:
+            yield Text(text.indented(finding.detail, 8), BAD)
 
 
 def _no_budget(unit: CheckedUnit) -> list[tuple[str, str]]:
     return [] if unit.unit.budget is not None else [("  verified only: no budget", FAINT)]
 
 
-def _limit(found: Finding) -> Text:
+def _limit(finding: Finding) -> Text:
     """`flash             42.5 KB  of 64 KB         66 %`"""
-    metric = found.metric
-    value = "-" if found.value is None else metric.written(found.value)
+    metric = finding.metric
+    value = "-" if finding.value is None else metric.written(finding.value)
     word = "≥" if metric.is_least else "of"
-    line = Text(f"      {metric.name:<14}{value:>12}  {word:>2} {metric.written(found.limit):<12}")
-    if not metric.is_least and found.value is not None and found.limit:
-        line.append(f"{percent(found.value / found.limit):>10}", FAINT)
+    line = Text(
+        f"      {metric.name:<14}{value:>12}  {word:>2} {metric.written(finding.limit):<12}"
+    )
+    if not metric.is_least and finding.value is not None and finding.limit:
+        line.append(f"{percent(finding.value / finding.limit):>10}", FAINT)
     else:
         line.append(" " * 10)
-    if found.problem is not None:
-        line.append(f"  ✗ {found.problem}", BAD)
+    if finding.problem is not None:
+        line.append(f"  ✗ {finding.problem}", BAD)
     line.rstrip()
     return line
 
@@ -101,15 +103,15 @@ def _unit(each: CheckedUnit) -> UnitDocument:
         failure=each.failure,
         limits=tuple(
             LimitDocument(
-                metric=found.metric.name,
-                unit=found.metric.unit,
-                value=found.value,
-                limit=found.limit,
-                excess=found.excess,
-                passed=found.problem is None,
-                detail=found.detail,
+                metric=finding.metric.name,
+                unit=finding.metric.unit,
+                value=finding.value,
+                limit=finding.limit,
+                excess=finding.excess,
+                passed=finding.problem is None,
+                detail=finding.detail,
             )
-            for found in each.findings
+            for finding in each.findings
         ),
         figures=each.figures,
     )

@@ -64,24 +64,24 @@ class CompareReport:
     comparison: SideBySide
 
     def screen(self) -> Text:
-        found = self.comparison
-        parts = [Text("\n").join(_lines(found, run)) for run in found.runs]
-        for word, titles in (("before", found.removed), ("after", found.added)):
+        comparison = self.comparison
+        parts = [Text("\n").join(_lines(comparison, run)) for run in comparison.runs]
+        for word, titles in (("before", comparison.removed), ("after", comparison.added)):
             if titles:
                 parts.append(Text(text.entry(f"only {word}", ", ".join(titles))))
-        for side in (found.before, found.after):
+        for side in (comparison.before, comparison.after):
             for name, reason in side.failures.items():
                 parts.append(Text(text.indented(f"✗ {name} in {side.title}: {reason}", 2), BAD))
         return Text("\n\n").join(parts)
 
     def document(self, steps: Sequence[StepOutcome]) -> CompareDocument:
-        found = self.comparison
+        comparison = self.comparison
         return CompareDocument(
-            before=found.before.title,
-            after=found.after.title,
-            runs=tuple(map(_run, found.runs)),
-            removed=found.removed,
-            added=found.added,
+            before=comparison.before.title,
+            after=comparison.after.title,
+            runs=tuple(map(_run, comparison.runs)),
+            removed=comparison.removed,
+            added=comparison.added,
             steps=tuple(map(StepDocument.of, steps)),
         )
 

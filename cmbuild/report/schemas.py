@@ -58,9 +58,9 @@ def schema(verb: str) -> dict[str, Any]:
     documents = DOCUMENTS[verb]
     # pydantic makes a schema of a type; mypy does not take a computed one.
     union: Any = reduce(or_, (*documents, ErrorDocument))
-    found = TypeAdapter(union).json_schema(mode="serialization")
-    definitions = found["$defs"]
+    schema = TypeAdapter(union).json_schema(mode="serialization")
+    definitions = schema["$defs"]
     failure = definitions[ErrorDocument.__name__]["properties"]
     for document in documents:
         definitions[document.__name__]["properties"] |= failure
-    return {"$schema": DIALECT, "title": f"cmbuild {verb} --json", **found}
+    return {"$schema": DIALECT, "title": f"cmbuild {verb} --json", **schema}

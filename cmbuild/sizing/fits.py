@@ -199,9 +199,9 @@ def boards_with_memory(names: Sequence[str], weights_as: str | None = None) -> l
         UnknownName, BrokenFile.
     """
     folders = board_folders()
-    found = [find_board(name, folders) for name in names or folders]
+    boards = [find_board(name, folders) for name in names or folders]
     wide = weights_as == WIDE and not names
-    suited = [board for board in found if board.isas[0] is Isa.DSP] if wide else found
+    suited = [board for board in boards if board.isas[0] is Isa.DSP] if wide else boards
     return [board for board in suited if board.layout is not None]
 
 
@@ -229,11 +229,11 @@ class Fits:
             return Cell(request.source.model, runner.board, None)
         code = self._code(runner.board, runner.library, exported.size)
         needed = need(runner.board, exported.size, code)
-        found = Cell(request.source.model, runner.board, needed, accuracy=exported.accuracy)
+        cell = Cell(request.source.model, runner.board, needed, accuracy=exported.accuracy)
         if not request.planning.wide:
-            return found
+            return cell
         planning = replace(request.planning, weights_as=NARROW)
-        return replace(found, narrow=self.cell(replace(request, planning=planning)).need)
+        return replace(cell, narrow=self.cell(replace(request, planning=planning)).need)
 
     def remedied(self, cell: Cell, request: BuildRequest) -> Cell:
         """The cell with what remedies give, if it does not fit; raises as `cell`."""
@@ -261,16 +261,16 @@ class Fits:
 
     def missing(self, requests: Iterable[BuildRequest]) -> list[ExportStage]:
         """Exports that would give a program to each model without one."""
-        found: dict[str, ExportStage] = {}
+        exports: dict[str, ExportStage] = {}
         for request in requests:
-            if request.source.model in found:
+            if request.source.model in exports:
                 continue
             runner = self._looking.runner(request)
             if self._with_program(runner.plan, request) is None:
-                found[request.source.model] = self._pipeline.export(
+                exports[request.source.model] = self._pipeline.export(
                     request.source, runner.board.cpu
                 )
-        return list(found.values())
+        return list(exports.values())
 
     def _with_program(self, plan: PlanStage, request: BuildRequest) -> PlanStage | None:
         """The plan, perhaps of a program that was exported for another core: what of a program
@@ -337,6 +337,6 @@ def _remembered(kind: TypeAdapter[T], find: Callable[[], T], **key: Value) -> T:
     try:
         return kind.validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):
-        found = find()
-        write(file, kind.dump_json(found).decode())
-        return found
+        value = find()
+        write(file, kind.dump_json(value).decode())
+        return value

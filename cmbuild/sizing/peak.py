@@ -45,8 +45,8 @@ def _contents(plan: Plan, names: list[str]) -> Iterator[str]:
 
 def _owners(plan: Plan, names: list[str]) -> dict[Tensor, str]:
     """What makes each tensor that is in memory whole."""
-    found = {port.tensor: port.name for port in plan.inputs if not port.fed}
-    found |= {state.tensor: "state" for state in plan.states}
+    owners = {port.tensor: port.name for port in plan.inputs if not port.fed}
+    owners |= {state.tensor: "state" for state in plan.states}
     for step, name in zip(plan.steps, names, strict=True):
-        found |= dict.fromkeys(step.writes, f"output of {name}")
-    return found
+        owners |= dict.fromkeys(step.writes, f"output of {name}")
+    return owners

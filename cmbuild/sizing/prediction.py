@@ -151,10 +151,10 @@ def predict(board: Board, isa: str, work: Mapping[str, Work]) -> PredictedCycles
 
 def work_by_kernel(plan: Plan) -> dict[str, Work]:
     """The work of each kernel in a plan, all branches included."""
-    found: defaultdict[str, Work] = defaultdict(Work)
+    totals: defaultdict[str, Work] = defaultdict(Work)
     for kernel, work in work_of_steps(plan):
-        found[kernel] = found[kernel].plus(work)
-    return dict(found)
+        totals[kernel] = totals[kernel].plus(work)
+    return dict(totals)
 
 
 def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:

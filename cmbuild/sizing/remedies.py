@@ -49,18 +49,18 @@ def attempts(
         over: bytes too many now.
         sized: bytes too many with another choice; raises CompilerError if there is no such plan.
     """
-    found: list[Attempt] = []
+    attempts: list[Attempt] = []
     better = choice
     options = []
     for words, changed in _remedies(choice, isas):
         attempt = Attempt(words, _tried(changed, sized))
-        found.append(attempt)
+        attempts.append(attempt)
         if attempt.over is not None and attempt.over < over:
             options.append(words)
             better = _both(choice, better, changed)
-    if len(options) > 1 and all(attempt.over != 0 for attempt in found):
-        found.append(Attempt(" ".join(_last_of_each(options)), _tried(better, sized)))
-    return found
+    if len(options) > 1 and all(attempt.over != 0 for attempt in attempts):
+        attempts.append(Attempt(" ".join(_last_of_each(options)), _tried(better, sized)))
+    return attempts
 
 
 def advice(tried: Sequence[Attempt], over: int) -> str:

@@ -28,15 +28,15 @@ def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str
     shown = reporter(flag(variables, "json"), flag(variables, "verbose"))
     logs = CacheFolder.LOGS.path
     try:
-        found = subject(variables)
-        asked = requests(variables, found)
+        chosen = subject(variables)
+        asked = requests(variables, chosen)
     except CmbuildError as error:
         if not variables:
             return refusals(Session(shown, logs), error)
         return _end(shown, error)
     if len(asked) == 1:
         logs = build_folder(asked[0].build) / "logs"
-    session = Session(shown, logs, remarks=found.remarks)
+    session = Session(shown, logs, remarks=chosen.remarks)
     try:
         pipeline = Pipeline(session.context)
         runs = [pipeline.simulate(request) for request in asked]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from doit.exceptions import UnmetDependency
 
 from cmbuild.pipeline.events import StepOutcome, StepState
-from cmbuild.tasks.graph import closure, found, name_of
+from cmbuild.tasks.graph import closure, name_of, results_of
 
 if TYPE_CHECKING:
     from doit.exceptions import BaseFail
@@ -129,7 +129,7 @@ class ProcessEvents(TaskEvents):
             self._session.interrupts.listen()
 
     def _close(self, session: Session) -> None:
-        session.results += found(self._goals)
+        session.results += results_of(self._goals)
         session.finish()
 
 

@@ -80,7 +80,7 @@ def _tasks(
         }
 
 
-def found(stages: Iterable[Stage]) -> list[object]:
+def results_of(stages: Iterable[Stage]) -> list[object]:
     """The results of stages that have some to show."""
     return [stage.result for stage in stages if stage.result is not None]
 
@@ -97,18 +97,18 @@ def closure(stages: Sequence[Stage]) -> list[Stage]:
     Raises:
         SameName: two different stages have the same name.
     """
-    found: dict[str, Stage] = {}
+    stages_by_name: dict[str, Stage] = {}
     ahead = list(stages)
     while ahead:
         stage = ahead.pop()
-        known = found.get(name_of(stage))
+        known = stages_by_name.get(name_of(stage))
         if known is None:
-            found[name_of(stage)] = stage
+            stages_by_name[name_of(stage)] = stage
             ahead += stage.after
         elif known is not stage:
             raise SameName(name=stage.name)
     order = list(StageKind)
-    return sorted(found.values(), key=lambda stage: (order.index(stage.kind), stage.name))
+    return sorted(stages_by_name.values(), key=lambda stage: (order.index(stage.kind), stage.name))
 
 
 def _not_in_runs(kind: StageKind) -> CmbuildError:

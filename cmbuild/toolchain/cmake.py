@@ -219,8 +219,8 @@ def _overflow(log: Path, board: Board, project: str) -> DoesNotFit | None:
 
 def find_program(tool: tools.Tool) -> Path:
     """Raises MissingTool, with the command that installs it."""
-    found = tools.find(tool.name)
-    if found is None:
+    program = tools.find(tool.name)
+    if program is None:
         hint = f"pip install 'cmbuild[build]', or {tools.install_command(tool)}"
         raise MissingTool(tool=tool.name, hint=hint)
-    return found
+    return program

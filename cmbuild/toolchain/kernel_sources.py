@@ -52,15 +52,15 @@ def read_kernels(*others: Path) -> dict[str, Kernel]:
         BrokenKernel: one that already exists, or whose struct is missing or has other fields
             than words of 32 bits.
     """
-    found: dict[str, Kernel] = {}
+    kernels: dict[str, Kernel] = {}
     for folder in (paths.runtime() / "kernels", *others):
         for file in sorted(folder.glob("*.c")):
             for kernel in _kernels(file):
-                if first := found.get(kernel.name):
+                if first := kernels.get(kernel.name):
                     problem = f"is defined in {first.file}, too"
                     raise _broken(kernel.name, kernel.file, kernel.line, problem)
-                found[kernel.name] = kernel
-    return found
+                kernels[kernel.name] = kernel
+    return kernels
 
 
 def check_calls(plan: Plan, kernels: Mapping[str, Kernel]) -> None:

@@ -23,10 +23,10 @@ _USED_BY_TESTS = (ARM_GXX, tools.CCACHE, tools.ZSH, tools.FISH)
 
 def packages() -> list[str]:
     """Debian's packages for what boards need, and for this Python's `venv`."""
-    found = _packages(_USED_BY_ALL)
+    packages = _packages(_USED_BY_ALL)
     if importlib.util.find_spec("ensurepip") is None:
-        found.append(f"python3.{sys.version_info.minor}-venv")
-    return found
+        packages.append(f"python3.{sys.version_info.minor}-venv")
+    return packages
 
 
 def test_packages() -> list[str]:

@@ -15,10 +15,10 @@ from cmbuild.toolchain.kind import ToolchainKind
 from cmcompiler.target import Target
 
 
-def _ordered(found: Mapping[str, ToolchainKind]) -> dict[str, ToolchainKind]:
+def _ordered(kinds: Mapping[str, ToolchainKind]) -> dict[str, ToolchainKind]:
     """The default first, this computer's own last."""
-    names = sorted(found, key=lambda n: (not found[n].is_default, found[n].is_host, n))
-    return {name: found[name] for name in names}
+    names = sorted(kinds, key=lambda n: (not kinds[n].is_default, kinds[n].is_host, n))
+    return {name: kinds[name] for name in names}
 
 
 TOOLCHAINS = _ordered(discovery.entries(compilers, "TOOLCHAIN"))

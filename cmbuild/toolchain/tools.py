@@ -63,14 +63,14 @@ GDB = Tool("gdb-multiarch", ("gdb-multiarch",), "`cmbuild debug`")
 def find(name: str) -> Path | None:
     """A program by name: beside the running interpreter, where pip installs it, else on PATH."""
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
-    found = beside or shutil.which(name)
-    return Path(found) if found else None
+    program = beside or shutil.which(name)
+    return Path(program) if program else None
 
 
 def find_tool(tool: Tool) -> Path | None:
     """A program by any of its names: the first that is not too old, else the first found."""
-    if tool.locate is not None and (found := tool.locate()) is not None:
-        return found
+    if tool.locate is not None and (located := tool.locate()) is not None:
+        return located
     places = [place for name in (tool.name, *tool.also) if (place := find(name)) is not None]
     if len(places) < 2:
         return places[0] if places else None
@@ -91,8 +91,8 @@ def version(program: Path, *arguments: str) -> str | None:
 def number(output: str) -> str | None:
     """The version in a program's output."""
     # Packagers put numbers of their own in parentheses: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1
-    found = _NUMBER.search(re.sub(r"\([^)]*\)", "", output))
-    return found.group() if found else None
+    number = _NUMBER.search(re.sub(r"\([^)]*\)", "", output))
+    return number.group() if number else None
 
 
 def problem(tool: Tool, program: Path, found: str | None, *, in_use: bool = True) -> str | None:

@@ -29,12 +29,12 @@ def own() -> str:
 
 def all_versions() -> dict[str, str]:
     """Versions of cmbuild, Python, and installed tools for export and build, by name."""
-    found: dict[str, str | None] = {"cmbuild": own(), "python": platform.python_version()}
-    found.update((name, package(name)) for name in EXPORT_PACKAGES)
+    versions: dict[str, str | None] = {"cmbuild": own(), "python": platform.python_version()}
+    versions.update((name, package(name)) for name in EXPORT_PACKAGES)
     for tool in (ARM_GCC, tools.QEMU):
         program = tools.find(tool.name)
-        found[tool.name] = tools.version(program) if program else None
-    return {name: version for name, version in found.items() if version}
+        versions[tool.name] = tools.version(program) if program else None
+    return {name: version for name, version in versions.items() if version}
 
 
 def _commit() -> str | None:

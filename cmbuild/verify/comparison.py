@@ -51,8 +51,8 @@ class Comparison:
         self.outputs = [np.stack(stack) for stack in zip(*samples, strict=True)]
         exact = [port.exact for port in self._plan.outputs]
         self._wrong = [
-            count(found, [stack[index] for stack in self._reference.outputs], exact)
-            for index, found in enumerate(samples)
+            count(arrays, [stack[index] for stack in self._reference.outputs], exact)
+            for index, arrays in enumerate(samples)
         ]
 
     @property
@@ -94,15 +94,15 @@ class Comparison:
             states = evaluation.states
         kept = evaluate(graph, sample, tensors.values(), states).tensors
         for (index, watched), data in zip(self._watched(), execution.traces[0], strict=True):
-            found = np.frombuffer(data, watched.dtype).reshape(watched.shape)
+            value = np.frombuffer(data, watched.dtype).reshape(watched.shape)
             step = self._plan.steps[index]
             # Nothing if a branch was not taken, or for an input whose rows came from outside.
             tensor = tensors.get(watched.name)
             expected = None if tensor is None else kept.get(tensor)
             if expected is None:
                 continue
-            if wrong := mismatches(found, expected, step.exact):
-                self._first = describe(index, step, wrong, found.size)
+            if wrong := mismatches(value, expected, step.exact):
+                self._first = describe(index, step, wrong, value.size)
                 return
 
     def best(self) -> tuple[Score, ...]:

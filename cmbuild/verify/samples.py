@@ -106,8 +106,8 @@ def conformed(saved: Samples, ports: Sequence[PortRecord], file: Path | str) -> 
 
 def _check_count(count: int, ports: Sequence[PortRecord], file: Path | str) -> None:
     if count != len(ports):
-        found = plural(count, "input")
-        raise UsageError(message=f"{file} holds {found}, the model takes {len(ports)}")
+        held = plural(count, "input")
+        raise UsageError(message=f"{file} holds {held}, the model takes {len(ports)}")
 
 
 def exported_samples(

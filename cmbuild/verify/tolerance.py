@@ -20,24 +20,24 @@ STEPS = 1
 """How far quantised numbers may be off after an inexact op."""
 
 
-def differences(found: Array, reference: Array, exact: bool) -> npt.NDArray[np.bool_]:
+def differences(output: Array, reference: Array, exact: bool) -> npt.NDArray[np.bool_]:
     """Which elements of an output break its rule: to the bit, or within tolerance.
 
     0.0 does not equal -0.0. NaN equals NaN: which one an operation returns depends on the machine.
     """
-    if found.shape != reference.shape or found.dtype != reference.dtype:
-        raise ValueError(f"{found.dtype}{found.shape} for {reference.dtype}{reference.shape}")
-    same: npt.NDArray[np.bool_] = _bits(found) == _bits(reference)
-    if found.dtype.kind == "f":
-        same |= np.isnan(found) & np.isnan(reference)
+    if output.shape != reference.shape or output.dtype != reference.dtype:
+        raise ValueError(f"{output.dtype}{output.shape} for {reference.dtype}{reference.shape}")
+    same: npt.NDArray[np.bool_] = _bits(output) == _bits(reference)
+    if output.dtype.kind == "f":
+        same |= np.isnan(output) & np.isnan(reference)
     if not exact:
-        same |= _near(found, reference)
+        same |= _near(output, reference)
     return ~same
 
 
-def mismatches(found: Array, reference: Array, exact: bool) -> int:
+def mismatches(output: Array, reference: Array, exact: bool) -> int:
     """How many elements break the rule."""
-    return int(np.count_nonzero(differences(found, reference, exact)))
+    return int(np.count_nonzero(differences(output, reference, exact)))
 
 
 def _bits(array: Array) -> Array:
@@ -45,20 +45,20 @@ def _bits(array: Array) -> Array:
     return np.asarray(array, order="C").view(f"u{array.dtype.itemsize}")
 
 
-def _near(found: Array, reference: Array) -> npt.NDArray[np.bool_]:
-    if found.dtype.kind == "f":
+def _near(output: Array, reference: Array) -> npt.NDArray[np.bool_]:
+    if output.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
             allowed = RELATIVE * np.abs(reference) + SMALLEST
-            return np.asarray(np.abs(found - reference) <= allowed)
-    if found.dtype.kind in "iu":
-        difference = found.astype(np.int64) - reference.astype(np.int64)
+            return np.asarray(np.abs(output - reference) <= allowed)
+    if output.dtype.kind in "iu":
+        difference = output.astype(np.int64) - reference.astype(np.int64)
         return np.asarray(np.abs(difference) <= STEPS)
-    return np.zeros(found.shape, np.bool_)
+    return np.zeros(output.shape, np.bool_)
 
 
-def count(found: Sequence[Array], reference: Sequence[Array], exact: Sequence[bool]) -> int:
+def count(outputs: Sequence[Array], reference: Sequence[Array], exact: Sequence[bool]) -> int:
     """How many elements of a sample's outputs break their rules."""
-    return sum(map(mismatches, found, reference, exact))
+    return sum(map(mismatches, outputs, reference, exact))
 
 
 class Located(Protocol):

@@ -69,10 +69,10 @@ class Cluster:
         there = self._client.run(dask_site.environment_there)
         if not there:
             raise NoWorkers(address=self._address)
-        for worker, found in sorted(there.items()):
-            if found is None:
+        for worker, versions in sorted(there.items()):
+            if versions is None:
                 raise NotOurs(worker=worker, address=self._address)
-            check(worker, found, self._job.expected)
+            check(worker, versions, self._job.expected)
 
     def perform(
         self, units: Sequence[WorkUnit], needs: Sequence[Sequence[WorkUnit]]

@@ -51,9 +51,9 @@ def distribute(
         return choice.scheduler is not None or not is_made(shared)
 
     needs = [shared_units(unit, stage, is_due) for unit, stage in zip(units, stages, strict=True)]
-    for index, found in perform(session, choice, units, needs):
-        assert isinstance(found, SweepResult)
-        yield index, found
+    for index, result in perform(session, choice, units, needs):
+        assert isinstance(result, SweepResult)
+        yield index, result
 
 
 def perform(

@@ -25,17 +25,17 @@ def environment() -> dict[str, str]:
     """
     folders = (Path(__file__).parents[1], Path(cmcompiler.__file__).parent)
     files = "".join(map(digest, (*folders, paths.runtime(), paths.boards())))
-    found = all_versions() | {name: package(name) or "" for name in ("cmbuild", "numpy")}
-    return found | {"cmbuild's files": _digest(files)}
+    versions = all_versions() | {name: package(name) or "" for name in ("cmbuild", "numpy")}
+    return versions | {"cmbuild's files": _digest(files)}
 
 
-def check(worker: str, found: Mapping[str, str], expected: Mapping[str, str]) -> None:
+def check(worker: str, actual: Mapping[str, str], expected: Mapping[str, str]) -> None:
     """
     Raises:
         OtherEnvironment: naming the first difference.
     """
-    for name in dict.fromkeys([*expected, *found]):
-        pair = [each.get(name, "missing") for each in (found, expected)]
+    for name in dict.fromkeys([*expected, *actual]):
+        pair = [each.get(name, "missing") for each in (actual, expected)]
         if pair[0] != pair[1]:
             raise OtherEnvironment(worker=worker, name=name, found=pair[0], expected=pair[1])
 

@@ -165,11 +165,11 @@ def evaluate_data(
         # Workers know no project: the model is what its name stands for.
         named = replace(request, source=stage.source)
         requests = [named.run(chunks[index]) for index in due]
-        for index, found in _performed(session, pipeline, requests, cluster):
-            if found.failure is not None:
-                raise found.failure
+        for index, result in _performed(session, pipeline, requests, cluster):
+            if result.failure is not None:
+                raise result.failure
             place = due[index]
-            tallies[place] = kept.write(place, _tally(found, real.right(place)))
+            tallies[place] = kept.write(place, _tally(result, real.right(place)))
             progress.show(tallies)
             if _enough(tallies, len(chunks), request.until):
                 break
@@ -263,9 +263,9 @@ def _performed(
         session.interrupts.check()
 
 
-def _tally(found: SweepResult, real: int | None) -> ChunkTally:
-    assert found.result is not None
-    accuracy = found.result.accuracy
+def _tally(result: SweepResult, real: int | None) -> ChunkTally:
+    assert result.result is not None
+    accuracy = result.result.accuracy
     if accuracy is None or accuracy.device is None:  # no sample of the chunk has a label
         return ChunkTally(0, 0, 0, real)
     reference, device = (
@@ -308,13 +308,13 @@ class _Kept:
         self._folder = self._root / f"eval-{key[:16]}"
 
     def read(self, chunks: int) -> dict[int, ChunkTally]:
-        found = {}
+        tallies = {}
         for index in range(chunks):
             try:
-                found[index] = _TALLY.validate_json(self._file(index).read_bytes())
+                tallies[index] = _TALLY.validate_json(self._file(index).read_bytes())
             except (FileNotFoundError, ValidationError):
                 continue
-        return found
+        return tallies
 
     @property
     def data(self) -> Path:

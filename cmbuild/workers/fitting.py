@@ -97,10 +97,10 @@ def fit_on_workers(
         CmbuildError: of the first model that failed, or see `perform`.
     """
     units = [FitUnit.of(requests, export, remedied) for requests in models]
-    found = dict(perform(session, choice, units, [()] * len(units)))
+    answers = dict(perform(session, choice, units, [()] * len(units)))
     cells = []
     for index, unit in enumerate(units):
-        answer = found[index]
+        answer = answers[index]
         assert isinstance(answer, Answer)
         if answer.failure is not None:
             raise answer.failure

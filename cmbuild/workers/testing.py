@@ -71,14 +71,14 @@ class SuiteUnit:
         return f"tests-{fingerprint(request=repr(self.request), tests=list(self.tests))}"
 
     def perform(self, open_session: OpenSession) -> Answer[SuiteFound]:
-        request, found = self._placed(), SuiteFound()
+        request, answers = self._placed(), SuiteFound()
         with open_session(request.folder / "logs") as session:
             stage = Pipeline(session.context).tests(request, self.tests)
             make(session, [stage] if self.tests else stage.after, [request.folder])
             if stage.result is not None:
                 junit = None if request.junit is None else request.junit.read_text()
                 return Answer.of(SuiteFound(tuple(stage.result.results), junit), None)
-        return Answer.of(found, session.failures.first)
+        return Answer.of(answers, session.failures.first)
 
     def failed(self, failure: CmbuildError) -> Answer[SuiteFound]:
         return Answer.of(None, failure)
@@ -107,22 +107,22 @@ def suite_on_workers(
         for start in range(0, len(files), _FILES)
     ]
     answers = dict(perform(session, choice, units, [(needed,)] * len(units)))
-    found: list[SuiteFound] = []
+    parts: list[SuiteFound] = []
     for index in range(len(units)):
         answer = answers[index]
         assert isinstance(answer, Answer)
         if answer.failure is not None:
             raise answer.failure
         assert answer.value is not None
-        found.append(answer.value)
-    verdicts = [verdict for each in found for verdict in each.verdicts]
+        parts.append(answer.value)
+    verdicts = [verdict for each in parts for verdict in each.verdicts]
     if all(each.outcome is CaseOutcome.SKIPPED and "::" not in each.test for each in verdicts):
         raise stage.no_such_tests(verdicts)
     lines = "".join(f"{verdict.model_dump_json()}\n" for verdict in verdicts)
     write(stage.entry.folder / RESULTS, lines)
     stage.conclude(stage.entry.folder, verdicts)
     if request.junit is not None:
-        merged = _merged([each.junit for each in found if each.junit])
+        merged = _merged([each.junit for each in parts if each.junit])
         deliver({request.junit: merged.encode()}, request.force)
     return stage
 

@@ -189,8 +189,8 @@ def digests(source: ModelChoice, others: Iterable[Path] = ()) -> dict[str, str]:
 def _user_files(source: ModelChoice) -> list[Path]:
     from cmcompiler.frontend.source import find_source
 
-    found = [path for path in (source.weights, source.calibration) if path is not None]
+    files = [path for path in (source.weights, source.calibration) if path is not None]
     if source.is_program:
-        return [Path(source.model), *found]
+        return [Path(source.model), *files]
     own = find_source(source.model)
-    return [*(own.files if Path(source.model.partition(":")[0]).exists() else ()), *found]
+    return [*(own.files if Path(source.model.partition(":")[0]).exists() else ()), *files]

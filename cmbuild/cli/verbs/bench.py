@@ -133,8 +133,8 @@ def command(
         runs = [work.pipeline.simulate(request) for request in requests]
         if cluster.is_chosen:
             failures = {}
-            for index, found in work.distribute(requests, cluster).items():
-                runs[index].result, failures[runs[index]] = found.result, found.failure
+            for index, answer in work.distribute(requests, cluster).items():
+                runs[index].result, failures[runs[index]] = answer.result, answer.failure
         else:
             # The runs of one board wait for each other.
             work.perform(runs, folders, 1 if on == HARDWARE else jobs)

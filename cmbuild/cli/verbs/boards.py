@@ -26,7 +26,7 @@ def command(name: str | None, as_json: bool) -> int:
     folders = board_folders()
     if name is not None:
         board = find_board(name, folders)
-        means = (list(found(board)) for found in (runners, flashers, builders))
+        means = (list(ways(board)) for ways in (runners, flashers, builders))
         reporter(as_json).close([BoardReport(board, *means)], None)
     else:
         boards = [find_board(known, folders) for known in folders]

@@ -84,9 +84,9 @@ def command(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
         sides = _Sides(work, models, boards, build_dir, jobs)
-        found = comparison.compare(sides.named(before), sides.named(after), limits)
-        work.show(CompareReport(found))
-        comparison.verdict(found)
+        result = comparison.compare(sides.named(before), sides.named(after), limits)
+        work.show(CompareReport(result))
+        comparison.verdict(result)
     return work.status
 
 
@@ -156,11 +156,11 @@ class _Sides:
         ]
         runs = [self._work.pipeline_of(project).simulate(request) for request in requests]
         self._work.perform(runs, [build_folder(each.build) for each in requests], self._jobs)
-        found = [
+        checks = [
             checked(unit, run, self._work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)
         ]
-        return _side(name, found)
+        return _side(name, checks)
 
     def _run(self, title: str, project: Project, build_dir: Path) -> Side:
         from cmbuild.pipeline.options import compose
@@ -177,18 +177,18 @@ class _Sides:
         ]
         runs = [pipeline.simulate(request) for request in requests]
         self._work.perform(runs, [build_folder(each.build) for each in requests], self._jobs)
-        found = [
+        checks = [
             checked(unit, run, self._work.failures.of(run))
             for unit, run in zip(chosen, runs, strict=True)
         ]
-        return _side(title, found)
+        return _side(title, checks)
 
 
-def _side(title: str, found: Sequence[CheckedUnit]) -> Side:
+def _side(title: str, checked: Sequence[CheckedUnit]) -> Side:
     from cmbuild.projects.comparison import Side
 
     return Side(
         title,
-        {each.unit.title: each.figures for each in found if each.figures is not None},
-        {each.unit.title: each.failure for each in found if each.failure is not None},
+        {each.unit.title: each.figures for each in checked if each.figures is not None},
+        {each.unit.title: each.failure for each in checked if each.failure is not None},
     )

@@ -20,6 +20,6 @@ def command(as_json: bool) -> int:
     from cmbuild.report.choice import reporter
     from cmbuild.report.doctor import DoctorReport
 
-    found = components()
-    reporter(as_json).close([DoctorReport(found)], None)
-    return ExitCode.MISSING if any(component.is_lacking for component in found) else ExitCode.FINE
+    present = components()
+    reporter(as_json).close([DoctorReport(present)], None)
+    return ExitCode.MISSING if any(component.is_lacking for component in present) else ExitCode.FINE

@@ -24,6 +24,6 @@ def command(verb: str | None) -> int:
 
     if verb is not None and verb not in DOCUMENTS:
         raise UnknownName(kind="command with --json", name=verb, known=DOCUMENTS)
-    found = schema(verb) if verb else {name: schema(name) for name in DOCUMENTS}
-    click.echo(json.dumps(found, indent=2))
+    document = schema(verb) if verb else {name: schema(name) for name in DOCUMENTS}
+    click.echo(json.dumps(document, indent=2))
     return 0

@@ -71,13 +71,13 @@ class Bootloader(FlashMethod):
         write_uf2(image, self.family, self.ignored_block)
 
     def find(self, selection: Selection) -> Path:
-        found = [selection.volume] if selection.volume is not None else volumes(self.volume)
-        if not found:
+        mounted = [selection.volume] if selection.volume is not None else volumes(self.volume)
+        if not mounted:
             raise NoVolume(label=self.volume)
-        if len(found) > 1:
-            raise SeveralVolumes(volumes=", ".join(map(str, found)))
-        self._check_info(found[0])
-        return found[0]
+        if len(mounted) > 1:
+            raise SeveralVolumes(volumes=", ".join(map(str, mounted)))
+        self._check_info(mounted[0])
+        return mounted[0]
 
     def describe(self, job: FlashJob) -> Sequence[str]:
         file = job.image.with_suffix(".uf2")

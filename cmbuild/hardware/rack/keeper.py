@@ -190,7 +190,7 @@ class Keeper:
 
     def _lines(self, place: Any) -> dict[str, Any]:
         """Its serial lines, by the name that the place gives them."""
-        found = {}
+        matched = {}
         for exporter, groups in self._session.resources.items():
             for group, resources in groups.items():
                 for name, resource in resources.items():
@@ -198,8 +198,8 @@ class Keeper:
                         continue
                     match = place.getmatch((exporter, group, resource.cls, name))
                     if match is not None:
-                        found[match.rename or name] = resource
-        return found
+                        matched[match.rename or name] = resource
+        return matched
 
     def _line(self, place: Any) -> Any:
         """The serial line to use."""

@@ -58,7 +58,7 @@ class SshHost:
         """
         return self._call("ssh", [self.name, shlex.join(words)], words[0], seconds, check)
 
-    def found(self, programs: Sequence[str]) -> Sequence[str]:
+    def installed(self, programs: Sequence[str]) -> Sequence[str]:
         """Those of the programs that are installed there; raises as `run`."""
         script = "".join(
             f"command -v {shlex.quote(each)} >&2 && echo {each}; " for each in programs
@@ -127,10 +127,10 @@ def flash_there(
     ways = {name: way for name, way in wanted.items() if isinstance(way, ProgramMethod)}
     if not ways:
         raise NotByProgram(method=", ".join(wanted), host=host.name)
-    found = host.found(list(ways))
-    if not found:
+    present = host.installed(list(ways))
+    if not present:
         raise NoProgramThere(board=board, host=host.name, programs=", ".join(ways))
-    way = ways[found[0]]
+    way = ways[present[0]]
     with host.copied(image) as copy:
         for arguments in way.commands(Path(copy), selection):
             host.run([way.name, *arguments], seconds=way.limit)

@@ -41,8 +41,8 @@ class Fvp(ProgramLauncher):
         return self.executable
 
     def find(self) -> Path:
-        if found := shutil.which(self.executable):
-            return Path(found)
+        if program := shutil.which(self.executable):
+            return Path(program)
         if home := os.environ.get(HOME):
             for path in sorted(Path(home).rglob(self.executable)):
                 if path.is_file() and os.access(path, os.X_OK):

@@ -55,11 +55,11 @@ class Qemu(Debuggable, Profiled):
         return ", ".join(filter(None, ["simulated by QEMU -icount", self.caveat]))
 
     def find(self) -> Path:
-        found = tools.find(tools.QEMU.name)
-        if found is None:
+        program = tools.find(tools.QEMU.name)
+        if program is None:
             hint = tools.install_command(tools.QEMU)
             raise LauncherMissing(launcher=tools.QEMU.name, hint=hint)
-        return found
+        return program
 
     def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:
         properties = [f"{name}={value}" for name, value in self.properties.items()]

@@ -146,10 +146,10 @@ class ExportStage(Stage):
             raise ValueError(f"{SAMPLES} is not of this export")
 
     def condition(self) -> Condition:
-        found = super().condition()
-        if found is Condition.WHOLE and superseded(self.job, self.record):
+        condition = super().condition()
+        if condition is Condition.WHOLE and superseded(self.job, self.record):
             return Condition.ABSENT
-        return found
+        return condition
 
     @property
     def texts(self) -> list[Path]:
@@ -190,8 +190,8 @@ def _versions() -> Mapping[str, str]:
     """Of the packages that would export; a machine without them takes what others exported with
     the versions that the project pins.
     """
-    found = _installed()
-    return found if found.keys() >= NEEDED else pinned(Path(), PACKAGES) or found
+    installed = _installed()
+    return installed if installed.keys() >= NEEDED else pinned(Path(), PACKAGES) or installed
 
 
 class Batch:

@@ -87,9 +87,9 @@ class FloatStage(Stage):
         return Entry(self._folder / f"{self.plan.source.name}-{self.fingerprint[:16]}")
 
     def condition(self) -> Condition:
-        found = super().condition()
+        condition = super().condition()
         # What was missing may be there now.
-        return Condition.ABSENT if found is Condition.WHOLE and self.reason else found
+        return Condition.ABSENT if condition is Condition.WHOLE and self.reason else condition
 
     @property
     def reason(self) -> str | None:

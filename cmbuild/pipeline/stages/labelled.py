@@ -39,7 +39,7 @@ class LabelledStage(ReferenceStage):
 
     @property
     def samples(self) -> Samples:
-        found = super().samples
-        if found.labels is None:
+        samples = super().samples
+        if samples.labels is None:
             raise UsageError(message=f"{self._data} has no array `labels`")
-        return found
+        return samples

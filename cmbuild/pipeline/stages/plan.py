@@ -124,8 +124,8 @@ class PlanStage(Stage):
         if ops.kernels is not None:
             check_calls(plan, read_kernels(ops.kernels))
         # The runner checks it again; this check comes before a library is built in vain.
-        if found := list(self._excesses(plan)):
-            raise self._does_not_fit(max(found, key=lambda excess: excess.over), plan)
+        if excesses := list(self._excesses(plan)):
+            raise self._does_not_fit(max(excesses, key=lambda excess: excess.over), plan)
         emit(plan, folder, self.source.read(), self.source.name, self.prefix)
 
     def _excesses(self, plan: Plan) -> Iterator[Excess]:
@@ -148,8 +148,8 @@ class PlanStage(Stage):
             source = replace(self.source, io=choice.io)
             graph = source.graph()
             with source.ops.registered():
-                found = self._excesses(make_plan(graph, choice.isa, options))
-            return sum(each.over for each in found)
+                excesses = self._excesses(make_plan(graph, choice.isa, options))
+            return sum(each.over for each in excesses)
 
         over = sum(each.over for each in self._excesses(plan))
         options = self.options

@@ -102,8 +102,8 @@ class ReferenceStage(Stage):
         """Of all samples in the user's file; None if it has none."""
         from cmbuild.verify.samples import user_samples
 
-        found = user_samples(self._sampling.inputs, self.plan.record.inputs, None).labels
-        return None if found is None else list(map(int, found))
+        labels = user_samples(self._sampling.inputs, self.plan.record.inputs, None).labels
+        return None if labels is None else list(map(int, labels))
 
     @property
     def is_chosen(self) -> bool:

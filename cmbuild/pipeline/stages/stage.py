@@ -90,14 +90,14 @@ class Stage(ABC):
 
     def condition(self) -> Condition:
         """Whether the result can be used: up to date, unchanged since it was made, and readable."""
-        found = self.entry.condition(self.fingerprint)
-        if found is Condition.WHOLE and not self._is_readable:
+        condition = self.entry.condition(self.fingerprint)
+        if condition is Condition.WHOLE and not self._is_readable:
             try:
                 self.inspect(self.entry.folder)
             except Exception:  # content of others raises anything
                 return Condition.USELESS
             self._is_readable = True
-        return found
+        return condition
 
     def check(self) -> None:  # noqa: B027  # most stages have nothing to check
         """Checks before any work what would fail late: a missing tool or file."""

@@ -55,10 +55,10 @@ def page(run: RunResult) -> str:
 
 def at(document: Mapping[str, Any], path: str) -> Any:
     """The value at a path: `memory.flash.total`, `layers.3.cycles`."""
-    found: Any = document
+    value: Any = document
     for key in path.split("."):
-        found = found[int(key)] if isinstance(found, list) else found[key]
-    return found
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
 
 
 def _embedded(document: object) -> str:

@@ -9,7 +9,7 @@ from cmbuild.results import RunResult
 
 def sources(run: RunResult) -> Mapping[str, str]:
     """By what they are called in the report; the order is that of the table."""
-    found = {
+    sources = {
         "Verification": f"outputs of {run.machine}, compared with the reference on this computer",
         "Measured cycles" if run.instructions.unit == "cycles" else "Instructions": (
             _instructions(run)
@@ -17,8 +17,8 @@ def sources(run: RunResult) -> Mapping[str, str]:
         "Cycles": _cycles(run),
     }
     if run.cycles is not None and run.cycles.milliseconds is not None:
-        found["Milliseconds"] = "cycles at the clock in the board's board.toml"
-    found |= {
+        sources["Milliseconds"] = "cycles at the clock in the board's board.toml"
+    sources |= {
         "Multiply-accumulates": "exact: counted from the program's shapes",
         "Flash": "exact: sections of the linked image; weights are the plan's constants",
         "RAM": "exact: arena and variables of the linked image, and the reserved stack",
@@ -28,18 +28,18 @@ def sources(run: RunResult) -> Mapping[str, str]:
         ),
     }
     if run.memory.ram.stack is not None:
-        found["Stack used"] = f"measured: high-water mark of the run on {run.machine}"
+        sources["Stack used"] = f"measured: high-water mark of the run on {run.machine}"
     if run.accuracy is not None or run.fidelity is not None:
-        found["Accuracy"] = (
+        sources["Accuracy"] = (
             "measured: outputs of the reference, which every core equals, against the float model"
             " in PyTorch"
         )
     if any(layer.snr_db is not None for layer in run.layers):
-        found["SNR of a layer"] = (
+        sources["SNR of a layer"] = (
             "measured in PyTorch by `cmbuild eval --sensitivity`: of the model's outputs with that"
             " operator alone quantised"
         )
-    return found
+    return sources
 
 
 def _instructions(run: RunResult) -> str:
