@@ -98,7 +98,11 @@ def sparse() -> Made:
 
 
 def complex() -> Made:
-    return _made(lambda x: torch.view_as_real(torch.complex(x, x) * 2))
+    return _made(lambda x: torch.complex(x, x) * 2)
+
+
+def complex_tangent() -> Made:
+    return _made(lambda x: torch.fft.rfft(x).tanh().abs())
 
 
 def numpy_function() -> Made:

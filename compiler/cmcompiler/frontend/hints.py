@@ -23,9 +23,6 @@ _HINTS = {
     "masked_fill": "a number near the range of the other elements",
     "interpolate": "upsampling by whole factors",
     "grid_sampler": "a transposed convolution",
-    "fft": "a linear layer whose weights are the transform",
-    "stft": "a convolution whose weights are the transform, or features computed before the model",
-    "complex": "real numbers",
 }
 """By the beginning of the operator's name, without namespace."""
 

@@ -67,11 +67,11 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
             )
         if isinstance(value, Tensor) and value.layout is not torch.strided:
             raise Unsupported(f"{place}the result of {_name(node)} is sparse", "keep it dense")
-        if isinstance(value, Tensor) and value.is_complex():
+        is_complex = isinstance(value, Tensor) and value.is_complex()
+        if is_complex and any(user.op == "output" for user in node.users):
             raise Unsupported(
                 f"{place}the result of {_name(node)} is complex",
-                "compute real and imaginary parts as two real tensors, a transform as a product "
-                "with a constant table",
+                "return its parts as real numbers: torch.view_as_real",
             )
         if node.target in LAYERS and not _is_finite(node):
             raise Unsupported(

@@ -12,7 +12,6 @@ from cmcompiler.frontend.hints import hint
 from cmcompiler.frontend.quantization import quantize
 
 MASK = torch.arange(64).reshape(8, 8) % 3 > 0
-WAVES = torch.fft.rfft(torch.eye(8)).real.T.contiguous()
 
 PROPOSED = {
     "conv": nn.Conv2d(4, 8, 3, groups=2),
@@ -22,8 +21,6 @@ PROPOSED = {
     "masked_fill": Function(lambda x: x.masked_fill(MASK, -8.0)),
     "interpolate": Function(lambda x: F.interpolate(x, scale_factor=3, mode="nearest")),
     "grid_sampler_2d": nn.ConvTranspose2d(4, 4, 2, 2),
-    "fft_rfft": Function(lambda x: F.linear(x, WAVES)),
-    "stft": Function(lambda x: F.conv1d(x.flatten(1)[:, None], WAVES[:, None], stride=4)),
 }
 """By the operator that is left in float."""
 

@@ -18,6 +18,7 @@ from cmcompiler.frontend.rewrites.batches import add_batches
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
+from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.control_flow import write_out_branches_and_loops
@@ -54,6 +55,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     write_out_branches_and_loops,
     remove_identities,
     remove_in_place,
+    separate_parts,
     join_assignments,
     join_filters,
     spell_combinations,
