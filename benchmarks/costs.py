@@ -8,7 +8,8 @@
     python benchmarks/costs.py build
 
 Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
-folder, and writes cmbuild/sizing/costs.json. Costs are the least squares of the differences, none
+folder, and writes recorded_runs.json beside this script and the costs fitted to them,
+cmbuild/sizing/costs.json. Costs are the least squares of the differences, none
 below zero. Kernels for weights of int16 are fitted apart, all others to runs with int8 weights.
 Runs of another plan than today's are left out, and so are kernels that no run has called.
 Prints the difference of each model, and, for int8, the one that it has if it is left out.
@@ -17,6 +18,7 @@ Prints the difference of each model, and, for int8, the one that it has if it is
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -41,13 +43,12 @@ from cmbuild.sizing.prediction import (
     COSTS,
     CoreCosts,
     CostTable,
-    RecordedRun,
-    Work,
     known_costs,
     work_by_kernel,
     work_of_steps,
 )
 from cmcompiler import zoo
+from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
 
@@ -56,12 +57,88 @@ MODELS = [*zoo.names(), *(f"benchmarks/small_networks.py:{name}" for name in NAM
 SMALLEST = 20.0
 """Cycles of a step below which its relative difference does not count more."""
 
+RECORDED = Path(__file__).with_name("recorded_runs.json")
+FITTED = (
+    *("filled", "outputs", "calls", "pixels", "segments"),
+    *("clipped", "portions", "operands", "columns"),
+)
+"""What costs are fitted to, of the fields of Work."""
+
 _SUFFIX = "_w16"
 """Of kernels for weights of int16."""
 
 V = TypeVar("V")
 Step = tuple[str, str, Work, float]
 """Model, kernel, work and cycles of a step."""
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """Cycles of a model on the simulator, and its work by kernel."""
+
+    cycles: int
+    work: Mapping[str, Work]
+
+
+Recorded = dict[str, dict[str, RecordedRun]]
+"""Runs by core and model."""
+
+
+def read_recorded() -> Recorded:
+    return {
+        cpu: {
+            model: RecordedRun(
+                run["cycles"], {kernel: Work(**counts) for kernel, counts in run["work"].items()}
+            )
+            for model, run in models.items()
+        }
+        for cpu, models in json.loads(RECORDED.read_text()).items()
+    }
+
+
+def write_tables(table: CostTable, recorded: Recorded) -> None:
+    cores = {
+        cpu: {
+            "isa": costs.isa,
+            "error_percent": costs.error_percent,
+            "kernels": _by_name(costs.kernels),
+        }
+        for cpu, costs in table.cores.items()
+    }
+    COSTS.write_text(_lines({"provenance": table.provenance, "cores": cores}) + "\n")
+    runs = {
+        cpu: {
+            model: {"cycles": run.cycles, "work": _by_name(run.work)}
+            for model, run in models.items()
+        }
+        for cpu, models in recorded.items()
+    }
+    RECORDED.write_text(_lines(runs) + "\n")
+
+
+def _by_name(work: Mapping[str, Work]) -> dict[str, dict[str, float]]:
+    """The counts that are not zero."""
+    return {
+        kernel: {
+            name: int(count) if count == int(count) else count
+            for name, count in amounts._asdict().items()
+            if count
+        }
+        for kernel, amounts in work.items()
+    }
+
+
+def _lines(value: object, level: int = 0) -> str:
+    """JSON with a kernel a line."""
+    if not isinstance(value, dict) or level == _KERNELS:
+        return json.dumps(value)
+    inner = " " * (level + 1)
+    items = (f"{inner}{json.dumps(key)}: {_lines(each, level + 1)}" for key, each in value.items())
+    return "{\n" + ",\n".join(items) + "\n" + " " * level + "}"
+
+
+_KERNELS = 4
+"""How deep the counts of a kernel lie in both files."""
 
 
 def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, Work]:
@@ -73,21 +150,23 @@ def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, 
     total: defaultdict[str, float] = defaultdict(float)
     for model, _, _, cycles in everything or steps:
         total[model] += cycles
-    found = {}
+    fit = {}
     for kernel in sorted({kernel for _, kernel, _, _ in steps}):
         own = [step for step in steps if step[1] == kernel]
-        work = np.array([step[2] for step in own])
+        work = np.array([[getattr(step[2], name) for name in FITTED] for step in own])
         cycles = np.array([step[3] for step in own])
         share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
         costs = nnls(work * share[:, None], cycles * share)[0]
-        found[kernel] = Work(*(float(f"{cost:.5g}") for cost in costs))
-    return found
+        fit[kernel] = Work(
+            **{name: float(f"{cost:.5g}") for name, cost in zip(FITTED, costs, strict=True)}
+        )
+    return fit
 
 
 def finished(
     isa: str, kernels: Mapping[str, Work], recorded: Mapping[str, RecordedRun]
 ) -> CoreCosts:
-    costs = CoreCosts(isa=isa, error_percent=0, kernels=kernels, recorded=recorded)
+    costs = CoreCosts(isa=isa, error_percent=0, kernels=kernels)
     errors = [difference(costs, run) for run in recorded.values()]
     return costs.model_copy(update={"error_percent": math.ceil(100 * max(map(abs, errors)))})
 
@@ -135,22 +214,21 @@ class Runs:
             self.recorded[name] = RecordedRun(cycles=round(sum(cycles)), work=work_by_kernel(plan))
 
 
-def with_wide(costs: CoreCosts, runs: Runs) -> CoreCosts:
+def with_wide(costs: CoreCosts, runs: Runs, recorded: Mapping[str, RecordedRun]) -> CoreCosts:
     """With the costs of kernels for weights of int16, which only these runs call.
 
     They differ from those of the same kernel for int8 by the cycles of a multiply-accumulate.
     """
     kernels = dict(costs.kernels)
     for kernel in sorted({step[1] for step in runs.steps} - kernels.keys()):
-        base = costs.kernels[kernel.removesuffix(_SUFFIX)]._replace(products=0.0)
+        base = costs.kernels[kernel.removesuffix(_SUFFIX)]._replace(filled=0.0)
         rest = [
-            (model, kernel, Work(work.products), cycles - float(np.dot(work, base)))
+            (model, kernel, Work(filled=work.filled), cycles - work.at(base))
             for model, name, work, cycles in runs.steps
             if name == kernel
         ]
-        products = fitted(rest, runs.steps)[kernel].products
-        kernels[kernel] = base._replace(products=products)
-    return finished(costs.isa, kernels, {**costs.recorded, **runs.recorded})
+        kernels[kernel] = base._replace(filled=fitted(rest, runs.steps)[kernel].filled)
+    return finished(costs.isa, kernels, {**recorded, **runs.recorded})
 
 
 def main() -> None:
@@ -175,17 +253,18 @@ def main() -> None:
         return
     if arguments.build is None:
         parser.error("the build folder is missing")
-    build, cores = arguments.build, dict(known_costs().cores)
+    build, cores, recorded = arguments.build, dict(known_costs().cores), read_recorded()
     with click.Context(click.Command("costs")), session(build / "logs", json=True) as work:
         for name in arguments.boards.split(","):
             board = find_board(name)
-            isa, runs = board.isas[0], Runs()
+            isa, runs, known = board.isas[0], Runs(), known_costs().cores[board.cpu]
             if arguments.only_wide:
-                known = known_costs().cores[board.cpu]
-                costs = finished(known.isa, narrow(known.kernels), narrow(known.recorded))
+                own = narrow(recorded[board.cpu])
+                costs = finished(known.isa, narrow(known.kernels), own)
             else:
                 runs.add(work.pipeline, build, name, NARROW)
-                costs = finished(isa.label, fitted(runs.steps), runs.recorded)
+                own = runs.recorded
+                costs = finished(isa.label, fitted(runs.steps), own)
             for model, run in runs.recorded.items():
                 others = [step for step in runs.steps if step[0] != model]
                 left_out = costs.model_copy(update={"kernels": fitted(others)})
@@ -194,25 +273,25 @@ def main() -> None:
             if isa is Isa.DSP:
                 wide = Runs()
                 wide.add(work.pipeline, build, name, WIDE)
-                known = known_costs().cores[board.cpu]
-                costs = with_wide(costs, wide) if wide.recorded else with_known_wide(costs, known)
+                if wide.recorded:
+                    costs = with_wide(costs, wide, own)
+                    own = {**own, **wide.recorded}
+                else:  # those of an earlier fit
+                    own = {**own, **wide_only(recorded[board.cpu])}
+                    costs = finished(isa.label, {**costs.kernels, **wide_only(known.kernels)}, own)
                 for model, run in wide.recorded.items():
                     print(f"{board.cpu:16} {model:26} {difference(costs, run):+6.1%}")
-            cores[board.cpu] = costs
+            cores[board.cpu], recorded[board.cpu] = costs, dict(own)
     provenance = (
         "cmbuild bench on QEMU with gcc 12.2, cycles by cmbuild/cycles; float boundary, int8 with "
         "weights of int16"
     )
-    COSTS.write_text(CostTable(provenance=provenance, cores=cores).model_dump_json(indent=1) + "\n")
+    write_tables(CostTable(provenance=provenance, cores=cores), recorded)
 
 
-def with_known_wide(costs: CoreCosts, known: CoreCosts) -> CoreCosts:
-    """Adds the costs and runs for weights of int16 that an earlier fit has."""
-    kernels, recorded = (
-        {name: cost for name, cost in named.items() if name not in narrow(named)}
-        for named in (known.kernels, known.recorded)
-    )
-    return finished(costs.isa, {**costs.kernels, **kernels}, {**costs.recorded, **recorded})
+def wide_only(named: Mapping[str, V]) -> dict[str, V]:
+    """Those of weights of int16, by kernel or model."""
+    return {name: each for name, each in named.items() if name not in narrow(named)}
 
 
 def narrow(costs: Mapping[str, V]) -> dict[str, V]:

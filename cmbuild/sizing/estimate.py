@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.sizing.linking import Linked
-from cmbuild.sizing.prediction import Work, work_by_kernel
+from cmbuild.sizing.prediction import work_by_kernel
 from cmbuild.toolchain.kernel_sources import without_comments
+from cmcompiler.ir.work import Work
 
 if TYPE_CHECKING:
     from cmcompiler.plan.plan import Plan

@@ -53,7 +53,7 @@ T = TypeVar("T")
 _SIZE = TypeAdapter(ProgramSize)
 _LINKED = TypeAdapter(Linked)
 
-_VERSION = 5  # of what `fits` in the cache holds
+_VERSION = 6  # of what `fits` in the cache holds
 
 
 class NoProgram(Missing):

@@ -18,16 +18,22 @@ def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
     state, final = In(_int16(1, BATCH, UNITS)), Out("int16", (1, BATCH, UNITS))
     narrowing, place = (1 << 30, -7, 3), (0, False, False)
     initial = (1 << 30, -6)
-    lstm = (*_product(4 * UNITS, FEATURES), *_product(4 * UNITS, OUTPUTS))
-    gru = (*_product(3 * UNITS, FEATURES), *_product(3 * UNITS, UNITS))
+    lstm = (*gate_product(4 * UNITS, FEATURES), *gate_product(4 * UNITS, OUTPUTS))
+    gru = (*gate_product(3 * UNITS, FEATURES), *gate_product(3 * UNITS, UNITS))
     return {
         "cmbuild::quantized_lstm.out": (
-            *(sequence, None, None, *lstm, *_product(OUTPUTS, UNITS), 12, 1 << 30, -22, 3),
+            *(sequence, None, None, *lstm, *gate_product(OUTPUTS, UNITS), 12, 1 << 30, -22, 3),
             *(*initial, -5, *place, Out("int8", (STEPS, BATCH, OUTPUTS))),
         ),
         "cmbuild::quantized_lstm_state.out": (
             *(sequence, state, state),
-            *(*_product(4 * UNITS, FEATURES), *_product(4 * UNITS, UNITS), None, None, None),
+            *(
+                *gate_product(4 * UNITS, FEATURES),
+                *gate_product(4 * UNITS, UNITS),
+                None,
+                None,
+                None,
+            ),
             *(11, 1 << 30, -22, 3, *initial, 3, *place, longer, final),
         ),
         "cmbuild::quantized_gru.out": (sequence, None, *gru, 15, *narrowing, *place, out),
@@ -35,11 +41,11 @@ def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
             *(sequence, state, *gru, 14, *narrowing, *place, longer, final),
         ),
         "cmbuild::quantized_rnn.out": (
-            *(sequence, None, *_product(UNITS, FEATURES), *_product(UNITS, UNITS), "tanh"),
+            *(sequence, None, *gate_product(UNITS, FEATURES), *gate_product(UNITS, UNITS), "tanh"),
             *(*narrowing, *initial, *place, out),
         ),
         "cmbuild::quantized_svdf.out": (
-            *(In(_int8(1, FEATURES)), In(_int16(1, UNITS, STEPS)), *_product(UNITS, FEATURES)),
+            *(In(_int8(1, FEATURES)), In(_int16(1, UNITS, STEPS)), *gate_product(UNITS, FEATURES)),
             *(
                 In(_int16(UNITS, STEPS), constant=True),
                 In(np.arange(2, dtype=np.int32), constant=True),
@@ -50,7 +56,7 @@ def recurrent_calls() -> Mapping[str, tuple[Given, ...]]:
     }
 
 
-def _product(rows: int, depth: int) -> tuple[In, In, In]:
+def gate_product(rows: int, depth: int) -> tuple[In, In, In]:
     """Weights, bias, and multipliers with shifts."""
     rescale = np.array([[1 << 30] * rows, [-3] * rows], np.int32)
     return (

@@ -5,20 +5,62 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.words import (
+    ALIGN,
+    Address,
+    Byte,
+    GrowableScratch,
+    Narrow,
+    Packed,
+    RingRows,
+    RowAddress,
+    RowCount,
+    Scratch,
+    ScratchCount,
+    Short,
+    Word,
+    Words,
+)
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
+
+__all__ = [
+    "ALIGN",
+    "DRAIN",
+    "FEED",
+    "LONG_SUM",
+    "ONE_ROUNDING",
+    "OUTSIDE",
+    "Address",
+    "Array",
+    "Byte",
+    "GrowableScratch",
+    "KernelCall",
+    "Narrow",
+    "Op",
+    "Packed",
+    "Reach",
+    "RingRows",
+    "RowAddress",
+    "RowCall",
+    "RowCount",
+    "Scratch",
+    "ScratchCount",
+    "Short",
+    "Tensors",
+    "Word",
+    "Words",
+]
 
 Array: TypeAlias = npt.NDArray[Any]
 Tensors: TypeAlias = tuple[Tensor, ...]
-
-ALIGN = 16
-"""Alignment of every tensor, in bytes."""
-
 
 ONE_ROUNDING = 0.55
 """Steps: half of one, and what multipliers of 32 bits add to that."""
@@ -27,164 +69,12 @@ LONG_SUM = 0.8
 """Steps of a sum over many elements, whose factor is a multiplier of 32 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A place in the memory of a node's tensor.
-
-    Attributes:
-        offset: bytes from the tensor's first element.
-    """
-
-    tensor: Tensor
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """Constant bytes in the kernel's layout; equal ones are stored once.
-
-    Attributes:
-        align: of the first byte, a power of two up to 16.
-    """
-
-    data: bytes
-    align: int = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """Bytes in the arena that live during one call.
-
-    Attributes:
-        kept: in a stream, from its first call to its last one.
-    """
-
-    size: int
-    kept: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GrowableScratch:
-    """Scratch that may be larger than necessary: at least one whole unit.
-
-    It takes as many units as fit beside what else lives during the call, without enlarging the
-    arena. A call has at most one.
-
-    Attributes:
-        unit: bytes, a multiple of ALIGN.
-        most: the largest useful number of units.
-        base: bytes that it needs besides.
-    """
-
-    unit: int
-    most: int
-    base: int = 0
-
-    def sized(self, units: int) -> Scratch:
-        return Scratch(self.base + units * self.unit)
-
-    def units_within(self, size: int) -> int:
-        """As many as so many bytes hold and are of use."""
-        return min(self.most, (size - self.base) // self.unit)
-
-
-@dataclass(frozen=True, slots=True)
-class ScratchCount:
-    """How many items the GrowableScratch of the call holds.
-
-    Attributes:
-        each: items per unit.
-    """
-
-    each: int
-
-
-@dataclass(frozen=True, slots=True)
-class RowAddress:
-    """The place of a row in an image, or in the ring that holds some of its rows.
-
-    While a call computes row y it is that of row (y·factor + shift) / divisor, rounded down.
-
-    Attributes:
-        offset: bytes from the row's first element.
-    """
-
-    tensor: Tensor
-    offset: int = 0
-    factor: int = 1
-    shift: int = 0
-    divisor: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RingRows:
-    """How many rows of an image are in memory: all of them, or those that a ring holds.
-
-    Attributes:
-        every: counts only every so manieth row, from the first one on.
-    """
-
-    tensor: Tensor
-    every: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RowCount:
-    """How many items a call computes whose rows move along.
-
-    Rows that lie one after the other in memory are computed at once.
-
-    Attributes:
-        each: items of a row.
-    """
-
-    each: int
-
-
-class Narrow(int):
-    """A number with fewer than 32 bits: it shares a word with the narrow ones beside it."""
-
-    bits: ClassVar[int]
-
-
-class Short(Narrow):
-    """An int16."""
-
-    bits = 16
-
-
-class Byte(Narrow):
-    """An int8."""
-
-    bits = 8
-
-
-Word = (
-    int
-    | float
-    | Address
-    | RowAddress
-    | RingRows
-    | RowCount
-    | Packed
-    | Scratch
-    | GrowableScratch
-    | ScratchCount
-)
-"""One field of a kernel's arguments: int32/uint32, float32, or a cm_ref; or int16 or int8, which
-fill words of 32 bits together.
-"""
-
-Words: TypeAlias = list[tuple[str, Word]]
-"""Fields of a kernel's argument struct, by name."""
-
-
 FEED, DRAIN = "feed", "drain"
 OUTSIDE = (FEED, DRAIN)
 """Instead of a kernel's name: the interpreter of streams takes a row from outside."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelCall:
     """One call of a C function `void cm_<kernel>(context, call)`.
 
@@ -193,12 +83,21 @@ class KernelCall:
         arguments: the fields of the kernel's argument struct, in its order and by its names.
         rows: output rows [y0, y1) to compute; (0, 0) for kernels that take whole tensors.
         microkernel: the inner loop that dominates its time, or None.
+        form: the struct that its arguments fill; None if only C declares it.
+        family: of kernels whose work costs the same; empty if the kernel is alone.
     """
 
     kernel: str
     arguments: Sequence[tuple[str, Word]]
     rows: tuple[int, int] = (0, 0)
     microkernel: Microkernel | None = None
+    form: type[Arguments] | None = None
+    family: str = ""
+
+    @cached_property
+    def typed(self) -> Arguments | None:
+        """Its arguments as that struct."""
+        return None if self.form is None else self.form.of_words(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)

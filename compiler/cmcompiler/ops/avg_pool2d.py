@@ -48,9 +48,9 @@ class AvgPool2d(Pool2d):
         """A single window is added up row by row."""
         if not self.is_single:
             return super().row_calls(inputs, outputs, isa)
-        rows, columns = self.covered(inputs[0])
+        members = self.covered(inputs[0])
         result: Words = [("output", Address(outputs[0]))]
-        return [accumulate("avg_pool2d_rows_s8", inputs[0], rows, columns, result)]
+        return [accumulate("avg_pool2d_rows_s8", inputs[0], members, result, self.kernel)]
 
 
 @image_op(

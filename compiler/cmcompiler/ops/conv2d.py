@@ -17,18 +17,23 @@ from cmcompiler.ir.op import (
     RowCall,
     Scratch,
     ScratchCount,
-    Short,
     Tensors,
-    Words,
 )
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.product_arguments import (
+    ImplicitArguments,
+    PatchArguments,
+    PixelArguments,
+    ProductArguments,
+    StripArguments,
+)
 from cmcompiler.ops.support.requantize import Int8Array
-from cmcompiler.ops.support.window import rows_arguments
 
 COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
 """Gathers patches."""
@@ -114,42 +119,37 @@ class Conv2d(Convolution):
     def _pixel_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         filters = self._filters
         weights = self._packed(filters, isa)
-        joined = self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2]
-        arguments: Words = [
-            *self._operands(images, output, b"".join(weights), filters, isa),
-            ("depth", self.depth),
-            ("stride_height", Short(self.window.stride[0])),
-            ("stride_width", Short(self.window.stride[1])),
-            ("groups", self.groups),
-            ("group_weights", len(weights[0])),
-            *self.value_arguments(filters.product_arguments(isa)),
-            ("joined", joined),
-        ]
-        return self._call("pixel_conv2d", arguments, filters, isa)
+        arguments = PixelArguments(
+            *self._operands(images, output, b"".join(weights)),
+            workspace=self._workspace(filters, isa),
+            depth=self.depth,
+            stride_height=self.window.stride[0],
+            stride_width=self.window.stride[1],
+            groups=self.groups,
+            group_weights=len(weights[0]),
+            values=self._values(filters, isa),
+            joined=self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2],
+        )
+        return self._call(arguments, filters, isa)
 
     def _implicit_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """That packs windows from where they lie in the images."""
         filters, window, pixel = self._filters, self.window, images.shape[3]
         row, step = window.kernel[1] * pixel, window.stride[1] * pixel
         strip = (packing.PACKED_ROWS - 1) * step + row
-        arguments: Words = [
-            *rows_arguments(input=images, output=output),
-            ("output_pixel", output.shape[3]),
-            ("weights", Packed(packing.gemm_weights(filters, isa, self.wide))),
-            ("scratch", Scratch(strip + packing.packed_workspace(filters, isa))),
-            ("depth", self.depth),
-            ("row_depth", row),
-            ("strip", strip),
-            ("step", step),
-            ("left", window.padding[1] * pixel),
-            ("stride_height", Short(window.stride[0])),
-            ("pad_top", Short(window.padding[0])),
-            *self.value_arguments(filters.product_arguments(isa)),
-        ]
-        suffix = "_w16" if packing.is_wide(isa, self.wide) else ""
-        _, microkernel = packing.gemm(filters, isa, self.wide)
-        rows = (0, self.output_shape[1])
-        return KernelCall(f"implicit_conv2d{suffix}", arguments, rows, microkernel)
+        arguments = ImplicitArguments(
+            *self._operands(images, output, packing.gemm_weights(filters, isa, self.wide)),
+            scratch=Scratch(strip + packing.packed_workspace(filters, isa)),
+            depth=self.depth,
+            row_depth=row,
+            strip=strip,
+            step=step,
+            left=window.padding[1] * pixel,
+            stride_height=window.stride[0],
+            pad_top=window.padding[0],
+            values=self._values(filters, isa),
+        )
+        return self._call(arguments, filters, isa)
 
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """What neighbouring windows of a row share is in memory once."""
@@ -158,14 +158,15 @@ class Conv2d(Convolution):
         chunk = min(width, 4 * -(-width // (4 * -(-width // STRIP_PIXELS))))
         columns = (chunk - 1) * window.stride[1] + window.kernel[1]
         strip = columns * window.kernel[0] * images.shape[3]
-        arguments: Words = [
-            *self._operands(images, output, packing.gemm_weights(filters, isa), filters, isa),
-            ("strip", GrowableScratch(-(-strip // ALIGN) * ALIGN, -(-width // chunk))),
-            *window.arguments(),
-            ("chunk", ScratchCount(chunk)),
-            *self.value_arguments(filters.product_arguments(isa)),
-        ]
-        return self._call("strip_conv2d", arguments, filters, isa)
+        arguments = StripArguments(
+            *self._operands(images, output, packing.gemm_weights(filters, isa)),
+            workspace=self._workspace(filters, isa),
+            strip=GrowableScratch(-(-strip // ALIGN) * ALIGN, -(-width // chunk)),
+            window=WindowFields.of(window),
+            chunk=ScratchCount(chunk),
+            values=self._values(filters, isa),
+        )
+        return self._call(arguments, filters, isa)
 
     def _patch_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         filters = self._filters
@@ -175,34 +176,46 @@ class Conv2d(Convolution):
         height, width = self.output_shape[1:3]
         least = min(-(-width // rows), max(1, self.patch_bytes // (rows * stride)))
         most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))
-        arguments: Words = [
-            *self._operands(images, output, b"".join(weights), filters, isa),
-            ("patches", GrowableScratch(rows * stride * least, max(1, most // least))),
-            *self.window.arguments(),
-            *self._inside(images),
-            ("groups", self.groups),
-            ("group_weights", len(weights[0])),
-            ("patch_count", ScratchCount(rows * least)),
-            ("patch_stride", stride),
-            *self.value_arguments(filters.product_arguments(isa)),
-        ]
-        return self._call("conv2d", arguments, filters, isa)
+        inside = self._inside(images)
+        arguments = PatchArguments(
+            *self._operands(images, output, b"".join(weights)),
+            workspace=self._workspace(filters, isa),
+            patches=GrowableScratch(rows * stride * least, max(1, most // least)),
+            window=WindowFields.of(self.window),
+            inside=inside.start,
+            inside_end=inside.stop,
+            groups=self.groups,
+            group_weights=len(weights[0]),
+            patch_count=ScratchCount(rows * least),
+            patch_stride=stride,
+            values=self._values(filters, isa),
+        )
+        return self._call(arguments, filters, isa)
 
     def _operands(
-        self, images: Tensor, output: Tensor, weights: bytes, filters: Filters, isa: Isa
-    ) -> Words:
+        self, images: Tensor, output: Tensor, weights: bytes
+    ) -> tuple[ImageRows, ImageRows, int, Packed]:
         """The fields that all kernels begin with."""
-        return [
-            *rows_arguments(input=images, output=output),
-            ("output_pixel", self.output_shape[3]),
-            ("weights", Packed(weights)),
-            ("workspace", Scratch(packing.gemm_workspace(filters, isa, self.output_shape[2]))),
-        ]
+        return ImageRows.of(images), ImageRows.of(output), self.output_shape[3], Packed(weights)
 
-    def _call(self, name: str, arguments: Words, filters: Filters, isa: Isa) -> KernelCall:
+    def _workspace(self, filters: Filters, isa: Isa) -> Scratch:
+        return Scratch(packing.gemm_workspace(filters, isa, self.output_shape[2]))
+
+    def _values(self, filters: Filters, isa: Isa) -> ConvolutionValues:
+        return self.values(filters.product_arguments(isa))
+
+    def _call(self, arguments: ProductArguments, filters: Filters, isa: Isa) -> KernelCall:
         suffix, microkernel = packing.gemm(filters, isa, self.wide)
-        rows = (0, self.output_shape[1])
-        return KernelCall(f"{name}{suffix}", arguments, rows, microkernel)
+        wide = "_w16" if packing.is_wide(isa, self.wide) else ""
+        name = arguments.c_name.removeprefix("cm_")
+        return KernelCall(
+            name + (suffix if arguments.has_roundings else wide),
+            arguments.words(),
+            (0, self.output_shape[1]),
+            microkernel,
+            type(arguments),
+            arguments.family + wide,
+        )
 
     @property
     def _shares_columns(self) -> bool:
@@ -236,12 +249,11 @@ class Conv2d(Convolution):
         parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
         return [packing.gemm_weights(part, isa, self.wide) for part in parts]
 
-    def _inside(self, images: Tensor) -> Words:
+    def _inside(self, images: Tensor) -> range:
         """The output columns whose windows cross no side of the image."""
         _, taps = self.window.inside(1, images.shape[2], self.output_shape[2])
         columns = np.flatnonzero(taps == self.window.kernel[1])
-        bounds = (int(columns[0]), int(columns[-1]) + 1) if columns.size else (0, 0)
-        return list(zip(("inside", "inside_end"), bounds, strict=True))
+        return range(int(columns[0]), int(columns[-1]) + 1) if columns.size else range(0)
 
     def _reads_pixels(self, images: Tensor) -> bool:
         """Whether each patch is one pixel inside of the input."""

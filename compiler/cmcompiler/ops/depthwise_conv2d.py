@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.layout import INLINE, Int16, Place, Settled
 from cmcompiler.ir.op import (
     ALIGN,
     GrowableScratch,
@@ -16,19 +18,57 @@ from cmcompiler.ir.op import (
     RowCall,
     Scratch,
     ScratchCount,
-    Short,
     Tensors,
     Word,
-    Words,
 )
 from cmcompiler.ir.rows import turned_shape
+from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.depthwise_schemes import Scheme, choose
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import Int8Array
-from cmcompiler.ops.support.window import rows_arguments
+
+
+@dataclass(frozen=True)
+class DepthwiseArguments(Arguments):
+    """Bands of output rows, in portions of columns: kernels/depthwise_conv2d.c."""
+
+    c_name = "cm_depthwise_conv2d"
+
+    input: ImageRows
+    output: ImageRows
+    weights: Place
+    workspace: Place
+    row_table: Annotated[Place, "offsets of the rows of some bands: inputs, then outputs"]
+    window: Annotated[WindowFields, INLINE]
+    band: Annotated[Int16, "output rows that are computed together"]
+    bands: Annotated[Int16, "most such bands at once"]
+    chunk: Annotated[Settled, "most output columns at once"]
+    values: Annotated[ConvolutionValues, INLINE]
+
+    def division(self, rows: int, units: int = 1) -> Work:
+        width, columns = self.output.width, items(self.chunk, units)
+        bands = min(self.bands, columns // width) or 1
+        parts = -(-rows // (self.band * bands)) * -(-width // columns) * self.output.batch
+        return Work(portions=parts, columns=parts * self.output.channels)
+
+    def in_bands(self, rows: int) -> DepthwiseArguments:
+        return replace(self, band=min(self.band, rows))
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        """Vectors lie along the channels."""
+        pixels, channels = self.output.pixels, filled(self.output.channels, lanes)
+        return Work(
+            macs=macs,
+            filled=pixels * channels * self.window.area,
+            outputs=outputs,
+            calls=calls,
+            pixels=pixels,
+            clipped=self.window.clipped(self.output),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,19 +140,26 @@ class DepthwiseConv2d(Convolution):
             unit = -(-scheme.workspace // ALIGN) * ALIGN
             workspace = GrowableScratch(unit, scheme.portions, scheme.base)
             chunk = ScratchCount(scheme.chunk)
-        arguments: Words = [
-            *rows_arguments(input=inputs[0], output=outputs[0]),
-            ("weights", Packed(scheme.weights)),
-            ("workspace", workspace),
-            ("row_table", Scratch(4 * rows)),
-            *self.window.arguments(),
-            ("band", Short(scheme.band)),
-            ("bands", Short(scheme.bands)),
-            ("chunk", chunk),
-            *self.value_arguments(self._filters.output_arguments()),
-        ]
-        rows_range = (0, self.output_shape[1])
-        return KernelCall(scheme.kernel, arguments, rows_range, scheme.microkernel)
+        arguments = DepthwiseArguments(
+            ImageRows.of(inputs[0]),
+            ImageRows.of(outputs[0]),
+            weights=Packed(scheme.weights),
+            workspace=workspace,
+            row_table=Scratch(4 * rows),
+            window=WindowFields.of(self.window),
+            band=scheme.band,
+            bands=scheme.bands,
+            chunk=chunk,
+            values=self.values(self._filters.output_arguments()),
+        )
+        return KernelCall(
+            scheme.kernel,
+            arguments.words(),
+            (0, self.output_shape[1]),
+            scheme.microkernel,
+            DepthwiseArguments,
+            scheme.family,
+        )
 
     def _in_groups(self) -> Convolution:
         """The same as a convolution in groups of one channel each."""

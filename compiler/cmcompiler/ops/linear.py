@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
+from cmcompiler.ir.work import Arguments, Work, filled, plain
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import (
@@ -21,6 +25,46 @@ from cmcompiler.ops.support.requantize import (
     Requantize,
     wrap32,
 )
+
+
+@dataclass(frozen=True)
+class LinearArguments(Arguments):
+    """Rows of features that are multiplied as convolutions multiply their patches."""
+
+    c_name = "cm_linear"
+    family: ClassVar[str] = "conv2d"
+    """Of kernels whose work costs the same."""
+
+    input: Place
+    output: Place
+    weights: Place
+    workspace: Place
+    rows: Int32
+    depth: Int32
+    columns: Int32
+    values: Annotated[OutputValues, INLINE]
+
+    @property
+    def depth_of_products(self) -> int:
+        return self.depth
+
+    def division(self, rows: int, units: int = 1) -> Work:
+        return Work(portions=1, columns=self.columns)
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        work = super().whole(macs, outputs, calls, lanes)
+        operands = self.rows * filled(self.depth, lanes)
+        return work._replace(operands=operands, columns=calls * self.columns)
+
+
+@dataclass(frozen=True)
+class VectorArguments(LinearArguments):
+    """A single row of features."""
+
+    family = "linear_vector"
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        return plain(macs, outputs, calls, lanes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +115,33 @@ class Linear(Op):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         filters = self._filters
         columns, depth = self.weights.shape
+        form: type[LinearArguments] = LinearArguments
         kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
         pack, workspace = packing.gemm_weights, packing.gemm_workspace(filters, isa, self.rows)
         if self.rows == 1 and not self.by_rows:
+            form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("weights", Packed(pack(filters, isa, self.wide))),
-            ("workspace", Scratch(workspace)),
-            ("rows", self.rows),
-            ("depth", depth),
-            ("columns", columns),
-            *filters.product_arguments(isa),
+        arguments = form(
+            Address(inputs[0]),
+            Address(outputs[0]),
+            weights=Packed(pack(filters, isa, self.wide)),
+            workspace=Scratch(workspace),
+            rows=self.rows,
+            depth=depth,
+            columns=columns,
+            values=OutputValues(**dict(filters.product_arguments(isa))),
+        )
+        wide = "_w16" if packing.is_wide(isa, self.wide) else ""
+        return [
+            KernelCall(
+                kernel + suffix,
+                arguments.words(),
+                microkernel=microkernel,
+                form=form,
+                family=form.family + wide,
+            )
         ]
-        return [KernelCall(kernel + suffix, arguments, microkernel=microkernel)]
 
     @property
     def _filters(self) -> Filters:

@@ -80,7 +80,7 @@ class QuantizedSum(Op):
             return []
         rest: Words = [("output", Address(outputs[0])), *self._scale]
         image = (range(height), range(width))
-        return [accumulate("quantized_sum_rows", inputs[0], *image, rest)]
+        return [accumulate("quantized_sum_rows", inputs[0], image, rest)]
 
     @property
     def _scale(self) -> Words:

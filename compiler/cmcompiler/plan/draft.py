@@ -19,7 +19,8 @@ from cmcompiler.plan.schedule import Schedule, ScheduleEntry, StreamStart, make_
 from cmcompiler.plan.scratch import GrownScratch, grow_scratch, least_scratch
 from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.costs.effort import effort
-from cmcompiler.plan.streams.costs.surcharge import growth, surcharge
+from cmcompiler.plan.streams.costs.growth import Growth
+from cmcompiler.plan.streams.costs.surcharge import surcharge
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES
 from cmcompiler.plan.streams.group import StreamStage
 from cmcompiler.plan.streams.stream import Stream
@@ -170,7 +171,7 @@ class Draft:
                 cost = surcharge(node, stage.call, self.isa, stream.rings_of(stage))
                 total += cost.with_units(units)
             elif isinstance(entry.action, KernelCall) and units:
-                grown = growth(node, entry.action, self.isa)
+                grown = Growth.of(node, entry.action, self.isa)
                 total += 0 if grown is None else grown.more_whole(units)
         return total
 

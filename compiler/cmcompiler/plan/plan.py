@@ -13,6 +13,7 @@ from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.graph import Port
 from cmcompiler.ir.op import DRAIN, FEED, OUTSIDE, Reach
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import BRANCH, REF_CONSTANT, STREAM
 
@@ -142,6 +143,7 @@ class PlanStep:
         writes: tensors that are complete after this step.
         exact: outputs are bit-exact to the reference, as are those of all steps before.
         arithmetic: of the node.
+        form, family: of the call.
     """
 
     node: int
@@ -161,6 +163,15 @@ class PlanStep:
     stages: int = 0
     turns: tuple[int, ...] = ()
     fences: tuple[Fence, ...] = ()
+    form: type[Arguments] | None = None
+    family: str = ""
+
+    @property
+    def typed(self) -> Arguments | None:
+        """Its arguments as the struct that they fill; None if only C declares it."""
+        if self.form is None:
+            return None
+        return self.form.of_words((each.name, each.value) for each in self.arguments)
 
     @property
     def words(self) -> tuple[Argument, ...]:

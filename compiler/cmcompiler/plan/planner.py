@@ -78,6 +78,8 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
                 ),
                 exact=all(tensor in exact for tensor in node.outputs),
                 arithmetic=arithmetic[entry.node],
+                form=call.form,
+                family=call.family,
                 fences=_fences(stages[index][1], resolver) if index in stages else (),
             )
         )

@@ -68,7 +68,7 @@ def grow_scratch(
                     layout.size,
                 )
                 units = word.units_within(size)
-                grown[step] = replace(entry, action=_with_units(call, units))
+                grown[step] = replace(entry, action=with_units(call, units))
                 counts[step] = units
             index += isinstance(word, GrowableScratch | Scratch)
     return GrownScratch(tuple(grown), tuple(offsets), tuple(counts))
@@ -104,7 +104,7 @@ def _largest_gap(uses: Iterable[tuple[int, int]], end: int) -> tuple[int, int]:
     return -negated, size
 
 
-def _with_units(call: KernelCall, units: int) -> KernelCall:
+def with_units(call: KernelCall, units: int) -> KernelCall:
     """A call whose GrowableScratch has this many units."""
 
     def settled(word: Word) -> Word:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Array, Byte, Op, Short, Words
+from cmcompiler.ir.op import Array, Op
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.support.arguments import ConvolutionValues
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
 from cmcompiler.ops.support.window import Pair, Window
@@ -59,20 +60,12 @@ class Convolution(Op):
         """Weights of shape [C_out, depth], with the input's zero point in the bias."""
         return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
 
-    def value_arguments(self, output: Sequence[tuple[str, int]]) -> Words:
-        """The fields of a kernel's argument struct that say what its numbers stand for.
-
-        Args:
-            output: those that fill a `struct cm_output`.
+    def values(self, output: Sequence[tuple[str, int]]) -> ConvolutionValues:
         """
-        values = dict(output)
-        return [
-            ("zero_point", Short(values["zero_point"])),
-            ("minimum", Byte(values["minimum"])),
-            ("maximum", Byte(values["maximum"])),
-            ("input_zero_point", Short(self.input_zero_point)),
-            ("rounding", Short(values["rounding"])),
-        ]
+        Args:
+            output: the fields of a `struct cm_output`.
+        """
+        return ConvolutionValues.of(dict(output), self.input_zero_point)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ ANY = Microkernel("depthwise_s8", mve=True)
 FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
 FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
 
+_SIZES = {FOR_3X3: "_3x3", FOR_5X5: "_5x5"}
+
 OFFSETS = 1 << 16
 """MVE stores eight outputs at once, at offsets of 16 bits."""
 
@@ -63,6 +65,11 @@ class Scheme:
     portions: int = 1
     bands: int = 1
     base: int = 0
+
+    @property
+    def family(self) -> str:
+        """Of kernels whose work costs the same: those of one size of windows."""
+        return f"depthwise_conv2d{_SIZES.get(self.microkernel, '')}"
 
 
 def choose(

@@ -5,21 +5,47 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.layout import INLINE, Place
 from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors, Words
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.arguments import ImageRows, WindowFields
 from cmcompiler.ops.support.requantize import Int8Array
-from cmcompiler.ops.support.window import Pair, Window, rows_arguments
+from cmcompiler.ops.support.window import Pair, Window
 
 LARGEST = (1 << 15) - 1
 """Of a kernel's side, a stride, a padding or a dilation."""
+
+
+@dataclass(frozen=True)
+class PoolArguments(Arguments):
+    """The fields that the kernels of all pools begin with."""
+
+    c_name = "cm_pool2d"
+
+    input: ImageRows
+    output: ImageRows
+    row_table: Place
+    window: Annotated[WindowFields, INLINE]
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        """Vectors lie along the channels."""
+        pixels, channels = self.output.pixels, filled(self.output.channels, lanes)
+        return Work(
+            filled=pixels * channels * self.window.area,
+            outputs=outputs,
+            calls=calls,
+            pixels=pixels,
+            clipped=self.window.clipped(self.output),
+        )
 
 
 @dataclass(frozen=True)
@@ -86,13 +112,15 @@ class Pool2d(Op):
         return results, counts
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            *rows_arguments(input=inputs[0], output=outputs[0]),
-            ("row_table", Scratch(4 * self.window.kernel[0])),
-            *self.window.arguments(),
-            *self.parameters(),
-        ]
-        return [KernelCall(self.kernel, arguments, (0, self.output_shape[1]), self.microkernel)]
+        head = PoolArguments(
+            ImageRows.of(inputs[0]),
+            ImageRows.of(outputs[0]),
+            row_table=Scratch(4 * self.window.kernel[0]),
+            window=WindowFields.of(self.window),
+        )
+        words = [*head.words(), *self.parameters()]
+        rows = (0, self.output_shape[1])
+        return [KernelCall(self.kernel, words, rows, self.microkernel, PoolArguments)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

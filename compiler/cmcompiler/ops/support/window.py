@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.registry import Reader, program_op
-from cmcompiler.ir.op import Address, Array, Reach, RingRows, Short, Words
+from cmcompiler.ir.op import Address, Array, Reach, RingRows, Words
 from cmcompiler.ir.tensor import Tensor
 
 Pair = tuple[int, int]
@@ -120,19 +120,6 @@ class Window:
         """The input rows that a row of outputs takes."""
         low = -self.padding[0]
         return Reach(self.stride[0], low, low + self.reach[0] - 1)
-
-    def arguments(self) -> Words:
-        """The fields of a kernel's argument struct that describe the window."""
-        return [
-            ("kernel_height", Short(self.kernel[0])),
-            ("kernel_width", Short(self.kernel[1])),
-            ("stride_height", Short(self.stride[0])),
-            ("stride_width", Short(self.stride[1])),
-            ("pad_top", Short(self.padding[0])),
-            ("pad_left", Short(self.padding[1])),
-            ("dilation_height", Short(self.dilation[0])),
-            ("dilation_width", Short(self.dilation[1])),
-        ]
 
 
 def rows_arguments(**tensors: Tensor) -> Words:

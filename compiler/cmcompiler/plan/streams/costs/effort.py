@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from math import prod
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import GrowableScratch, KernelCall
+from cmcompiler.ir.op import KernelCall
 from cmcompiler.isa import Isa
+from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.packing import GEMMS, GEMVS
 from cmcompiler.ops.support.pooling import Pool2d
-from cmcompiler.plan.streams.costs.products import strip_cost, strip_pixels_cost
-from cmcompiler.plan.streams.costs.rates import RATES
+from cmcompiler.ops.support.product_arguments import StripArguments
+from cmcompiler.plan.streams.costs.growth import growable_scratch
+from cmcompiler.plan.streams.costs.rates import RATES, Rates
 
 
 def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
@@ -30,25 +32,34 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
             # A column of pixels is computed as a row of them.
             width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
             lines = outputs // (width if len(shape) > 1 else 1)
-            strided = any(dict(call.arguments).get("stride_height") == 2 for call in calls)
+            strided = any(_steps_by_two(call) for call in calls)
             taps = node.op.macs * (rates.strided if strided else 1)
             return taps * rates.tap + lines * rates.line
-        found = node.op.macs * rates.product + outputs * rates.output
-        gathering = [dict(call.arguments) for call in calls if growable_scratch(call)]
-        for words in gathering:
-            if "strip" in words:
-                rows = prod(shape[:2])
-                found += rows * (strip_cost(words, isa) + strip_pixels_cost(words, isa))
-                continue
-            patches = outputs // shape[-1] / len(gathering)
-            bytes_, segments = words["patch_stride"], words["kernel_height"]
-            assert isinstance(bytes_, int) and isinstance(segments, int)
-            found += patches * (bytes_ * rates.gathered + segments * rates.segment)
-        return found
+        moved = sum(_moved(call, prod(shape[:2]), rates) for call in calls)
+        return node.op.macs * rates.product + outputs * rates.output + moved
     if isinstance(node.op, Pool2d):
         return outputs * node.op.window.area * rates.pooled
     return sum(tensor.nbytes for tensor in node.outputs) * rates.byte
 
 
-def growable_scratch(call: KernelCall) -> GrowableScratch | None:
-    return next((word for _, word in call.arguments if isinstance(word, GrowableScratch)), None)
+def _moved(call: KernelCall, rows: int, rates: Rates) -> float:
+    """Instructions to move what products read: patches, or strips of columns.
+
+    Args:
+        rows: of all outputs, as the node has them.
+    """
+    arguments = call.typed
+    if arguments is None or growable_scratch(call) is None:
+        return 0
+    moved = arguments.gathering().at(rates.prices(arguments))
+    if isinstance(arguments, StripArguments):
+        # A sequence is one row of this kernel, but counts as a row an element: that leaves streams
+        # of sequences more instructions to add, for smaller arenas.
+        moved *= rows / (arguments.output.batch * arguments.output.height)
+    return moved
+
+
+def _steps_by_two(call: KernelCall) -> bool:
+    """Whether it is a depthwise convolution with stride 2, which uses fewer of its vectors."""
+    arguments = call.typed
+    return isinstance(arguments, DepthwiseArguments) and arguments.window.stride_height == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.packing import SHALLOW_DEPTH
 
@@ -98,9 +99,22 @@ class Rates:
     alone: tuple[float, float]
     other: float
 
-    def product_of(self, depth: int) -> Product:
-        """A call that multiplies matrices of this depth."""
-        return self.shallow if depth <= SHALLOW_DEPTH else self.deep
+    def prices(self, arguments: Arguments) -> Work:
+        """Instructions of one of each that calls with such arguments do."""
+        depth = arguments.depth_of_products
+        if not depth:
+            return Work(portions=self.portion, columns=self.share)
+        product = self.shallow if depth <= SHALLOW_DEPTH else self.deep
+        return Work(
+            portions=product.call,
+            batches=product.batch,
+            splits=self.split,
+            columns=product.column,
+            segments=self.segment,
+            gathered=self.gathered,
+            lines=self.strip,
+            copied=self.copied,
+        )
 
 
 _SCALAR = Product(call=280, column=0, batch=1500)

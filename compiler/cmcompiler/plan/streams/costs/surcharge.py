@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from math import prod
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.op import OUTSIDE, KernelCall, RowAddress, RowCall, RowCount
+from cmcompiler.ir.op import OUTSIDE, RowAddress, RowCall, RowCount
+from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import GEMMS, SHALLOW_DEPTH, spare_rows
-from cmcompiler.plan.streams.costs.columns import Columns
+from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
+from cmcompiler.ops.support.packing import SHALLOW_DEPTH, spare_rows
+from cmcompiler.ops.support.product_arguments import PatchArguments, PixelArguments, StripArguments
 from cmcompiler.plan.streams.costs.effort import effort
-from cmcompiler.plan.streams.costs.patches import Patches
-from cmcompiler.plan.streams.costs.portions import Portions, portion_cost
-from cmcompiler.plan.streams.costs.products import call_cost
+from cmcompiler.plan.streams.costs.growth import Growth
 from cmcompiler.plan.streams.costs.rates import (
     ACCUMULATED,
     BAND,
@@ -28,10 +28,6 @@ from cmcompiler.plan.streams.costs.rates import (
     TURN,
     WAIT,
 )
-from cmcompiler.plan.streams.costs.strips import Strips
-
-_SEVERAL_ROWS = ("patches", "joined")
-"""Arguments of convolutions that multiply several rows of outputs at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +37,11 @@ class Surcharge:
     Attributes:
         fixed: those that do not depend on memory.
         growth: what takes fewer instructions with more scratch, if anything does.
-        bands: how often how many outputs, or rows of them, are computed at once.
+        bands: how often how many rows of outputs are computed at once.
     """
 
     fixed: float
-    growth: Patches | Columns | None
+    growth: Growth | None
     bands: Mapping[int, int]
 
     def at(self, room: int) -> float:
@@ -66,14 +62,6 @@ class Surcharge:
         return self.fixed + more
 
 
-def growth(node: Node, call: KernelCall, isa: Isa) -> Patches | Columns | None:
-    """What more scratch is worth to a call; None unless it makes an image."""
-    if len(node.outputs[0].shape) != 4:
-        return None
-    found = Strips.of(call, isa) or Patches.of(node, call, isa)
-    return found or Portions.of(node, call, isa, node.outputs[0].shape[1])
-
-
 def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 0)) -> Surcharge:
     """
     Args:
@@ -84,15 +72,14 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     if call.call.kernel in OUTSIDE:
         return Surcharge(rows * WAIT, None, {})
     turns = -(-rows // call.band)
-    if (strips := Strips.of(call.call, isa)) is not None:
-        return Surcharge(turns * (TURN + STRIPS), strips, _heights(rows, call.band, (0, rings[1])))
-    rates, words = RATES[isa], dict(call.call.arguments)
-    if call.call.microkernel not in GEMMS or words.keys().isdisjoint(_SEVERAL_ROWS):
-        return _of_rows(node, call, isa, rows)
-    width, channels = words["output.width"], words["output.channels"]
-    assert isinstance(width, int) and isinstance(channels, int)
-    patches = Patches.of(node, call.call, isa)
-    heights = _heights(rows, call.band, rings if patches is None else (0, rings[1]))
+    arguments, rates = call.call.typed, RATES[isa]
+    growth = Growth.of(node, call.call, isa, call.band)
+    if isinstance(arguments, StripArguments):
+        return Surcharge(turns * (TURN + STRIPS), growth, _heights(rows, call.band, (0, rings[1])))
+    if not isinstance(arguments, PatchArguments | PixelArguments):
+        return _of_rows(node, call, isa, rows, growth)
+    width, channels = arguments.output.width, arguments.output.channels
+    heights = _heights(rows, call.band, rings if growth is None else (0, rings[1]))
     pixels = prod(node.outputs[0].shape[:3])
     depth = node.op.macs // (pixels * channels)
     spare = sum(n * _spare(height * width, depth, isa) for height, n in heights.items())
@@ -102,39 +89,45 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
         rests = sum(n * _has_rest(height * width) for height, n in heights.items())
         rest = rates.shallow.call + channels * rates.shallow.column
         fixed += max(0, rests - _has_rest(rows * width)) * rest
-    if patches is not None:
-        return Surcharge(fixed, patches, {height * width: n for height, n in heights.items()})
-    if words["stride_height"] == words["stride_width"] == 1:
-        fixed += (heights.total() - 1) * call_cost(words, isa)
-    return Surcharge(fixed, None, {})
+    if growth is not None:
+        return Surcharge(fixed, growth, heights)
+    prices = rates.prices(arguments)
+    products = sum(n * arguments.division(height).at(prices) for height, n in heights.items())
+    return Surcharge(fixed + products - arguments.division(rows).at(prices), None, {})
 
 
-def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int) -> Surcharge:
-    """Of what takes rows one by one, unlike matrix products of rows or patches."""
+def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int, growth: Growth | None) -> Surcharge:
+    """Surcharge of a kernel that takes rows one by one, unlike products of rows or patches."""
     kinds = {type(word) for _, word in call.call.arguments}
     moves, turns = RowAddress in kinds, -(-rows // call.band)
     calls = rows if moves and RowCount not in kinds else turns
     fixed: float = turns * TURN + (calls * MOVED if moves else (turns - 1) * BAND)
     if call.accumulates:
         fixed += turns * node.outputs[0].numel * ACCUMULATED
-    words = dict(call.call.arguments)
-    if words.get("output.width") == 1 and node.op.macs:
-        fixed += rows * PIXEL
-    best, together = words.get("band", 1), words.get("bands", 1)
+    arguments = call.call.typed
+    if isinstance(arguments, DepthwiseArguments):
+        fixed += _of_depthwise(node, call, isa, rows, arguments)
+    return Surcharge(fixed, growth, _heights(rows, call.band, (0, 0)))
+
+
+def _of_depthwise(
+    node: Node, call: RowCall, isa: Isa, rows: int, arguments: DepthwiseArguments
+) -> float:
+    """Instructions more of a depthwise convolution for bands that its kernel does not suit."""
+    rates, band = RATES[isa], arguments.band
+    fixed: float = rows * PIXEL if arguments.output.width == 1 else 0
     if call.is_alone:
         # A portion of a row instead of one of two.
-        fixed += rows // 2 * portion_cost(words, isa) + _alone(node, call, isa)
-    elif isinstance(best, int):
-        # It takes as long for a row as for all that its kernel suits, unless a row alone has a
-        # loop of its own.
-        alone = RATES[isa].alone[words.get("stride_height") == 2]
-        more = alone * _in_vain(rows, call.band, best)
-        if not more and isinstance(together, int):
-            # Two bands fill the rounds; more of them only make fewer portions.
-            more = RATES[isa].filling * _in_vain(rows, call.band, best * min(together, 2))
-        fixed += effort(node, [call.call], isa) * more
-    bands = _heights(rows, call.band, (0, 0))
-    return Surcharge(fixed, Portions.of(node, call.call, isa, call.band), bands)
+        portion = Work(portions=1, columns=arguments.output.channels).at(rates.prices(arguments))
+        return fixed + rows // 2 * portion + _alone(node, call, isa)
+    # It takes as long for a row as for all that its kernel suits, unless a row alone has a loop of
+    # its own.
+    alone = rates.alone[arguments.window.stride_height == 2]
+    more = alone * _in_vain(rows, call.band, band)
+    if not more:
+        # Two bands fill the rounds; more of them only make fewer portions.
+        more = rates.filling * _in_vain(rows, call.band, band * min(arguments.bands, 2))
+    return fixed + effort(node, [call.call], isa) * more
 
 
 def _alone(node: Node, call: RowCall, isa: Isa) -> float:

@@ -15,7 +15,8 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.streams.costs.effort import effort
-from cmcompiler.plan.streams.costs.surcharge import growth, surcharge
+from cmcompiler.plan.streams.costs.growth import Growth
+from cmcompiler.plan.streams.costs.surcharge import surcharge
 
 SIZE, CHANNELS = 24, 16
 NUMBERS = Numbers(0)
@@ -57,7 +58,7 @@ def test_more_rows_at_once_cost_less_and_all_of_them_almost_nothing(kind: str, i
 def test_more_scratch_never_costs_more(kind: str, isa: Isa) -> None:
     layer = node(kind)
     call = row_call(layer, isa, 2)
-    grown = growth(layer, call.call, isa)
+    grown = Growth.of(layer, call.call, isa)
     if grown is None:
         return
     found = surcharge(layer, call, isa)

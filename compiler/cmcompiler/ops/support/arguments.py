@@ -1,0 +1,117 @@
+"""Structs that are part of the arguments of several kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cmcompiler.ir.layout import Int8, Int16, Int32, Place, Settled, Struct
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.words import Address, RingRows, ScratchCount, Word
+from cmcompiler.ops.support.window import Window
+
+
+@dataclass(frozen=True)
+class ImageRows(Struct):
+    """An NHWC tensor of bytes, of which some rows may be in a ring."""
+
+    c_name = "cm_rows"
+
+    data: Place
+    batch: Int32
+    height: Int32
+    width: Int32
+    channels: Int32
+    batch_stride: Int32
+    row_stride: Int32
+    ring: Settled
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> ImageRows:
+        batch, height, width, channels = tensor.shape
+        row = width * channels
+        return cls(
+            data=Address(tensor),
+            batch=batch,
+            height=height,
+            width=width,
+            channels=channels,
+            batch_stride=height * row,
+            row_stride=row,
+            ring=RingRows(tensor),
+        )
+
+    @property
+    def pixels(self) -> int:
+        return self.batch * self.height * self.width
+
+
+@dataclass(frozen=True)
+class WindowFields(Struct):
+    """A window that slides over rows and columns."""
+
+    c_name = "cm_window"
+
+    kernel_height: Int16
+    kernel_width: Int16
+    stride_height: Int16
+    stride_width: Int16
+    pad_top: Int16
+    pad_left: Int16
+    dilation_height: Int16
+    dilation_width: Int16
+
+    @classmethod
+    def of(cls, window: Window) -> WindowFields:
+        return cls(*window.kernel, *window.stride, *window.padding, *window.dilation)
+
+    @property
+    def area(self) -> int:
+        return self.kernel_height * self.kernel_width
+
+    def clipped(self, output: ImageRows) -> int:
+        """Rows of windows that may cross a side of the image."""
+        columns = min(self.kernel_width - 1, output.width) if self.pad_left else 0
+        return output.batch * output.height * columns * self.kernel_height
+
+
+@dataclass(frozen=True)
+class ConvolutionValues(Struct):
+    """What the numbers of a convolution stand for."""
+
+    c_name = "cm_convolution_values"
+
+    zero_point: Int16
+    minimum: Int8
+    maximum: Int8
+    input_zero_point: Int16
+    rounding: Int16
+
+    @classmethod
+    def of(cls, output: Mapping[str, int], input_zero_point: int) -> ConvolutionValues:
+        """
+        Args:
+            output: the fields of a `struct cm_output`.
+        """
+        limits = output["minimum"], output["maximum"]
+        return cls(output["zero_point"], *limits, input_zero_point, output["rounding"])
+
+
+@dataclass(frozen=True)
+class OutputValues(Struct):
+    """From sums of 32 bits to int8."""
+
+    c_name = "cm_output"
+
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+    rounding: Int32
+
+
+def items(count: Word, units: int) -> int:
+    """How many items scratch of so many units holds; a settled number is what it is."""
+    if isinstance(count, ScratchCount):
+        return count.each * units
+    assert isinstance(count, int)
+    return count
