@@ -23,7 +23,7 @@ from cmcompiler.frontend.rewrites.editing import (
 )
 from cmcompiler.frontend.rewrites.fourier import (
     TRANSFORMS,
-    Parts,
+    ComplexParts,
     frames_to_spectra,
     shifts,
     spectra_to_signal,
@@ -90,7 +90,7 @@ class _Separation:
     """The parts of each complex node so far."""
 
     def __init__(self) -> None:
-        self._parts: dict[Node, Parts] = {}
+        self._parts: dict[Node, ComplexParts] = {}
 
     def concerns(self, node: Node) -> bool:
         return _is_complex(node) or any(each in self._parts for each in node.all_input_nodes)
@@ -107,7 +107,7 @@ class _Separation:
         else:
             self._parts[node] = result
 
-    def _result(self, node: Node) -> Parts | Node | None:
+    def _result(self, node: Node) -> ComplexParts | Node | None:
         target = node.target
         if _is_complex(node) and (value := value_of(node)) is not None:
             return _constant_parts(node, value)
@@ -124,20 +124,20 @@ class _Separation:
         compute = _OPERATORS.get(target)
         return None if compute is None else compute(self, node, given)
 
-    def _of(self, node: Node, given: Any) -> Parts:
+    def _of(self, node: Node, given: Any) -> ComplexParts:
         """The parts of an operand."""
         if isinstance(given, Node):
             if given in self._parts:
                 return self._parts[given]
             if not _is_complex(given):
-                return Parts(given)
+                return ComplexParts(given)
             value = value_of(given)
             if value is None:
                 raise Unsupported(f"{place_of_node(node)}an input is complex", _HINT)
             return _constant_parts(node, value)
         return _constant_parts(node, torch.as_tensor(given))
 
-    def _each(self, node: Node, target: Any, args: Sequence[Any]) -> Parts:
+    def _each(self, node: Node, target: Any, args: Sequence[Any]) -> ComplexParts:
         """The parts of what an operator makes of each part."""
         operands = {each: self._of(node, each) for each in node.all_input_nodes}
         complexes = {each: parts for each, parts in operands.items() if _is_complex(each)}
@@ -150,13 +150,13 @@ class _Separation:
 
         real = insert(node, target, *map_arg(args, lambda n: part(n, True)), **node.kwargs)
         if all(parts.imaginary is None for parts in complexes.values()):
-            return Parts(real)
+            return ComplexParts(real)
         imaginary = insert(node, target, *map_arg(args, lambda n: part(n, False)), **node.kwargs)
-        return Parts(real, imaginary)
+        return ComplexParts(real, imaginary)
 
     # Operators, from their arguments by name:
 
-    def sum_of(self, node: Node, given: dict[str, Any]) -> Parts:
+    def sum_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         first, second = (self._of(node, given[name]) for name in ("self", "other"))
         if node.target is _ATEN.rsub.Scalar:
             first, second = second, first
@@ -165,23 +165,23 @@ class _Separation:
         share = given.get("alpha", 1)
         real = insert(node, operator, first.real, second.real, alpha=share)
         if second.imaginary is None:
-            return Parts(real, first.imaginary and _as_large(node, first.imaginary))
+            return ComplexParts(real, first.imaginary and _as_large(node, first.imaginary))
         if first.imaginary is not None:
             parts = first.imaginary, second.imaginary
-            return Parts(real, insert(node, operator, *parts, alpha=share))
+            return ComplexParts(real, insert(node, operator, *parts, alpha=share))
         factor = share if is_sum else -share
         imaginary = second.imaginary
         if factor != 1:
             imaginary = insert(node, _ATEN.mul.Tensor, imaginary, factor)
-        return Parts(real, _as_large(node, imaginary))
+        return ComplexParts(real, _as_large(node, imaginary))
 
-    def product_of(self, node: Node, given: dict[str, Any]) -> Parts | None:
+    def product_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | None:
         if given.get("bias") is not None:
             return None
         first, second = (self._of(node, arg) for arg in node.args[:2])
         return _product(node, node.target, first, second)
 
-    def einsum_of(self, node: Node, given: dict[str, Any]) -> Parts | None:
+    def einsum_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | None:
         equation, operands = node.args[:2]
         if len(operands) != 2:  # type: ignore[arg-type]
             return None
@@ -192,42 +192,42 @@ class _Separation:
 
         return _combined(node, contract, first, second)
 
-    def quotient_of(self, node: Node, given: dict[str, Any]) -> Parts | None:
+    def quotient_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | None:
         dividend, divisor = (self._of(node, given[name]) for name in ("self", "other"))
         if divisor.imaginary is not None:
             length = _square(node, divisor)
             dividend = _product(node, _ATEN.mul.Tensor, dividend, _conjugate(node, divisor))
-            divisor = Parts(length)
+            divisor = ComplexParts(length)
         real = insert(node, _ATEN.div.Tensor, dividend.real, divisor.real)
         if dividend.imaginary is None:
-            return Parts(real)
-        return Parts(real, insert(node, _ATEN.div.Tensor, dividend.imaginary, divisor.real))
+            return ComplexParts(real)
+        return ComplexParts(real, insert(node, _ATEN.div.Tensor, dividend.imaginary, divisor.real))
 
-    def reciprocal_of(self, node: Node, given: dict[str, Any]) -> Parts:
+    def reciprocal_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         divisor = self._of(node, given["self"])
         turned, length = _conjugate(node, divisor), _square(node, divisor)
         parts = [each for each in (turned.real, turned.imaginary) if each is not None]
-        return Parts(*(insert(node, _ATEN.div.Tensor, part, length) for part in parts))
+        return ComplexParts(*(insert(node, _ATEN.div.Tensor, part, length) for part in parts))
 
-    def copy_of(self, node: Node, given: dict[str, Any]) -> Parts:
+    def copy_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         parts = self._of(node, given["src"])
         whole = [parts.real] if parts.imaginary is None else [parts.real, parts.imaginary]
-        return Parts(*(_as_large(node, part) for part in whole))
+        return ComplexParts(*(_as_large(node, part) for part in whole))
 
-    def power_of(self, node: Node, given: dict[str, Any]) -> Parts | None:
+    def power_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | None:
         if given.get("exponent", 2) != 2:
             return None
         base = self._of(node, given["self"])
         return _product(node, _ATEN.mul.Tensor, base, base)
 
-    def exponential_of(self, node: Node, given: dict[str, Any]) -> Parts:
+    def exponential_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         power = self._of(node, given["self"])
         assert power.imaginary is not None
         turn = _turned(node, power.imaginary)
         if _is_zero(power.real):
             return turn
         size = insert(node, _ATEN.exp.default, power.real)
-        return _product(node, _ATEN.mul.Tensor, Parts(size), turn)
+        return _product(node, _ATEN.mul.Tensor, ComplexParts(size), turn)
 
     def length_of(self, node: Node, given: dict[str, Any]) -> Node:
         parts = self._of(node, given["self"])
@@ -258,24 +258,24 @@ class _Separation:
         pair = [parts.real, parts.imaginary or _zeros(node, parts.real)]
         return insert(node, _ATEN.stack.default, pair, -1)
 
-    def conjugate_of(self, node: Node, given: dict[str, Any]) -> Parts:
+    def conjugate_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         return _conjugate(node, self._of(node, given["self"]))
 
-    def cast_of(self, node: Node, given: dict[str, Any]) -> Parts | Node:
+    def cast_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | Node:
         parts = self._of(node, given["self"])
         return parts if _is_complex(node) else parts.real
 
-    def complex_of(self, node: Node, given: dict[str, Any]) -> Parts:
-        return Parts(*(_as_large(node, given[name]) for name in ("real", "imag")))
+    def complex_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
+        return ComplexParts(*(_as_large(node, given[name]) for name in ("real", "imag")))
 
-    def polar_of(self, node: Node, given: dict[str, Any]) -> Parts:
+    def polar_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         turn = _turned(node, given["angle"])
-        return _product(node, _ATEN.mul.Tensor, Parts(given["abs"]), turn)
+        return _product(node, _ATEN.mul.Tensor, ComplexParts(given["abs"]), turn)
 
-    def joined_pair(self, node: Node, given: dict[str, Any]) -> Parts:
-        return Parts(*(insert(node, _ATEN.select.int, given["self"], -1, n) for n in (0, 1)))
+    def joined_pair(self, node: Node, given: dict[str, Any]) -> ComplexParts:
+        return ComplexParts(*(insert(node, _ATEN.select.int, given["self"], -1, n) for n in (0, 1)))
 
-    def spectra_of(self, node: Node, given: dict[str, Any]) -> Parts | Node | None:
+    def spectra_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | Node | None:
         if _is_complex(given["self"]):
             return None
         parts = frames_to_spectra(node, given["self"], given)
@@ -287,13 +287,13 @@ class _Separation:
     def signal_of(self, node: Node, given: dict[str, Any]) -> Node | None:
         return spectra_to_signal(node, self._of(node, given["self"]), given)
 
-    def shifted(self, node: Node, given: dict[str, Any]) -> Parts:
+    def shifted(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         rank = fake(node).ndim
         arguments = [given["self"], *shifts(node, rank, given["dim"])]
         return self._each(node, _ATEN.roll.default, arguments)
 
 
-_Compute = Callable[[_Separation, Node, dict[str, Any]], Parts | Node | None]
+_Compute = Callable[[_Separation, Node, dict[str, Any]], ComplexParts | Node | None]
 
 _OPERATORS: dict[Any, _Compute] = {
     **dict.fromkeys(_SUMS, _Separation.sum_of),
@@ -328,13 +328,15 @@ def _is_zero(node: Node) -> bool:
     return value is not None and not bool(value.any())
 
 
-def _constant_parts(node: Node, value: Tensor) -> Parts:
+def _constant_parts(node: Node, value: Tensor) -> ComplexParts:
     if not value.is_complex():
-        return Parts(constant(node, f"{node.name}_real", value.float()))
+        return ComplexParts(constant(node, f"{node.name}_real", value.float()))
     real = constant(node, f"{node.name}_real", value.real.float().contiguous())
     if not bool(value.imag.any()):
-        return Parts(real)
-    return Parts(real, constant(node, f"{node.name}_imaginary", value.imag.float().contiguous()))
+        return ComplexParts(real)
+    return ComplexParts(
+        real, constant(node, f"{node.name}_imaginary", value.imag.float().contiguous())
+    )
 
 
 def _zeros(node: Node, like: Node) -> Node:
@@ -353,29 +355,29 @@ def _as_large(node: Node, part: Node) -> Node:
 
 
 def _combined(
-    node: Node, product: Callable[[Node, Node], Node], first: Parts, second: Parts
-) -> Parts:
+    node: Node, product: Callable[[Node, Node], Node], first: ComplexParts, second: ComplexParts
+) -> ComplexParts:
     """The product of two numbers, real if both are."""
     real = product(first.real, second.real)
     if first.imaginary is None and second.imaginary is None:
-        return Parts(real)
+        return ComplexParts(real)
     if first.imaginary is None:
         assert second.imaginary is not None
-        return Parts(real, product(first.real, second.imaginary))
+        return ComplexParts(real, product(first.real, second.imaginary))
     if second.imaginary is None:
-        return Parts(real, product(first.imaginary, second.real))
+        return ComplexParts(real, product(first.imaginary, second.real))
     less = product(first.imaginary, second.imaginary)
     crossed = product(first.real, second.imaginary), product(first.imaginary, second.real)
-    return Parts(
+    return ComplexParts(
         insert(node, _ATEN.sub.Tensor, real, less), insert(node, _ATEN.add.Tensor, *crossed)
     )
 
 
-def _product(node: Node, operator: Any, first: Parts, second: Parts) -> Parts:
+def _product(node: Node, operator: Any, first: ComplexParts, second: ComplexParts) -> ComplexParts:
     return _combined(node, lambda one, other: insert(node, operator, one, other), first, second)
 
 
-def _square(node: Node, parts: Parts) -> Node:
+def _square(node: Node, parts: ComplexParts) -> Node:
     """The square of the length of each number."""
     squares = [
         insert(node, _ATEN.square.default, part)
@@ -385,12 +387,12 @@ def _square(node: Node, parts: Parts) -> Node:
     return squares[0] if len(squares) == 1 else insert(node, _ATEN.add.Tensor, *squares)
 
 
-def _conjugate(node: Node, parts: Parts) -> Parts:
+def _conjugate(node: Node, parts: ComplexParts) -> ComplexParts:
     if parts.imaginary is None:
         return parts
-    return Parts(parts.real, insert(node, _ATEN.neg.default, parts.imaginary))
+    return ComplexParts(parts.real, insert(node, _ATEN.neg.default, parts.imaginary))
 
 
-def _turned(node: Node, angle: Node) -> Parts:
+def _turned(node: Node, angle: Node) -> ComplexParts:
     """Numbers of length 1 at an angle."""
-    return Parts(*(insert(node, f, angle) for f in (_ATEN.cos.default, _ATEN.sin.default)))
+    return ComplexParts(*(insert(node, f, angle) for f in (_ATEN.cos.default, _ATEN.sin.default)))

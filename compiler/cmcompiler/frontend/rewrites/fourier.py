@@ -23,7 +23,7 @@ SAME_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Parts:
+class ComplexParts:
     """A complex tensor as two real ones.
 
     Attributes:
@@ -34,35 +34,35 @@ class Parts:
     imaginary: Node | None = None
 
 
-def _forward(node: Node, x: Parts, given: _Given) -> Parts:
+def _forward(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     return _along(node, x, given["n"], given["dim"], given["norm"], is_inverse=False)
 
 
-def _inverse(node: Node, x: Parts, given: _Given) -> Parts:
+def _inverse(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     return _along(node, x, given["n"], given["dim"], given["norm"], is_inverse=True)
 
 
-def _half(node: Node, x: Parts, given: _Given) -> Parts:
+def _half(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     return _along(node, x, given["n"], given["dim"], given["norm"], is_half=True)
 
 
-def _real(node: Node, x: Parts, given: _Given) -> Parts:
+def _real(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     return _from_half(node, x, given["n"], given["dim"], given["norm"])
 
 
-def _forward_of_all(node: Node, x: Parts, given: _Given) -> Parts:
+def _forward_of_all(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     for size, dim in _dims(x, given):
         x = _along(node, x, size, dim, given["norm"], is_inverse=False)
     return x
 
 
-def _inverse_of_all(node: Node, x: Parts, given: _Given) -> Parts:
+def _inverse_of_all(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     for size, dim in _dims(x, given):
         x = _along(node, x, size, dim, given["norm"], is_inverse=True)
     return x
 
 
-def _half_of_all(node: Node, x: Parts, given: _Given) -> Parts:
+def _half_of_all(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     *others, (size, dim) = _dims(x, given)
     x = _along(node, x, size, dim, given["norm"], is_half=True)
     for size, dim in others:
@@ -70,14 +70,14 @@ def _half_of_all(node: Node, x: Parts, given: _Given) -> Parts:
     return x
 
 
-def _real_of_all(node: Node, x: Parts, given: _Given) -> Parts:
+def _real_of_all(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
     *others, (size, dim) = _dims(x, given)
     for other, along in others:
         x = _along(node, x, other, along, given["norm"], is_inverse=True)
     return _from_half(node, x, size, dim, given["norm"])
 
 
-def _dims(x: Parts, given: _Given) -> list[tuple[int | None, int]]:
+def _dims(x: ComplexParts, given: _Given) -> list[tuple[int | None, int]]:
     rank, sizes, dims = fake(x.real).ndim, given["s"], given["dim"]
     if dims is None:
         dims = range(rank) if sizes is None else range(rank - len(sizes), rank)
@@ -85,7 +85,7 @@ def _dims(x: Parts, given: _Given) -> list[tuple[int | None, int]]:
     return [(size, dim % rank) for size, dim in zip(sizes, dims, strict=True)]
 
 
-TRANSFORMS: dict[Any, Callable[[Node, Parts, _Given], Parts]] = {
+TRANSFORMS: dict[Any, Callable[[Node, ComplexParts, _Given], ComplexParts]] = {
     _ATEN.fft_fft.default: _forward,
     _ATEN.fft_ifft.default: _inverse,
     _ATEN.fft_rfft.default: _half,
@@ -104,14 +104,14 @@ TRANSFORMS: dict[Any, Callable[[Node, Parts, _Given], Parts]] = {
 
 def _along(
     node: Node,
-    x: Parts,
+    x: ComplexParts,
     size: int | None,
     dim: int,
     norm: str | None,
     *,
     is_inverse: bool = False,
     is_half: bool = False,
-) -> Parts:
+) -> ComplexParts:
     """The transform of one dimension, whose elements beyond a given size count as 0.
 
     Args:
@@ -125,14 +125,16 @@ def _along(
     return _product(node, x, dim, table)
 
 
-def _from_half(node: Node, x: Parts, size: int | None, dim: int, norm: str | None) -> Parts:
+def _from_half(
+    node: Node, x: ComplexParts, size: int | None, dim: int, norm: str | None
+) -> ComplexParts:
     """The real result of the inverse transform of one dimension with half of its frequencies."""
     given = fake(x.real).shape[dim]
     size = 2 * (given - 1) if size is None else size
     table = _half_waves(size)[:, :given] * _factor(size, norm, True)
     table = torch.nn.functional.pad(table, (0, given - table.shape[1]))
     # What a real result leaves of the product.
-    return Parts(_product(node, x, dim, table).real)
+    return ComplexParts(_product(node, x, dim, table).real)
 
 
 def _waves(rows: int, columns: int, size: int, is_inverse: bool) -> Tensor:
@@ -155,7 +157,7 @@ def _factor(size: int, norm: str | None, is_inverse: bool) -> float:
     return 1 / size if is_inverse is (norm != "forward") else 1.0
 
 
-def _product(node: Node, x: Parts, dim: int, table: Tensor) -> Parts:
+def _product(node: Node, x: ComplexParts, dim: int, table: Tensor) -> ComplexParts:
     """Real and imaginary parts of a table's product with one dimension."""
     rank = fake(x.real).ndim
     dim %= rank
@@ -172,10 +174,10 @@ def _product(node: Node, x: Parts, dim: int, table: Tensor) -> Parts:
         if dim < rank - 1:
             product = insert(node, _ATEN.transpose.int, product, dim, -1)
         made.append(product)
-    return Parts(*made)
+    return ComplexParts(*made)
 
 
-def frames_to_spectra(node: Node, source: Node, given: _Given) -> Parts | None:
+def frames_to_spectra(node: Node, source: Node, given: _Given) -> ComplexParts | None:
     """A short-time transform: a convolution with windowed waves for each part."""
     size = given["n_fft"]
     window = _window(given)
@@ -194,10 +196,10 @@ def frames_to_spectra(node: Node, source: Node, given: _Given) -> Parts | None:
         held = constant(node, f"{node.name}_waves", part[:, None].float().contiguous())
         spectrum = insert(node, _ATEN.conv1d.default, signal, held, None, hop)
         made.append(insert(node, _ATEN.squeeze.dim, spectrum, 0) if is_alone else spectrum)
-    return Parts(*made)
+    return ComplexParts(*made)
 
 
-def spectra_to_signal(node: Node, x: Parts, given: _Given) -> Node | None:
+def spectra_to_signal(node: Node, x: ComplexParts, given: _Given) -> Node | None:
     """The inverse: a transposed convolution, and a division by the sum of squared windows."""
     size, window = given["n_fft"], _window(given)
     if window is None or given["onesided"] is False or given["return_complex"]:
