@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -20,12 +20,35 @@ class Schema:
         parameters: (type, name) in order, keyword-only ones and outputs included.
         results: names of those that are only written.
         in_place: of one that is read and written, `self` of `aten::copy_`; else None.
+        declared: the parameters as declared, without the parentheses around them.
     """
 
     name: str
     parameters: tuple[tuple[str, str], ...]
     results: tuple[str, ...] = ()
     in_place: str | None = None
+    declared: str = ""
+
+    @property
+    def functional(self) -> str:
+        """The declaration for torch of the operator that returns its outputs: without a namespace,
+        `sum(Tensor x) -> Tensor`.
+        """
+        inputs, _, _ = self.declared.partition(_OUTPUTS)
+        return f"{self._stem}({inputs}) -> {_types(['Tensor'] * len(self.results))}"
+
+    @property
+    def with_outputs(self) -> str:
+        """The same of the operator that writes to tensors it is given."""
+        _, _, outputs = self.declared.partition(_OUTPUTS)
+        types = [output.partition(" ")[0] for output in outputs.split(", ")]
+        overload = self.name.rpartition(".")[2]
+        return f"{self._stem}.{overload}({self.declared}) -> {_types(types)}"
+
+    @property
+    def _stem(self) -> str:
+        """The name without namespace and overload."""
+        return self.name.partition("::")[2].partition(".")[0]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +84,15 @@ class Schema:
                 in_place = argument
             kind = kind.replace("(a!)", "").replace("(b!)", "").replace("(c!)", "")
             parameters.append((kind.strip(), argument))
-        return cls(name.strip(), tuple(parameters), tuple(results), in_place)
+        text = ", ".join(part.strip() for part in parts)
+        return cls(name.strip(), tuple(parameters), tuple(results), in_place, text)
+
+
+_OUTPUTS = ", *, "
+
+
+def _types(types: Sequence[str]) -> str:
+    return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from torch.fx import Node
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import (
     QuantizedCall,
     Replacement,
@@ -42,11 +44,14 @@ def _like_both(x: Tensor, y: Tensor, *_: Any) -> Tensor:
     return both.to(torch.int8) if torch.int8 in (x.dtype, y.dtype) else both
 
 
-def _define_quantized(name: str, schema: str, other: int) -> None:
-    """Args: other: position of the second operand."""
-    LIBRARY.define(f"{name}({schema}) -> Tensor", tags=(torch.Tag.pointwise,))
-    LIBRARY.define(f"{name}.out({schema}, *, Tensor(a!) out) -> Tensor(a!)")
-    torch.library.register_fake(f"cmbuild::{name}", lambda x, *rest: x + rest[other - 1])
+def _sum_with(other: int, x: Tensor, *rest: Any) -> Tensor:
+    """The form of a result of two operands.
+
+    Args:
+        other: the position of the second one.
+    """
+    total: Tensor = x + rest[other - 1]
+    return total
 
 
 def add(
@@ -59,25 +64,9 @@ def add(
 _define("add", "Tensor x, Tensor y, float alpha, float? least=None, float? largest=None", add)
 _define("mul", "Tensor x, Tensor y", torch.mul)
 _define("div", "Tensor x, Tensor y", torch.div)
-_define_quantized(
-    "quantized_add",
-    "Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
-    "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, "
-    "int output_multiplier, int output_shift, int activation_min, int activation_max",
-    4,
-)
-_define_quantized(
-    "quantized_mul",
-    "Tensor self, int self_zero_point, Tensor other, int other_zero_point, "
-    "int output_zero_point, int output_multiplier, int output_shift",
-    2,
-)
-_define_quantized(
-    "quantized_div",
-    "Tensor self, int self_zero_point, Tensor other, int other_zero_point, "
-    "int output_zero_point, float output_scale",
-    2,
-)
+for _name, _other in (("quantized_add", 4), ("quantized_mul", 2), ("quantized_div", 2)):
+    declare(LIBRARY, _name, tags=[torch.Tag.pointwise])
+    torch.library.register_fake(f"cmbuild::{_name}", partial(_sum_with, _other))
 
 
 @quantized_op(torch.ops.cmbuild.add.default)

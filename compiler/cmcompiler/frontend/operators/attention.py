@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import (
     Computed,
     QuantizedCall,
@@ -25,18 +26,12 @@ STEP = math.log(2) / STEPS
 """Of a score, as kernels take masks that are added."""
 
 _MATRICES = "Tensor query, Tensor key, Tensor value"
-_NUMBERS = (
-    "bool is_causal, int query_zero_point, int value_zero_point, int score_multiplier, "
-    "int score_shift, int output_multiplier, int output_shift, int output_zero_point"
-)
 LIBRARY.define(f"attention({_MATRICES}, Tensor? mask, float scale) -> Tensor")
 LIBRARY.define(
     f"masked_attention({_MATRICES}, Tensor mask, float scale, Tensor? added=None) -> Tensor"
 )
 LIBRARY.define(f"biased_attention({_MATRICES}, Tensor added, float scale) -> Tensor")
-_schema = f"{_MATRICES}, Tensor? mask, {_NUMBERS}"
-LIBRARY.define(f"quantized_attention({_schema}) -> Tensor")
-LIBRARY.define(f"quantized_attention.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_attention")
 
 
 def _shape(query: Tensor, key: Tensor, value: Tensor, *_: object) -> Tensor:

@@ -8,17 +8,13 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
-_SCHEMA = (
-    "Tensor input, int dim, int zero_point, int output_zero_point, int output_multiplier, "
-    "int output_shift"
-)
 LIBRARY.define("cumsum(Tensor x, int dim) -> Tensor")
-LIBRARY.define(f"quantized_cumsum({_SCHEMA}) -> Tensor")
-LIBRARY.define(f"quantized_cumsum.out({_SCHEMA}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_cumsum")
 for _name in ("cumsum", "quantized_cumsum"):
     torch.library.register_fake(f"cmbuild::{_name}", lambda x, *_: torch.empty_like(x))
 

@@ -10,19 +10,15 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.deviation import FARTHEST_SHIFT
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 _own = "Tensor x, int[] dims, bool keepdim, float divisor, bool is_centred, bool is_root"
-_int8 = (
-    "Tensor input, int[] dims, bool keepdim, int? centre, bool is_root, int multiplier, int shift, "
-    "int zero_point"
-)
 LIBRARY.define(f"deviation({_own}) -> Tensor")
-LIBRARY.define(f"quantized_deviation({_int8}) -> Tensor")
-LIBRARY.define(f"quantized_deviation.out({_int8}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_deviation")
 
 
 def _shape(x: Tensor, dims: Sequence[int], keepdim: bool, *_: object) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.log_softmax import (
     EXPONENTIAL_BITS,
@@ -20,14 +21,7 @@ from cmcompiler.ops.log_softmax import (
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
-_PARAMETERS = "Tensor exponentials, int multiplier, int log_multiplier, int shift, int zero_point"
-_ROWS, _DIMS = "Tensor input, int dim", "Tensor input, int[] dims, bool keepdim"
-for _name, _schema in (
-    ("quantized_log_softmax", f"{_ROWS}, {_PARAMETERS}"),
-    ("quantized_logsumexp", f"{_DIMS}, int centre, {_PARAMETERS}"),
-):
-    LIBRARY.define(f"{_name}({_schema}) -> Tensor")
-    LIBRARY.define(f"{_name}.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_log_softmax", "quantized_logsumexp")
 LIBRARY.define("log_softmax(Tensor x, int dim) -> Tensor")
 LIBRARY.define("logsumexp(Tensor x, int[] dims, bool keepdim) -> Tensor")
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import (
     Fixed,
     QuantizedCall,
@@ -20,10 +21,8 @@ from cmcompiler.ops.support.parameters import INT32_MAX
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
-_SCHEMA = "Tensor input, Tensor mask, int dim, int input_multiplier, int input_shift, int diff_min"
 LIBRARY.define("masked_softmax(Tensor x, Tensor mask, int dim) -> Tensor")
-LIBRARY.define(f"quantized_masked_softmax({_SCHEMA}) -> Tensor")
-LIBRARY.define(f"quantized_masked_softmax.out({_SCHEMA}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_masked_softmax")
 for _name in ("masked_softmax", "quantized_masked_softmax"):
     torch.library.register_fake(f"cmbuild::{_name}", lambda x, *_: torch.empty_like(x))
 

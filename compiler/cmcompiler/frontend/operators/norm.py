@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.norm import EPSILON_BITS, LARGEST_BIAS, LARGEST_EPSILON, fraction_bits
 
@@ -21,22 +22,19 @@ LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
 )
 
 
-def _define(name: str, *schemas: str) -> None:
-    for schema in schemas:
-        LIBRARY.define(f"{name}{schema}")
-    torch.library.register_fake(f"cmbuild::{name}", lambda x, *_: torch.empty_like(x))
-
-
-_define("layer_norm", "(Tensor x, int[] dims, Tensor? weight, Tensor? bias, float eps) -> Tensor")
-_define("rms_norm", "(Tensor x, int[] dims, Tensor? weight, float eps) -> Tensor")
-_define("group_norm", "(Tensor x, int groups, Tensor? weight, Tensor? bias, float eps) -> Tensor")
-for _name, _own in (
-    ("quantized_layer_norm", "int[] dims, int? centre"),
-    ("quantized_group_norm", "int groups"),
+LIBRARY.define(
+    "layer_norm(Tensor x, int[] dims, Tensor? weight, Tensor? bias, float eps) -> Tensor"
+)
+LIBRARY.define("rms_norm(Tensor x, int[] dims, Tensor? weight, float eps) -> Tensor")
+LIBRARY.define(
+    "group_norm(Tensor x, int groups, Tensor? weight, Tensor? bias, float eps) -> Tensor"
+)
+declare(LIBRARY, "quantized_layer_norm", "quantized_group_norm")
+for _name in (
+    *("layer_norm", "rms_norm", "group_norm"),
+    *("quantized_layer_norm", "quantized_group_norm"),
 ):
-    _inputs = f"Tensor input, {_own}, Tensor multipliers, Tensor biases, int epsilon, int shift"
-    _schema = f"{_inputs}, int zero_point"
-    _define(_name, f"({_schema}) -> Tensor", f".out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+    torch.library.register_fake(f"cmbuild::{_name}", lambda x, *_: torch.empty_like(x))
 
 
 @float_form(LIBRARY, "layer_norm")

@@ -7,18 +7,15 @@ from typing import Any
 import torch
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.prelu import FACTOR_BITS
 
 LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
     "cmbuild", "FRAGMENT"
 )
-_QUANTIZED = (
-    "Tensor input, Tensor below, int above, int shift, int input_zero_point, int output_zero_point"
-)
 LIBRARY.define("prelu(Tensor x, Tensor slopes) -> Tensor")
-LIBRARY.define(f"quantized_prelu({_QUANTIZED}) -> Tensor")
-LIBRARY.define(f"quantized_prelu.out({_QUANTIZED}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_prelu")
 float_form(LIBRARY, "prelu")(torch.prelu)
 for _name in ("prelu", "quantized_prelu"):
     torch.library.register_fake(f"cmbuild::{_name}", lambda x, *_: torch.empty_like(x))

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.gru import STATE_BITS
@@ -41,13 +42,6 @@ ops: Any = torch.ops.cmbuild
 
 WEIGHTS = "Tensor input_weight, Tensor hidden_weight, Tensor? input_bias, Tensor? hidden_bias"
 PLACE = "int slot, bool batch_first, bool reverse"
-PRODUCTS = ", ".join(
-    f"Tensor {name}_weights, Tensor {name}_bias, Tensor {name}_rescale"
-    for name in ("input", "hidden")
-)
-PROJECTION = "Tensor? projection_weights, Tensor? projection_bias, Tensor? projection_rescale"
-SCALE = "int multiplier, int shift, int zero_point"
-
 LSTM = (
     f"(Tensor x, Tensor? hidden, Tensor? cell, {WEIGHTS}, Tensor? projection, int cell_bits, "
     f"{PLACE})"
@@ -58,26 +52,9 @@ for _name, _inputs in (("lstm", LSTM), ("gru", GRU)):
     LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
 LIBRARY.define(f"rnn(Tensor x, Tensor? hidden, {WEIGHTS}, str function, {PLACE}) -> Tensor")
 # Unlike results of aten::cat, its results keep the 16 bits of states.
-LIBRARY.define("cat_states(Tensor[] tensors, int dim=0) -> Tensor")
-LIBRARY.define("cat_states.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)")
-
-INT8_LSTM = (
-    f"Tensor input, Tensor? hidden, Tensor? cell, {PRODUCTS}, {PROJECTION}, int cell_bits, "
-    f"{SCALE}, int initial_multiplier, int initial_shift, int output_zero_point, {PLACE}"
-)
-INT8_GRU = f"Tensor input, Tensor? state, {PRODUCTS}, int state_bits, {SCALE}, {PLACE}"
-INITIAL = "int initial_multiplier, int initial_shift"
-INT8_RNN = f"Tensor input, Tensor? hidden, {PRODUCTS}, str function, {SCALE}, {INITIAL}, {PLACE}"
-for _name, _inputs in (("lstm", INT8_LSTM), ("gru", INT8_GRU), ("rnn", INT8_RNN)):
-    _name = f"quantized_{_name}"
-    LIBRARY.define(f"{_name}({_inputs}) -> Tensor")
-    LIBRARY.define(f"{_name}.out({_inputs}, *, Tensor(a!) out) -> Tensor(a!)")
-    if _name != "quantized_rnn":
-        LIBRARY.define(f"{_name}_state({_inputs}) -> (Tensor, Tensor)")
-        LIBRARY.define(
-            f"{_name}_state.out({_inputs}, *, Tensor(a!) out, Tensor(b!) final)"
-            " -> (Tensor(a!), Tensor(b!))"
-        )
+declare(LIBRARY, "cat_states")
+declare(LIBRARY, "quantized_lstm", "quantized_lstm_state", "quantized_gru", "quantized_gru_state")
+declare(LIBRARY, "quantized_rnn")
 
 Parameters = tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]
 """Weights of the input and of the preceding outputs, their biases, and the projection."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
@@ -19,12 +20,7 @@ FEW_BITS = -2
 
 for _name in ("sum", "mean"):
     LIBRARY.define(f"{_name}(Tensor x, int[] dims, bool keepdim) -> Tensor")
-_schema = (
-    "Tensor input, int[] dims, bool keepdim, int zero_point, int output_zero_point, "
-    "int output_multiplier, int output_shift"
-)
-LIBRARY.define(f"quantized_sum({_schema}) -> Tensor")
-LIBRARY.define(f"quantized_sum.out({_schema}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_sum")
 
 
 def _shape(x: Tensor, dims: Sequence[int], keepdim: bool, *_: object) -> Tensor:

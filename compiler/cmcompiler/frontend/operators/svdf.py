@@ -15,6 +15,7 @@ from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
 from cmcompiler.frontend.operators.recurrent import pack_rows
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import (
     QuantizedCall,
     Replacement,
@@ -33,16 +34,8 @@ _LAYER = (
     "Tensor x, Tensor state, Tensor feature_weight, Tensor? feature_bias, Tensor time_weight, "
     "Tensor bias, bool rectify, bool time_first"
 )
-_INT8 = (
-    "Tensor input, Tensor state, Tensor feature_weights, Tensor feature_bias, "
-    "Tensor feature_rescale, Tensor time_weights, Tensor bias, int multiplier, int shift, "
-    "int zero_point, bool rectify, bool time_first"
-)
 LIBRARY.define(f"svdf({_LAYER}) -> (Tensor, Tensor)")
-LIBRARY.define(f"quantized_svdf({_INT8}) -> (Tensor, Tensor)")
-LIBRARY.define(
-    f"quantized_svdf.out({_INT8}, *, Tensor(a!) out, Tensor(b!) final) -> (Tensor(a!), Tensor(b!))"
-)
+declare(LIBRARY, "quantized_svdf")
 
 
 @float_form(LIBRARY, "svdf")

@@ -8,15 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, SameAs, quantized_op
 
 LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
     "cmbuild", "FRAGMENT"
 )
 
-_SCHEMA = "Tensor input, int[] output_size, bool align_corners, float[]? scale_factors"
-LIBRARY.define(f"quantized_upsample_bilinear2d({_SCHEMA}) -> Tensor")
-LIBRARY.define(f"quantized_upsample_bilinear2d.out({_SCHEMA}, *, Tensor(a!) out) -> Tensor(a!)")
+declare(LIBRARY, "quantized_upsample_bilinear2d")
 
 
 def _result(image: Tensor, size: Sequence[int], *_: object) -> Tensor:
