@@ -22,7 +22,6 @@ from cmcompiler.ops.support.gates import (
 )
 from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
-    WIDE_STATE_ERROR,
     Recurrence,
     optional,
     read_narrowing,
@@ -73,30 +72,32 @@ class Gru(Recurrence):
     def units(self) -> int:
         return self.hidden_product.depth
 
-    @property
-    def fine_error_steps(self) -> float:  # type: ignore[override]
-        adding = 0 if self.state_bits >= STATE_BITS else self.steps
-        return super().fine_error_steps + WIDE_STATE_ERROR * adding
-
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        given = state_of(inputs, 1, self.slot)
-        row = None if given is None else self.narrowing(given)
-        state = np.zeros((self.batch, self.units), np.int16) if given is None else given
-        output, state = self.walk_through(inputs[0], row, state)
+        output, state = self.walk_through(inputs)
         return (output, shaped_as_final(state, inputs)) if self.has_final else (output,)
 
-    def step(
-        self, x: Int8Array, before: Int8Array, state: Int16Array
-    ) -> tuple[Int8Array, Int16Array]:
+    def begin(self, inputs: Sequence[Array]) -> tuple[Int8Array | None, Int16Array]:
+        given = state_of(inputs, 1, self.slot)
+        if given is None:
+            return None, np.zeros((self.batch, self.units), np.int16)
+        return self.narrowing(given), given
+
+    def gates(self, x: Int8Array, before: Int8Array) -> Int16Array:
         gates = np.zeros((len(x), self.gates_per_unit * self.units), np.int16)
         gates[:, : -self.units] = self.input_product.add(gates[:, : -self.units], x)
         gates[:, self.units :] = self.hidden_product.add(gates[:, self.units :], before)
-        fresh, reset, update, held = gates.reshape(len(x), 4, self.units).swapaxes(0, 1)
+        return gates.reshape(len(x), self.gates_per_unit, self.units)
+
+    def advance(self, gates: Int16Array, state: Int16Array) -> Int16Array:
+        fresh, reset, update, held = gates.swapaxes(0, 1)
         z = sigmoid(update)
         n = tanh(clamp16(fresh + ((sigmoid(reset) * held + (1 << 14)) >> 15)))
         new = ((1 << 15) - z) * n >> (UNIT_BITS - self.state_bits)
-        state = ((z * state + new + (1 << 14)) >> 15).astype(np.int16)
-        return self.narrowing(state), state
+        moved: Int16Array = ((z * state + new + (1 << 14)) >> 15).astype(np.int16)
+        return moved
+
+    def narrow(self, gates: Int16Array, state: Int16Array) -> Int8Array:
+        return self.narrowing(state)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments: Words = [

@@ -23,7 +23,6 @@ from cmcompiler.ops.support.gates import (
 from cmcompiler.ops.support.packing import GEMV16, Filters
 from cmcompiler.ops.support.recurrence import (
     NONE,
-    WIDE_STATE_ERROR,
     Recurrence,
     Sequences,
     optional,
@@ -100,37 +99,38 @@ class Lstm(Recurrence):
         return len(self.input_product.weights) // GATES
 
     @property
-    def fine_error_steps(self) -> float:  # type: ignore[override]
-        # Cells far from zero multiply what their forget gates are off, which adds up.
-        adding = 0 if self.cell_bits >= CELL_BITS else self.steps
-        return super().fine_error_steps + WIDE_STATE_ERROR * adding
-
-    @property
     def macs(self) -> int:
         projected = 0 if self.projection is None else self.projection.weights.size
         return super().macs + self.steps * self.batch * projected
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        hidden, cell = (state_of(inputs, position, self.slot) for position in (1, 2))
-        row = None if hidden is None else self.initial(hidden)
-        cell = np.zeros((self.batch, self.units), np.int16) if cell is None else cell
-        output, cell = self.walk_through(inputs[0], row, cell)
+        output, cell = self.walk_through(inputs)
         return (output, shaped_as_final(cell, inputs)) if self.has_final else (output,)
 
-    def step(
-        self, x: Int8Array, before: Int8Array, state: Int16Array
-    ) -> tuple[Int8Array, Int16Array]:
+    def begin(self, inputs: Sequence[Array]) -> tuple[Int8Array | None, Int16Array]:
+        hidden, cell = (state_of(inputs, position, self.slot) for position in (1, 2))
+        row = None if hidden is None else self.initial(hidden)
+        return row, np.zeros((self.batch, self.units), np.int16) if cell is None else cell
+
+    def gates(self, x: Int8Array, before: Int8Array) -> Int16Array:
         gates = self.input_product.add(np.zeros((len(x), GATES * self.units), np.int16), x)
-        gates = self.hidden_product.add(gates, before)
-        entry, forget, fresh, shown = gates.reshape(len(x), GATES, self.units).swapaxes(0, 1)
+        return self.hidden_product.add(gates, before).reshape(len(x), GATES, self.units)
+
+    def advance(self, gates: Int16Array, state: Int16Array) -> Int16Array:
+        entry, forget, fresh, _ = gates.swapaxes(0, 1)
         # Halving rounds up, the shift rounds away from zero: CMSIS-NN's way to a power of two.
         kept = rounding_shift_right((sigmoid(forget) * state + 1) >> 1, 14)
         added = rounding_shift_right((sigmoid(entry) * tanh(fresh) + 1) >> 1, 29 - self.cell_bits)
         cell = clamp16(kept.astype(np.int64) + added)
         if self.cell_limit is not None:
             cell = np.clip(cell, -self.cell_limit, self.cell_limit)
-        units = self.narrowing(sigmoid(shown) * tanh(cell, self.cell_bits))
-        return units if self.projection is None else self.projection(units), cell
+        return cell
+
+    def narrow(self, gates: Int16Array, state: Int16Array) -> Int8Array:
+        return self.narrowing(sigmoid(gates[:, -1]) * tanh(state, self.cell_bits))
+
+    def project(self, units: Int8Array) -> Int8Array:
+        return units if self.projection is None else self.projection(units)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments: Words = [

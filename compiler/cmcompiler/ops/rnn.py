@@ -53,18 +53,23 @@ class Rnn(Recurrence):
         return self.hidden_product.depth
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        given = state_of(inputs, 1, self.slot)
-        row = None if given is None else self.initial(given)
-        stateless = np.zeros((self.batch, 0), np.int16)
-        return (self.walk_through(inputs[0], row, stateless)[0],)
+        return (self.walk_through(inputs)[0],)
 
-    def step(
-        self, x: Int8Array, before: Int8Array, state: Int16Array
-    ) -> tuple[Int8Array, Int16Array]:
+    def begin(self, inputs: Sequence[Array]) -> tuple[Int8Array | None, Int16Array]:
+        given = state_of(inputs, 1, self.slot)
+        stateless = np.zeros((self.batch, 0), np.int16)
+        return None if given is None else self.initial(given), stateless
+
+    def gates(self, x: Int8Array, before: Int8Array) -> Int16Array:
         gates = self.input_product.add(np.zeros((len(x), self.units), np.int16), x)
-        gates = self.hidden_product.add(gates, before)
-        is_tanh = self.function == "tanh"
-        return self.narrowing(tanh(gates) if is_tanh else np.maximum(gates, 0)), state
+        return self.hidden_product.add(gates, before)[:, np.newaxis]
+
+    def advance(self, gates: Int16Array, state: Int16Array) -> Int16Array:
+        return state
+
+    def narrow(self, gates: Int16Array, state: Int16Array) -> Int8Array:
+        own = gates[:, 0]
+        return self.narrowing(tanh(own) if self.function == "tanh" else np.maximum(own, 0))
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments: Words = [

@@ -13,18 +13,22 @@ from torch.fx import Node
 from torch.utils._pytree import tree_leaves
 
 from cmcompiler.errors import CompilerError
-from cmcompiler.frontend.fidelity.forced import Array, ForcedRun
+from cmcompiler.frontend.fidelity.forced import ForcedRun, MadeValue
 from cmcompiler.frontend.fidelity.layer_errors import LayerErrors
 from cmcompiler.frontend.fidelity.pairing import Pairing, ValuePair, pair
 from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity, StalledState
 from cmcompiler.frontend.fidelity.resolution import ResolutionRun
 from cmcompiler.frontend.fidelity.rewriting import rewriting_error
+from cmcompiler.frontend.fidelity.values import Array
 from cmcompiler.frontend.layouts import channels_last
 from cmcompiler.frontend.lowering import Lowered
 from cmcompiler.frontend.quantized import FloatGraph
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.graph import Node as ProgramNode
 from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.tensor import Tensor as ProgramTensor
+from cmcompiler.ops.support.recurrence import Recurrence, Turns
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.reader import read_program
 
@@ -125,7 +129,11 @@ class LayerComparison:
         self._graph = graph
         self._pairs = pairing.pairs
         self._wanted = {each.tensor for each in pairing.pairs}
-        self._errors = {each.node: LayerErrors(each) for each in pairing.pairs}
+        self._walks = _walks(graph, pairing)
+        self._wanted.update(each for walk in self._walks.values() for each in walk.inputs)
+        self._errors = {each.node: {"": LayerErrors(each)} for each in pairing.pairs}
+        self._inputs = [LayerErrors(each) for each in pairing.inputs]
+        self._wanted.update(each.tensor for each in pairing.inputs)
         self._outputs = {each.held.index: LayerErrors(each) for each in pairing.outputs}
         self._run = ForcedRun(real.graph, self._report)
         self._sources = _sources_of_states(real)
@@ -140,35 +148,67 @@ class LayerComparison:
         """
         evaluation = evaluate(self._graph, arrays, self._wanted, self._states)
         self._states = evaluation.states
+        tensors = evaluation.tensors
         values = {
-            each.node: (each, each.held.to_logical(evaluation.tensors[each.tensor]))
+            each.node: MadeValue(
+                each, each.held.to_logical(tensors[each.tensor]), self._turns(each, tensors)
+            )
             for each in self._pairs
-            if each.tensor in evaluation.tensors
+            if each.tensor in tensors
         }
         results = self._run.run_on((*inputs, *self._held), values)
         if self._held:
             results, self._held = results
+        for errors in self._inputs:
+            held = errors.pair.held
+            exact = torch.from_numpy(arrays[held.index])
+            errors.add(exact, held.to_logical(tensors[errors.pair.tensor]))
         leaves = [leaf for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
         for index, errors in self._outputs.items():
             if leaves[index].shape == evaluation.outputs[index].shape:
                 errors.add(leaves[index], evaluation.outputs[index])
 
-    def _report(self, pair: ValuePair, exact: Tensor, made: Array) -> None:
+    def _turns(self, pair: ValuePair, tensors: Mapping[ProgramTensor, Array]) -> Turns | None:
+        """The turns of the layer whose outputs a pair has."""
+        walk = self._walks.get(pair.tensor)
+        if walk is None:
+            return None
+        assert isinstance(walk.op, Recurrence)
+        return walk.op.turns([tensors[each] for each in walk.inputs], tensors[pair.tensor])
+
+    def _report(self, pair: ValuePair, exact: Tensor, made: Array, step: Tensor | None) -> None:
         number = self._sources.get(pair.node)
-        before = None if number is None else self._held[number]
-        self._errors[pair.node].add(exact, made, before)
+        before = None if number is None or pair.part else self._held[number]
+        parts = self._errors[pair.node]
+        errors = parts.setdefault(pair.part, LayerErrors(pair))
+        errors.add(exact, made, before, step)
 
     def layers(self) -> Iterator[LayerError]:
-        """The program's layers; outputs besides only if they are not what the last layers hold."""
-        yield from (self._errors[each.node].layer() for each in self._pairs)
-        outputs = (errors.layer() for errors in self._outputs.values())
-        yield from (layer for layer in outputs if not layer.faithful)
+        """The program's layers; besides, inputs that are not rounded as their range says, and
+        outputs that are not what the last layers hold.
+        """
+        for each in self._pairs:
+            whole, *parts = (errors.layer() for errors in self._errors[each.node].values())
+            yield whole.worst(parts)
+        ports = (errors.layer() for errors in (*self._inputs, *self._outputs.values()))
+        yield from (layer for layer in ports if not layer.faithful)
 
     def stalled(self) -> Iterator[StalledState]:
-        for errors in self._errors.values():
+        for parts in self._errors.values():
+            errors = parts[""]
             share, steps = errors.drift
             if share > _STALLED and steps > _FEWEST_STEPS:
                 yield StalledState(errors.pair.name, share)
+
+
+def _walks(graph: Graph, pairing: Pairing) -> dict[ProgramTensor, ProgramNode]:
+    """The recurrent layers of the graph that are compared turn by turn, by their outputs."""
+    walks = {}
+    for each in pairing.pairs:
+        node = graph.producer.get(each.tensor)
+        if each.by_turn and node is not None and node.outputs[0] is each.tensor:
+            walks[each.tensor] = node
+    return walks
 
 
 def _sources_of_states(real: FloatGraph) -> dict[Node, int]:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import torch
 from torch import Tensor
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
-from cmcompiler.frontend.fidelity.pairing import StepRange, ValuePair
+from cmcompiler.frontend.fidelity.pairing import ValuePair
+from cmcompiler.frontend.fidelity.turns import layer_of, turn_by_turn
+from cmcompiler.frontend.fidelity.values import Array, real
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.simulation import rounded
+from cmcompiler.ops.support.recurrence import Turns
 
-Array = npt.NDArray[Any]
+Report = Callable[[ValuePair, Tensor, Array, Tensor | None], None]
+"""Sees what the float graph computes, and what the program has there; the step of each element,
+where it is not that of the layer's range."""
 
-Report = Callable[[ValuePair, Tensor, Array], None]
-"""Sees what the float graph computes, and what the program has there."""
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MadeValue:
+    """What the program has for a node of the float graph.
+
+    Attributes:
+        array: in its logical shape.
+        turns: that a recurrent layer went through.
+    """
+
+    pair: ValuePair
+    array: Array
+    turns: Turns | None = None
 
 
 class RoundedWeights(Interpreter):
@@ -76,31 +90,60 @@ class ForcedRun(RoundedWeights):
     def __init__(self, prepared: GraphModule, report: Report) -> None:
         super().__init__(prepared)
         self._report = report
-        self._values: Mapping[Node, tuple[ValuePair, Array]] = {}
+        self._values: Mapping[Node, MadeValue] = {}
+        self._layers: dict[Node, MadeValue] = {}
+        self._steps: dict[Node, Tensor] = {}
 
-    def run_on(
-        self, inputs: tuple[Tensor, ...], values: Mapping[Node, tuple[ValuePair, Array]]
-    ) -> Any:
+    def run_on(self, inputs: tuple[Tensor, ...], values: Mapping[Node, MadeValue]) -> Any:
         """The graph's results.
 
         Args:
-            values: of the program, in logical shapes.
+            values: of the program.
         """
         self._values = values
+        layers = [(layer_of(node), made) for node, made in values.items() if made.turns]
+        self._layers = {layer: made for layer, made in layers if layer is not None}
+        self._steps = {}
         return self.run(*inputs)
 
     def run_node(self, n: Node) -> Any:
-        result = self.observed(n) if n.op == "call_module" else super().run_node(n)
-        if n not in self._values or not isinstance(result, Tensor):
+        result = self._computed(n)
+        made = self._values.get(n)
+        if made is None or not isinstance(result, Tensor):
             return result
-        pair, made = self._values[n]
-        self._report(pair, result, made)
-        return real(made, pair.range).to(result.dtype).reshape(result.shape)
+        self._report(made.pair, result, made.array, self._steps.get(n))
+        return real(made.array, made.pair.range).to(result.dtype).reshape(result.shape)
 
+    def _computed(self, n: Node) -> Any:
+        if n.op == "call_module":
+            return self.observed(n)
+        if n in self._layers:
+            return self._walked(n, self._layers[n])
+        return super().run_node(n)
 
-def real(made: Array, held: StepRange | None) -> Tensor:
-    """The numbers that a program's values stand for."""
-    if held is None:
-        return torch.from_numpy(made)
-    steps = torch.from_numpy(made.astype(np.float64)) - held.zero_point
-    return steps * held.scale
+    def _scale(self, operand: Any) -> float | None:
+        """The scale of what a node reads, if that has a range."""
+        if not isinstance(operand, Node) or operand.op != "call_module":
+            return None
+        observer: Any = self.fetch_attr(str(operand.target))
+        return float(observer.calculate_qparams()[0])
+
+    def _walked(self, n: Node, made: MadeValue) -> Any:
+        """The results of a recurrent layer, turn by turn."""
+        assert made.turns is not None and made.pair.range is not None
+        arguments, _ = Interpreter.fetch_args_kwargs_from_env(self, n)
+        scales = [self._scale(each) for each in n.args[:2]]
+        results = turn_by_turn(n.target, arguments, scales, made.pair.range, made.turns)
+        for part in results.parts:
+            pair = replace(made.pair, part=part.name, range=part.range)
+            self._report(pair, part.exact, part.made, part.step)
+        example = n.meta["val"]
+        if isinstance(example, Tensor):
+            self._steps[n] = results.row_step
+            return results.rows.to(example.dtype)
+        rows, final = example
+        for user in n.users:
+            is_rows = user.args[1] == 0
+            step = results.row_step if is_rows else results.final_step.reshape(final.shape)
+            self._steps[user] = step
+        return results.rows.to(rows.dtype), results.final.to(final.dtype).reshape(final.shape)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from cmcompiler.frontend.fidelity.forced import Array, real
 from cmcompiler.frontend.fidelity.pairing import ValuePair
 from cmcompiler.frontend.fidelity.record import LayerError
+from cmcompiler.frontend.fidelity.values import Array, real
 
 FLOAT_STEP = 2e-5
 """The step of a float result, relative to its largest element: see Op.error_steps."""
@@ -45,20 +45,27 @@ class LayerErrors:
     _lost: Tensor | None = None
     _moved: Tensor | None = None
 
-    def add(self, computed: Tensor, made: Array, before: Tensor | None = None) -> None:
+    def add(
+        self,
+        computed: Tensor,
+        made: Array,
+        before: Tensor | None = None,
+        step: Tensor | None = None,
+    ) -> None:
         """
         Args:
             computed: by the float graph.
             made: by the program.
             before: the same in the previous run, of a state.
+            step: of each element, if it is not that of the range.
         """
         exact = computed.detach().double()
         found = real(made, self.pair.range).double().reshape(exact.shape)
         if not exact.numel():
             return
         expected = self._clamped(exact)
-        step = self._step(exact, made)
-        errors = torch.where(found == expected, 0.0, (found - expected) / step)
+        steps = self._step(exact, made) if step is None else step
+        errors = torch.where(found == expected, 0.0, (found - expected) / steps)
         both_nan = found.isnan() & expected.isnan()
         errors = torch.where(both_nan, 0.0, errors).nan_to_num(math.inf, math.inf, -math.inf)
         sizes = errors.abs()

@@ -20,6 +20,7 @@ from cmcompiler.ir.tensor import HeldValue, Tensor
 from cmcompiler.ops.change_scale import ChangeScale
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
+from cmcompiler.ops.support.recurrence import Recurrence
 from cmcompiler.pte.program import KernelInstruction, Method, TensorList, TensorValue
 
 _DTYPES = {
@@ -39,6 +40,10 @@ _VIEWS = {
 
 _SLACK = 0.01
 """Steps that the check's own arithmetic may be off."""
+
+_EXACT_ROUNDING = 0.5
+"""Steps that inputs may be off, and a recurrent layer in a turn, where a step is the sum of those
+of all roundings."""
 
 _OUTPUT_SLACK = 0.06
 """The same at outputs in float, whose steps are those of single precision."""
@@ -84,6 +89,8 @@ class ValuePair:
         held: how.
         range: None where the program has the number itself.
         bound: steps: see Op.error_steps.
+        by_turn: the value of a recurrent layer, which is compared turn by turn.
+        part: what a recurrent layer computes within a turn; empty for the value itself.
     """
 
     node: Node
@@ -92,17 +99,21 @@ class ValuePair:
     held: HeldValue
     range: StepRange | None
     bound: float
+    by_turn: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
     """
     Attributes:
+        inputs: of the program, as it quantises them.
         outputs: of the program, as far as they are what some pairs hold, in real numbers.
         unpaired: instructions without a counterpart: `aten::add.out #12`.
     """
 
     pairs: tuple[ValuePair, ...]
+    inputs: tuple[ValuePair, ...]
     outputs: tuple[ValuePair, ...]
     unpaired: tuple[str, ...]
 
@@ -146,7 +157,8 @@ def pair(
     known = {each.name for each in pairs.values()}
     unpaired = tuple(source for name, source in others if name not in known)
     bounded = tuple(_bounded(program, list(pairs.values())))
-    return Pairing(bounded, tuple(_outputs(program, bounded, prepared)), unpaired)
+    inputs, outputs = _inputs(program, prepared), _outputs(program, bounded, prepared)
+    return Pairing(bounded, tuple(inputs), tuple(outputs), unpaired)
 
 
 def _holders(program: Graph) -> dict[int, Tensor]:
@@ -210,7 +222,28 @@ def _bounded(program: Graph, pairs: Sequence[ValuePair]) -> Iterator[ValuePair]:
     """Pairs with what the ops between a value and the values that it depends on allow."""
     known = {pair.tensor for pair in pairs}
     for pair in pairs:
-        yield replace(pair, bound=_SLACK + _steps_between(program, pair.tensor, known))
+        walk = program.producer.get(pair.tensor)
+        if walk is not None and isinstance(walk.op, Recurrence) and walk.outputs[0] in known:
+            yield replace(pair, bound=_SLACK + _EXACT_ROUNDING, by_turn=True)
+        else:
+            yield replace(pair, bound=_SLACK + _steps_between(program, pair.tensor, known))
+
+
+def _inputs(program: Graph, prepared: GraphModule) -> Iterator[ValuePair]:
+    """Inputs in float that the program quantises first."""
+    places = {port.tensor: index for index, port in enumerate(program.inputs)}
+    nodes = [node for node in prepared.graph.nodes if node.op == "placeholder"]
+    for node in program.nodes:
+        index = places.get(node.inputs[0]) if isinstance(node.op, Quantize) else None
+        if index is None:
+            continue
+        port, (tensor,) = program.inputs[index], node.outputs
+        for observer in _observers(nodes[index]):
+            if observer.dtype == _DTYPES.get(tensor.dtype):
+                held = HeldValue(index, port.shape, port.dim_order)
+                range_, bound = StepRange.of(observer), _SLACK + _EXACT_ROUNDING
+                yield ValuePair(nodes[index], port.name, tensor, held, range_, bound)
+                break
 
 
 def _outputs(

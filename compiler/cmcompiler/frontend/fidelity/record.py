@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 MEAN_STEPS = 0.25
 """Largest mean of a layer's signed errors: roundings cancel out, an offset does not."""
@@ -34,6 +35,18 @@ class LayerError:
     @property
     def faithful(self) -> bool:
         return self.error_steps <= self.bound_steps and abs(self.mean_steps) <= MEAN_STEPS
+
+    @property
+    def used(self) -> float:
+        """The share of what is allowed, 1 at the bound."""
+        return max(self.error_steps / self.bound_steps, abs(self.mean_steps) / MEAN_STEPS)
+
+    def worst(self, parts: Iterable[LayerError]) -> LayerError:
+        """This layer with the error of the part that uses most of its bound."""
+        every = [self, *parts]
+        worst = max(every, key=lambda part: part.used)
+        clipped = max(part.clipped for part in every)
+        return replace(worst, snr_db=self.snr_db, clipped=clipped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.utils._pytree import tree_leaves
 
-from cmcompiler.frontend.fidelity.forced import Array
 from cmcompiler.frontend.fidelity.record import RewritingError
+from cmcompiler.frontend.fidelity.values import Array
 
 ALLOWED = 1e-4
 """Error relative to an output's largest element: sums in another order stay within half of it."""

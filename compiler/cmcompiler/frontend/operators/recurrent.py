@@ -240,7 +240,7 @@ def to_quantized_gru_state(call: QuantizedCall) -> Replacement:
 def to_quantized_rnn(call: QuantizedCall) -> Replacement:
     x, hidden, *_, function, slot, batch_first, reverse = call.arguments
     # Gates of a ReLU have the range of its results.
-    bits = GATE_BITS if function == "tanh" else min(GATE_BITS, _state_bits(call.output))
+    bits = GATE_BITS if function == "tanh" else relu_bits(call.output)
     result_bits = UNIT_BITS if function == "tanh" else bits
     return ops.quantized_rnn.default, (
         *(x, hidden, *_products(call, 2, bits), function, *_narrowing(result_bits, call.output)),
@@ -278,12 +278,13 @@ def _initial_scale(call: QuantizedCall) -> tuple[int, int]:
     return (0, 0) if given is None else fixed_point(given.scale / call.output.scale)
 
 
-def _state_bits(output: Quantization) -> int:
-    """Fractional bits of an int16 number in the range of the output, and at least of -1 to 1."""
+def relu_bits(output: Quantization) -> int:
+    """Fractional bits of a gate with the range of the output, at least of -1 to 1."""
     ends = output.minimum - output.zero_point, output.maximum - output.zero_point
     largest = max(abs(end) * output.scale for end in ends)
     # The end of a range may exceed what was observed by half a step.
-    return max(0, UNIT_BITS - math.ceil(math.log2(max(largest * 0.995, 1))))
+    bits = UNIT_BITS - math.ceil(math.log2(max(largest * 0.995, 1)))
+    return min(GATE_BITS, max(0, bits))
 
 
 def _narrowing(bits: int, output: Quantization) -> tuple[int, int, int]:
@@ -306,6 +307,24 @@ def _products(call: QuantizedCall, first: int, bits: int) -> tuple[Tensor, ...]:
     )
 
 
+def row_scales(weight: Tensor, bias: Tensor | None, source: float, factor: float) -> Tensor:
+    """A scale for each row of weights: see `pack_rows`.
+
+    Args:
+        source: scale of what is multiplied.
+    """
+    rows = weight.double()
+    added = torch.zeros(len(rows)).double() if bias is None else bias.double()
+    least = torch.full((len(rows),), LEAST_FACTOR / (source * factor)).double()
+    largest = rows.abs().amax(dim=1) / 127
+    return torch.stack([largest, added.abs() / (source * LARGEST_BIAS), least]).amax(dim=0)
+
+
+def rounded_rows(weight: Tensor, scales: Tensor) -> Tensor:
+    """The weights in steps of their rows' scales."""
+    return (weight.double() / scales[:, None]).round().clamp(-127, 127)
+
+
 def pack_rows(
     weight: Tensor, bias: Tensor | None, source: Quantization, factor: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -315,16 +334,9 @@ def pack_rows(
         source: of what is multiplied.
         factor: steps of the result in a unit.
     """
-    rows = weight.double()
-    added = torch.zeros(len(rows)).double() if bias is None else bias.double()
-    scales = torch.stack(
-        [
-            rows.abs().amax(dim=1) / 127,
-            added.abs() / (source.scale * LARGEST_BIAS),
-            torch.full((len(rows),), LEAST_FACTOR / (source.scale * factor)).double(),
-        ]
-    ).amax(dim=0)
-    packed = (rows / scales[:, None]).round().clamp(-127, 127)
+    scales = row_scales(weight, bias, source.scale, factor)
+    packed = rounded_rows(weight, scales)
+    added = torch.zeros_like(scales) if bias is None else bias.double()
     biases = (added / (source.scale * scales)).round() - source.zero_point * packed.sum(dim=1)
     rescale = [fixed_point(source.scale * scale * factor) for scale in scales.tolist()]
     return (

@@ -28,11 +28,6 @@ NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
 
 
-WIDE_STATE_ERROR = 4.0
-"""Steps that a state far beyond its ordinary range is off by more at each step of time: gates, and
-the int8 outputs that they read, have the same steps as ever."""
-
-
 @dataclass(frozen=True, slots=True)
 class Walk:
     """How a layer walks through its sequence.
@@ -66,6 +61,23 @@ class Walk:
         return Address(tensor, first * step), -step if self.is_reverse else step, across
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Turns:
+    """All that a layer holds from turn to turn of its walk, so that each turn can be compared.
+
+    Attributes:
+        rows: outputs, int8 [turns + 1, batch, outputs], from those before the first turn.
+        states: int16 [turns + 1, batch, size], likewise.
+        gates: int16 [turns, batch, gates, units].
+        narrowed: the units that a projection reads, or else outputs: int8 [turns, batch, units].
+    """
+
+    rows: Int8Array
+    states: Int16Array
+    gates: Int16Array
+    narrowed: Int8Array
+
+
 @dataclass(frozen=True, eq=False)
 class Recurrence(Op):
     """What LSTM, GRU and RNN share.
@@ -76,6 +88,7 @@ class Recurrence(Op):
         slot: of the layer's initial states among those given.
     """
 
+    # Of a whole sequence; the comparison with the float model takes each turn on its own.
     error_steps = 1.4
     fine_error_steps = 4.0
 
@@ -100,23 +113,63 @@ class Recurrence(Op):
         return self.steps * self.batch * weights
 
     @abstractmethod
-    def step(
-        self, x: Int8Array, before: Int8Array, state: Int16Array
-    ) -> tuple[Int8Array, Int16Array]:
-        """The output row [batch, outputs] and state [batch, units] after a step."""
+    def begin(self, inputs: Sequence[Array]) -> tuple[Int8Array | None, Int16Array]:
+        """The initial outputs [batch, outputs], None if not given, and state [batch, size]."""
 
-    def walk_through(
-        self, sequence: Int8Array, initial: Int8Array | None, state: Int16Array
-    ) -> tuple[Int8Array, Int16Array]:
-        """The output for an input sequence, and the final state."""
-        blank = np.full((self.batch, self.hidden_product.depth), self.zero_point, np.int8)
-        row = blank if initial is None else initial
+    @abstractmethod
+    def gates(self, x: Int8Array, before: Int8Array) -> Int16Array:
+        """The gates [rows, gates, units] of input rows and the preceding output rows."""
+
+    @abstractmethod
+    def advance(self, gates: Int16Array, state: Int16Array) -> Int16Array:
+        """The state [rows, size] after a step."""
+
+    @abstractmethod
+    def narrow(self, gates: Int16Array, state: Int16Array) -> Int8Array:
+        """The units [rows, units] that gates show of the state after a step."""
+
+    def project(self, units: Int8Array) -> Int8Array:
+        """The output rows."""
+        return units
+
+    def walk_through(self, inputs: Sequence[Array]) -> tuple[Int8Array, Int16Array]:
+        """The output for the op's inputs, and the final state."""
+        initial, state = self.begin(inputs)
+        row = self._blank if initial is None else initial
         output = [] if initial is None else [initial]
-        for x in self.walk.rows(sequence):
-            row, state = self.step(x, row, state)
+        for x in self.walk.rows(inputs[0]):
+            gates = self.gates(x, row)
+            state = self.advance(gates, state)
+            row = self.project(self.narrow(gates, state))
             output.append(row)
         ordered = np.stack(output[::-1] if self.walk.is_reverse else output)
         return np.ascontiguousarray(np.moveaxis(ordered, 0, self.walk.time)), state
+
+    def turns(self, inputs: Sequence[Array], output: Int8Array) -> Turns:
+        """What the layer went through from the op's inputs to its output."""
+        initial, state = self.begin(inputs)
+        sequence, rows = self.walk.rows(inputs[0]), self.walk.rows(output)
+        if initial is None:
+            rows = np.concatenate([self._blank[np.newaxis], rows])
+        turns, batch, width = sequence.shape
+        flat = turns * batch
+        gates = self.gates(sequence.reshape(flat, width), rows[:-1].reshape(flat, -1))
+        states = [state]
+        for own in gates.reshape(turns, batch, *gates.shape[1:]):
+            states.append(self.advance(own, states[-1]))
+        held = np.stack(states)
+        narrowed = self.narrow(gates, held[1:].reshape(flat, -1))
+        return Turns(
+            rows,
+            held,
+            gates.reshape(turns, batch, *gates.shape[1:]),
+            narrowed.reshape(turns, batch, -1),
+        )
+
+    @property
+    def _blank(self) -> Int8Array:
+        """The outputs before the first step if none are given: zeros."""
+        return np.full((self.batch, self.hidden_product.depth), self.zero_point, np.int8)
 
     def layer_arguments(self, sequence: Tensor, output: Tensor, isa: Isa) -> Words:
         """The fields of a kernel's argument struct that fill a `struct cm_recurrence`."""

@@ -1,29 +1,11 @@
-"""An exported network of several kinds of layers, and what compares it."""
+"""An exported network of several kinds of layers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
+from harness.exported import Exported
 from torch import nn
-
-from cmcompiler.frontend.fidelity.check import LayerComparison, check
-from cmcompiler.frontend.fidelity.pairing import pair
-from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity
-from cmcompiler.frontend.layouts import channels_last
-from cmcompiler.frontend.lowering import Lowered, lower_with_nodes
-from cmcompiler.frontend.outputs import run_on
-from cmcompiler.frontend.quantization import quantize
-from cmcompiler.frontend.quantized import Quantized
-from cmcompiler.frontend.vectors import Samples
-from cmcompiler.importer.build import build_graph
-from cmcompiler.ir.graph import Graph
-from cmcompiler.pte.methods import find_method
-from cmcompiler.pte.reader import read_program
-from cmcompiler.target import Target
 
 
 class Net(nn.Module):
@@ -43,43 +25,31 @@ class Net(nn.Module):
         return torch.softmax(self.rows(y.mean((2, 3))), -1)
 
 
-@dataclass(frozen=True, eq=False)
-class Exported:
-    """
-    Attributes:
-        outputs: of the module.
-    """
-
-    quantized: Quantized
-    lowered: Lowered
-    samples: list[list[npt.NDArray[np.float32]]]
-    outputs: tuple[npt.NDArray[np.float32], ...]
-
-    def check(self) -> ProgramFidelity:
-        lowered, real = self.lowered, self.quantized.real
-        return check(lowered.program, lowered.nodes, real, self.samples, self.outputs)
-
-    def graph(self) -> Graph:
-        return build_graph(read_program(self.lowered.program))
-
-    def layers(self, graph: Graph, changed: Graph) -> list[LayerError]:
-        """The layers of a changed graph, on two samples."""
-        method = find_method(read_program(self.lowered.program), "forward")
-        real = self.quantized.real
-        pairing = pair(graph, method, self.lowered.nodes, real.graph)
-        comparison = LayerComparison(changed, pairing, real)
-        with torch.no_grad():
-            for sample in self.samples[:2]:
-                inputs = tuple(channels_last(torch.from_numpy(array)) for array in sample)
-                comparison.add(sample, inputs)
-        return list(comparison.layers())
-
-
 @pytest.fixture(scope="session")
 def exported() -> Exported:
     torch.manual_seed(0)
-    module, samples = Net().eval(), [(torch.randn(1, 3, 10, 10),) for _ in range(8)]
-    quantized = quantize(module, samples[0], samples)
-    lowered = lower_with_nodes(quantized, Target.parse("cortex-m55"))
-    arrays = [[tensor.numpy() for tensor in sample] for sample in samples]
-    return Exported(quantized, lowered, arrays, run_on(module, Samples.stack(arrays)))
+    return Exported.of(Net().eval(), [(torch.randn(1, 3, 10, 10),) for _ in range(8)])
+
+
+class Sequences(nn.Module):
+    """Every kind of recurrent layer: an LSTM with a projection, a GRU with a given state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(4, 6, proj_size=5)
+        self.gru = nn.GRU(5, 6)
+        self.plain = nn.RNN(6, 6)
+
+    def forward(
+        self, x: torch.Tensor, held: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        y, final = self.gru(self.lstm(x)[0], held)
+        return self.plain(y)[0], y, final
+
+
+@pytest.fixture(scope="session")
+def recurrent() -> Exported:
+    torch.manual_seed(0)
+    shapes = (9, 1, 4), (1, 1, 6)
+    samples = [tuple(torch.randn(shape) for shape in shapes) for _ in range(8)]
+    return Exported.of(Sequences().eval(), samples)
