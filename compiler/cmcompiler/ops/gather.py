@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.movement.loops import DEEPEST, Loops, Strided
 from cmcompiler.ir.op import Array, KernelCall, Op, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa
 from cmcompiler.ops.binary import Binary, BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import INTEGER, code
+from cmcompiler.ops.support.movement import move
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +112,57 @@ def read_index_select(call: Call) -> None:
     if index.rank > 1:
         call.invalid(f"index has {index.rank} dimensions")
     dim = call.dimension("dim", source.rank)
+    if _move_regular(call, source, dim, index):
+        return
     window = Strided.of(source).resize(dim, index.numel, 0)
     indices = Strided.of(index) if index.rank else Strided((1,), (1,))
     for axis, size in enumerate(window.shape):
         if axis != dim:
             indices = indices.insert(axis, size)
     _emit(call, source, Indexed(window, index, indices, places_along(source, dim)))
+
+
+def _move_regular(call: Call, source: Operand, dim: int, index: Operand) -> bool:
+    """Emits a copy of what a constant index selects at regular distances, such as windows."""
+    held, size = index.tensor.data, source.shape[dim]
+    if held is None or index.dtype not in (np.int32, np.int64) or not index.numel:
+        return False
+    places = held.reshape(-1).astype(np.int64)
+    places = np.where(places < 0, places + size, places)
+    steps = _nested_steps(places)
+    if steps is None or len(steps) + source.rank > DEEPEST:
+        return False
+    if places.min() < 0 or places.max() >= size:
+        return False
+    output = call.output("out")
+    if output.shape != (*source.shape[:dim], index.numel, *source.shape[dim + 1 :]):
+        return False
+    reads, writes = Strided.of(source), Strided.of(output)
+    stride = reads.strides[dim]
+    reads = replace(reads.select(dim, 0), offset=int(places[0]) * stride)
+    for count, step in reversed(steps):
+        reads = reads.insert(dim, count, step * stride)
+    for count, _ in reversed(steps[1:]):
+        writes = writes.split(dim, count)
+    move(call, "index_select", output, [(source, reads, writes)])
+    return True
+
+
+def _nested_steps(places: Array) -> list[tuple[int, int]] | None:
+    """The (count, step) of nested loops over places, outermost first; None for irregular ones."""
+    if len(places) == 1:
+        return [(1, 0)]
+    step = int(places[1] - places[0])
+    others = np.flatnonzero(np.diff(places) != step)
+    run = int(others[0]) + 1 if len(others) else len(places)
+    run = gcd(run, len(places)) if len(places) % run else run
+    if run == len(places):
+        return [(run, step)]
+    rows = places.reshape(-1, run)
+    if run == 1 or (rows - rows[:, :1] != rows[0] - rows[0, 0]).any():
+        return None
+    outer = _nested_steps(rows[:, 0])
+    return None if outer is None else [*outer, (run, step)]
 
 
 @program_op(

@@ -93,6 +93,19 @@ def index_select(draw: st.DrawFn) -> Drawn:
     return "aten::index_select.out", [source, dim, index], source.array.take(index.array, dim)
 
 
+def regular_select(draw: st.DrawFn) -> Drawn:
+    """Constant indices as of windows: nested loops with steps of any sign."""
+    shape = (draw(st.integers(1, 3)), draw(st.integers(4, 20)), draw(st.integers(1, 3)))
+    source, dim = tensor(draw, shape), draw(st.integers(0, 2))
+    places = np.zeros((1,), np.int64)
+    for _ in range(draw(st.integers(1, 3))):
+        count, step = draw(st.integers(1, 4)), draw(st.integers(-2, 5))
+        places = (places[:, None] + np.arange(count) * step).reshape(-1)
+    places = places % shape[dim] - draw(st.sampled_from([0, shape[dim]]))
+    index = In(places, constant=True)
+    return "aten::index_select.out", [source, dim, index], source.array.take(places, dim)
+
+
 def embedding(draw: st.DrawFn) -> Drawn:
     table = tensor(draw, (draw(st.integers(1, 9)), draw(st.integers(1, 9))))
     index = indices(draw, shape_of(draw), table.array.shape[0], negative=False)
@@ -178,8 +191,8 @@ def select_scatter(draw: st.DrawFn) -> Drawn:
 
 
 KINDS: list[Callable[[st.DrawFn], Drawn]] = [
-    where, masked_fill, triangle, full, arange, gather, index_select, embedding, index, index_put,
-    scatter, slice_scatter, select_scatter,
+    where, masked_fill, triangle, full, arange, gather, index_select, regular_select, embedding,
+    index, index_put, scatter, slice_scatter, select_scatter,
 ]  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from cmcompiler.frontend.rewrites.movement import spell_movements
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
+from cmcompiler.frontend.rewrites.patches import convolve_patches
 from cmcompiler.frontend.rewrites.pooling import unify_pools
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.products import rewrite_products
@@ -59,6 +60,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     join_assignments,
     join_filters,
     spell_combinations,
+    convolve_patches,
     limit_margins,
     weigh_samples,
     double_scans,
