@@ -8,6 +8,7 @@ from rich.text import Text
 
 from cmbuild.pipeline.layers import PlacedLayer
 from cmbuild.report import text
+from cmbuild.report.words import plain
 from cmbuild.text import count, size
 
 _REST = 37  # columns besides those of the layer and the op
@@ -28,7 +29,7 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
         indent = "" if layer.stream is None else " "
         row = (
             f"  {indent + _tail(layer.name, name - len(indent)):<{name}}"
-            f" {text.fit(layer.title, op):<{op}}"
+            f" {text.fit(plain(layer.title), op):<{op}}"
             f" {_isa(layer):<6}"
             f" {'' if cost is None else count(cost):>8}"
             f" {'' if cost is None or not whole else f'{cost / whole:.0%}':>5}"

@@ -18,6 +18,7 @@ from cmbuild.report.fidelity import fidelity_text
 from cmbuild.report.floats import float_lines, lacking_lines
 from cmbuild.report.layers import layer_lines
 from cmbuild.report.weights import weights_lines
+from cmbuild.report.words import ROW_BUFFERS, layout, plain
 from cmbuild.results import (
     ArenaResult,
     Instructions,
@@ -155,9 +156,9 @@ def memory_lines(memory: MemoryUse) -> Iterator[str]:
 
 
 def _peak(arena: ArenaResult) -> str:
-    """`54.3 KB at conv2d 1×1, step 7 of 69: tensors 36.8 KB, rings 14 KB, scratch 3.5 KB`"""
+    """`54.3 KB at conv2d 1×1, step 7 of 69: tensors 36.8 KB, scratch 3.5 KB`"""
     use, total = arena.timeline[arena.peak.step], len(arena.timeline)
-    kinds = {"tensors": use.tensors, "rings": use.rings, "scratch": use.scratch}
+    kinds = {"tensors": use.tensors, ROW_BUFFERS: use.rings, "scratch": use.scratch}
     parts = ", ".join(f"{name} {size(bytes)}" for name, bytes in kinds.items() if bytes)
     where = f"{arena.peak.title}, step {arena.peak.step + 1} of {total}"
     return f"{size(arena.peak.bytes)} at {where}: {parts}"
@@ -169,15 +170,15 @@ def _over_time(arena: ArenaResult) -> str:
 
 
 def _port(port: PortResult) -> str:
-    words = [port.name, port.dtype, shape(port.shape)]
+    words = f"{port.name} {port.dtype} {shape(port.shape)}"
     if port.layout != "contiguous":
-        words.append(port.layout)
+        words += f", {layout(port.layout)}"
     if port.feed == "rows":
-        words.append("row by row")
+        words += ", row by row"
     if port.scale is not None and port.zero_point is not None:
         inside = "int8 inside: " if port.dtype.startswith("float") else ""
-        words.append(f"({inside}scale {port.scale:.4g}, zero point {port.zero_point})")
-    return " ".join(words)
+        words += f" ({inside}scale {port.scale:.4g}, zero point {port.zero_point})"
+    return words
 
 
 def _work(run: RunResult) -> str:
@@ -256,10 +257,10 @@ def _groups(ops: Sequence[OpCount], estimates: Sequence[OpCycles] = ()) -> list[
     """By title, the most expensive first."""
     cycles: Counter[str] = Counter()
     for each in estimates:
-        cycles[each.title] += each.cycles
+        cycles[plain(each.title)] += each.cycles
     titles: dict[str, list[OpCount]] = {}
     for op in ops:
-        titles.setdefault(op.title, []).append(op)
+        titles.setdefault(plain(op.title), []).append(op)
     groups = [
         _Group(
             title,

@@ -15,7 +15,7 @@ _MOST = 4
 
 
 def describe_peak(plan: Plan, names: list[str]) -> str | None:
-    """`step 7 of 22, upsample: x 1×64×64×48 (float) 196,608 + rings 9,216 + scratch 864`
+    """`step 7 of 22, upsample: x 1×64×64×48 (float) 196,608 + row buffers 9,216 + scratch 864`
 
     Args:
         names: of the steps, for people.
@@ -38,7 +38,7 @@ def _contents(plan: Plan, names: list[str]) -> Iterator[str]:
     if rest := whole[_MOST:]:
         yield f"{len(rest)} more {sum(tensor.nbytes for tensor in rest):,}"
     if use.rings:
-        yield f"rings {use.rings:,}"
+        yield f"row buffers {use.rings:,}"
     if use.scratch:
         yield f"scratch {use.scratch:,}"
 

@@ -21,7 +21,7 @@ MV2_SCREEN = """\
             FILE loads a state dict
 
   top-3     359 0.494   904 0.367   21 0.332
-  input     x float32 1×3×224×224 channels-last (int8 inside: scale 0.01862,
+  input     x float32 1×3×224×224, NHWC in memory (int8 inside: scale 0.01862,
             zero point -3)
   output    y float32 1×1000
   work      300.8 M MACs in 141.2 M instructions, 2.13 MAC/instruction
