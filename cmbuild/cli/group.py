@@ -11,6 +11,18 @@ from cmbuild.errors import UnknownName
 
 PACKAGE = "cmbuild.cli.verbs"
 
+LAST = "Projects and machines"
+
+GROUPS = {
+    "Start": ("run", "fit", "models", "boards", "doctor"),
+    "Firmware": (
+        *("build", "export", "package", "flash", "monitor", "debug", "zephyr", "new", "chips"),
+    ),
+    "Understand": ("eval", "explain", "compare", "bench", "conformance"),
+    LAST: ("init", "check", "clean", "worker", "schema", "completion"),
+}
+"""Commands as help shows them; others come last."""
+
 
 class Verbs(click.Group):
     """Imports a verb's module only when it is needed; each has a `command`."""
@@ -25,6 +37,23 @@ class Verbs(click.Group):
         command = import_module(f"{PACKAGE}.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands in groups; the few options of the group itself in a line."""
+        known = self.list_commands(ctx)
+        grouped = {name for names in GROUPS.values() for name in names}
+        rest = [name for name in known if name not in grouped]
+        width = max(map(len, known))
+        formatter.write_paragraph()
+        for title, names in GROUPS.items():
+            members = [*(name for name in names if name in known), *(rest if title == LAST else ())]
+            formatter.write(f"{title}:\n")
+            for name in members:
+                command = self.get_command(ctx, name)
+                assert command is not None
+                formatter.write(f"  {name:<{width}}  {command.get_short_help_str(62)}\n")
+        flags = ", ".join(each.opts[-1] for each in self.get_params(ctx))
+        formatter.write(f"\nOptions: {flags}; `cmbuild COMMAND --help` says more.\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:

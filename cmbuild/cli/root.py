@@ -19,12 +19,8 @@ from cmcompiler.suggest import did_you_mean
 EXAMPLES = """\b
 Examples:
   cmbuild run mv2 --board corstone300
-  cmbuild run net.py:make --board corstone300 --input photo.npy --json
-  cmbuild run model.pte --board native -n 100
+  cmbuild run net.py:make --board native -n 100
   cmbuild run model.tflite --board mps2-an386
-  cmbuild bench --models ds_cnn,resnet8 --boards corstone300,microbit
-  cmbuild boards
-  cmbuild models
 """
 
 

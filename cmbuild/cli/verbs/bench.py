@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import (
     HARDWARE,
     SIMULATOR,
@@ -33,7 +34,9 @@ board, the row gives the reason, the others continue, and the exit status is 1.
 """
 
 
-@click.command("bench", epilog=EPILOG, short_help="Run models on boards; compare with upstream.")
+@click.command(
+    "bench", cls=Grouped, epilog=EPILOG, short_help="Run models on boards; compare with upstream."
+)
 @click.option("--models", metavar="A,B", help="Names of `cmbuild models`, or files.")
 @click.option("--boards", metavar="X,Y", help="Of `cmbuild boards`; BOARD:ISA for a lower ISA.")
 @click.option("--toolchain", metavar="P,Q", help=f"{', '.join(CROSS)}: compare what they build.")

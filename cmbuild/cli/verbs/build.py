@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import BuildRequest, Limits
 
 EPILOG = """\b
@@ -16,7 +17,12 @@ Examples:
 """
 
 
-@click.command("build", epilog=EPILOG, short_help="Build firmware for a model, without running it.")
+@click.command(
+    "build",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Build firmware for a model, without running it.",
+)
 @options.chosen_model
 @options.of(BuildRequest)
 @options.of(Limits)

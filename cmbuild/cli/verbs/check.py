@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 
 EPILOG = """\b
 Examples:
@@ -24,7 +25,10 @@ mistake in cmbuild.toml; 3 something is missing here; 130 Ctrl-C.
 
 
 @click.command(
-    "check", epilog=EPILOG, short_help="Run the project's models, and compare with their budgets."
+    "check",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Run the project's models, and compare with their budgets.",
 )
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
 @options.boards("Only on this one.")

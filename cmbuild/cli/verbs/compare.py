@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.projects.metrics import METRICS
 from cmbuild.projects.thresholds import option
 
@@ -52,7 +53,9 @@ thresholds = options.together(
 )
 
 
-@click.command("compare", epilog=EPILOG, short_help="Compare two builds, results or revisions.")
+@click.command(
+    "compare", cls=Grouped, epilog=EPILOG, short_help="Compare two builds, results or revisions."
+)
 @click.argument("before")
 @click.argument("after", required=False)
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Only this one.")

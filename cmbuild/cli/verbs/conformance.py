@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import ConformanceRequest
 
 EPILOG = """\b
@@ -27,7 +28,10 @@ this machine; 130 Ctrl-C.
 
 
 @click.command(
-    "conformance", epilog=EPILOG, short_help="Run ExecuTorch's own Cortex-M tests on a board."
+    "conformance",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Run ExecuTorch's own Cortex-M tests on a board.",
 )
 @options.of(
     ConformanceRequest,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import HARDWARE, SIMULATOR, RunRequest
 
 EPILOG = """\b
@@ -24,7 +25,7 @@ Exit status: 0 the session ended; 1 it could not be built or started;
 """
 
 
-@click.command("debug", epilog=EPILOG, short_help="Run a model's image under gdb.")
+@click.command("debug", cls=Grouped, epilog=EPILOG, short_help="Run a model's image under gdb.")
 @options.chosen_model
 @options.firmware
 @options.of(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import (
     BuildRequest,
     LeastQuality,
@@ -34,7 +35,10 @@ device.
 
 
 @click.command(
-    "eval", epilog=EPILOG, short_help="Compare a model in float, in int8, and on a board."
+    "eval",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Compare a model in float, in int8, and on a board.",
 )
 @options.model
 @options.of(ModelChoice, without=("intermediates", "force"))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import BuildRequest, RunRequest
 
 EPILOG = """\b
@@ -24,7 +25,9 @@ failed; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
 """
 
 
-@click.command("explain", epilog=EPILOG, short_help="Show where the cycles of an op go.")
+@click.command(
+    "explain", cls=Grouped, epilog=EPILOG, short_help="Show where the cycles of an op go."
+)
 @options.chosen_model
 @options.of(BuildRequest)
 @click.option(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import ModelChoice, PackageRequest, Sampling
 
 EPILOG = """\b
@@ -20,7 +21,9 @@ Exports are cached and shared: exporting the same model, target and options agai
 """
 
 
-@click.command("export", epilog=EPILOG, short_help="Quantise and lower models to .pte programs.")
+@click.command(
+    "export", cls=Grouped, epilog=EPILOG, short_help="Quantise and lower models to .pte programs."
+)
 @click.argument("models", nargs=-1, required=True, shell_complete=options.complete_models)
 @options.of(PackageRequest, only=("target",))
 @options.of(ModelChoice)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.discovery import listed, names
 from cmbuild.hardware import methods
 from cmbuild.pipeline.request import FlashOptions, FlashRequest
@@ -23,7 +24,9 @@ Exit status: 0 flashed; 1 failed; 2 usage, or several boards found;
 """
 
 
-@click.command("flash", epilog=EPILOG, short_help="Flash a model's firmware onto a real board.")
+@click.command(
+    "flash", cls=Grouped, epilog=EPILOG, short_help="Flash a model's firmware onto a real board."
+)
 @options.chosen_model
 @options.firmware
 @options.of(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import PackageRequest
 
 EPILOG = """\b
@@ -15,17 +16,18 @@ Examples:
   cmbuild package mv2 --as zephyr --target cortex-m55 --output-dir mv2-package
 
 The package holds the model's C source, its weights, a header with shapes and
-scales, test vectors with the reference's outputs, and checksums. A CMake project
-adds it with add_subdirectory(FOLDER) and the library NAME, whose symbols all
-begin with NAME; --as arduino and platformio make libraries for these, and a
-Zephyr application adds packages made with --as zephyr by
-cmbuild_add_model(app FOLDER). None of them needs Python. docs/packages.md has
-an example.
+scales, test vectors with the reference's outputs, and checksums; it needs no
+Python. A CMake project adds it with add_subdirectory(FOLDER) and the library
+NAME, a Zephyr application by cmbuild_add_model(app FOLDER). docs/packages.md
+has an example.
 """
 
 
 @click.command(
-    "package", epilog=EPILOG, short_help="Package a model as C source for another build."
+    "package",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Package a model as C source for another build.",
 )
 @options.model
 @options.of(

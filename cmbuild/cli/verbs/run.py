@@ -8,21 +8,18 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import RunRequest
 
 EPILOG = """\b
 Examples:
   cmbuild run mv2 --board corstone300
-  cmbuild run digits --board corstone300 --isa scalar -n 20
   cmbuild run mv2 --board corstone300 --input dog.jpg --output-dir out
-  cmbuild run net.py:make --board native --json
   cmbuild run mlp --board rp2350 --on hardware
-  cmbuild run mlp --board rp2350 --on labgrid:board=rp2350
   cmbuild run mv2 --board rp2350 --io int8 --layers --html mv2.html
 
-MODEL is a name of `cmbuild models`, path.py[:callable], path.pt2, path.pte or
-path.tflite. Programs (.pte, .tflite) need no torch; without --input they run on
-seeded random samples.
+MODEL: a name of `cmbuild models`, path.py[:callable], path.pt2, path.pte or
+path.tflite. Without --input, programs run on seeded random samples.
 
 \b
 Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
@@ -31,7 +28,10 @@ Exit status: 0 verified; 1 failed: mismatch, fault, does not fit;
 
 
 @click.command(
-    "run", epilog=EPILOG, short_help="Export, build and run a model, and verify its outputs."
+    "run",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Export, build and run a model, and verify its outputs.",
 )
 @options.chosen_model
 @options.of(RunRequest, without=("dry_run",))

@@ -8,13 +8,18 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from harness.commands import NETWORK, Commands, Result
 
 from cmbuild.cache.folders import CacheFolder
-from cmbuild.cli.group import Verbs
+from cmbuild.cli.group import GROUPS, Verbs
+from cmbuild.cli.help import SECTIONS
 from cmbuild.cli.root import cli
 from cmcompiler import zoo
+
+SCREEN = 40
+"""Lines of a terminal that a newcomer has."""
 
 VERBS = Verbs().list_commands(cli.make_context("cmbuild", ["models"]))
 
@@ -99,6 +104,7 @@ def test_help_lists_all_verbs_with_examples(cmbuild: Commands) -> None:
     assert "cmbuild run mv2 --board corstone300" in shown
     for verb in VERBS:
         assert f"\n  {verb} " in shown
+    assert len(shown.splitlines()) <= SCREEN
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -106,6 +112,32 @@ def test_help_of_a_verb_fits_the_screen(cmbuild: Commands, verb: str) -> None:
     result = cmbuild(verb, "--help")
     assert (result.exit_code, result.stderr) == (0, "")
     assert max(map(len, result.stdout.splitlines())) <= 82
+    assert len(result.stdout.splitlines()) <= SCREEN
+
+
+@pytest.mark.parametrize("verb", ["run", "build", "compare", "bench"])
+def test_help_all_describes_every_option(cmbuild: Commands, verb: str) -> None:
+    short, whole = (cmbuild(verb, option).stdout for option in ("--help", "--help-all"))
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    names = [each.opts[0] for each in command.params if isinstance(each, click.Option)]
+    assert [name for name in names if name not in short] == []
+    assert [name for name in names if f"\n  {name}" not in whole and f", {name}" not in whole] == (
+        ["--help-all"]
+    )
+
+
+def test_options_of_a_run_are_in_groups() -> None:
+    command = cli.get_command(click.Context(cli), "run")
+    assert command is not None
+    grouped = {name for names in SECTIONS.values() for name in names}
+    options = {str(each.name) for each in command.params if isinstance(each, click.Option)}
+    assert options - grouped - {"help_all", "max_float", "min_snr"} == set()
+
+
+def test_commands_are_in_groups() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(VERBS)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
