@@ -2,11 +2,14 @@
 
 import os
 import signal
+import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
-import torch
 from harness import compiler_cache
 from harness.images import kernel_harness
+from harness.quick import NATIVE, needs_more
 from harness.runtime import Runtime
 from hypothesis import HealthCheck, settings
 
@@ -29,11 +32,29 @@ collect_ignore = ["data"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run tests marked `long` too")
+    parser.addoption("--quick", action="store_true", help="only what needs no torch, in minutes")
     parser.addoption("--rewrite", action="store_true", help="write the lists of README and docs")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Imports torch before any module of tests, so that it is seeded before their weights."""
+    if not config.getoption("quick"):
+        import_module("torch")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--quick`, modules of tests that need torch or Arm's compiler are not imported."""
+    if config.getoption("quick"):
+        return needs_more(collection_path) or None
+    return None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects long tests, unless they are asked for or only listed."""
+    """Deselects long tests, unless they are asked for or only listed, and what is not quick."""
+    if config.getoption("quick"):
+        others = [item for item in items if not _is_quick(item)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
     if config.getoption("long") or config.option.collectonly:
         return
     long = [item for item in items if item.get_closest_marker("long")]
@@ -48,14 +69,30 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
     torch seeds itself from the clock.
     """
     if isinstance(collector, pytest.Module):
-        torch.manual_seed(0)
+        _seed()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Nor do those that a test makes depend on the tests before it, nor what Ctrl-C does."""
-    torch.manual_seed(0)
+    _seed()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    """Whether a test builds for no board."""
+    parameters = (
+        item.callspec.params
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else {}
+    )
+    return parameters.get("runtime", NATIVE) == NATIVE and "cortex_m7" not in item.fixturenames
+
+
+def _seed() -> None:
+    """Seeds torch, if this process uses it."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(0)
 
 
 RUNTIMES = {

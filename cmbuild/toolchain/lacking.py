@@ -23,10 +23,12 @@ _USED_BY_TESTS = (ARM_GXX, tools.CCACHE, tools.ZSH, tools.FISH)
 
 def packages() -> list[str]:
     """Debian's packages for what boards need, and for this Python's `venv`."""
-    packages = _packages(_USED_BY_ALL)
-    if importlib.util.find_spec("ensurepip") is None:
-        packages.append(f"python3.{sys.version_info.minor}-venv")
-    return packages
+    return [*_packages(_USED_BY_ALL), *_venv()]
+
+
+def small_packages() -> list[str]:
+    """Debian's packages for the quick tests: a host C compiler, and this Python's `venv`."""
+    return [*_packages((HOST_CC,)), *_venv()]
 
 
 def test_packages() -> list[str]:
@@ -39,6 +41,11 @@ def test_packages() -> list[str]:
 def extras() -> list[str]:
     """Extras of this project for tools that the system does not have."""
     return [] if all(map(_usable, (tools.CMAKE, tools.NINJA))) else ["build"]
+
+
+def _venv() -> list[str]:
+    is_there = importlib.util.find_spec("ensurepip") is not None
+    return [] if is_there else [f"python3.{sys.version_info.minor}-venv"]
 
 
 def _packages(wanted: Iterable[Tool]) -> list[str]:

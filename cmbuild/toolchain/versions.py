@@ -21,7 +21,7 @@ def package(name: str) -> str | None:
 
 
 def own() -> str:
-    """cmbuild's version; in a checkout with the commit: `0.1.0 (1a2b3c4-dirty)`."""
+    """cmbuild's version; in a checkout with the commit: `0.2.0 (1a2b3c4-dirty)`."""
     number = package("cmbuild") or "unknown"
     commit = _commit()
     return f"{number} ({commit})" if commit else number

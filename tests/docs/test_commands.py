@@ -13,11 +13,11 @@ import pytest
 from cmbuild.cli.root import cli
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _BLOCK = re.compile(r"^```(?:console)?\n(.*?)^```$", re.M | re.S)
 _COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(?:\./cmbuildw|cmbuild) (.*)$", re.M)
-_OF_WRAPPER = {"test", "fuzz", "setup"}
+_OF_WRAPPER = {"test", "fuzz", "docs"}
 """Verbs of cmbuildw alone."""
 
 
