@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 from harness.exports import exported, without_published_weights
 
+from cmbuild.strictfile import tomllib
+
 pytestmark = pytest.mark.timeout(900)
 """The first of them installs packages from the network."""
 
 ROOT = Path(__file__).parents[2]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 LIGHT_BYTES = 120 * 10**6
 NOT_OURS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence.pth")
 
@@ -150,4 +153,4 @@ def test_with_export_takes_a_model_to_a_board(with_export: Installation):
     result = json.loads(done.stdout)
     assert (result["model"], result["verified"]) == ("mlp", True)
     version = with_export.run("--version").stdout.splitlines()[0]
-    assert version == "cmbuild 0.1.0", "no commit: this is not the checkout"
+    assert version == f"cmbuild {VERSION}", "no commit: this is not the checkout"

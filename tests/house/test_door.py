@@ -1,0 +1,88 @@
+"""What a stranger who wants to join looks for is there, and names things that exist."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from harness.sources import ROOT
+
+from cmbuild.strictfile import tomllib
+
+PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "THIRD_PARTY.md", "CHANGELOG.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_a_page_lead_somewhere(page: str):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text())
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_places_of_the_architecture_exist():
+    named = set(re.findall(r"`((?:cmbuild|cmcompiler|runtime|tests|boards)/[\w/.]+)`", text()))
+    assert len(named) > 25
+    places = {re.sub(r"^(?=cmcompiler/)", "compiler/", name) for name in named if "OP" not in name}
+    assert {place for place in places if not (ROOT / place).exists()} == set()
+
+
+def text() -> str:
+    return (ROOT / "ARCHITECTURE.md").read_text()
+
+
+def test_each_package_is_in_the_architecture():
+    """At the first level, without those that only hold a few helpers."""
+    helpers = {"api", "benchmark", "chips", "datasets", "display", "doctor", "outputs"}
+    packages = {path.parent.name for path in (ROOT / "cmbuild").glob("*/__init__.py")} - helpers
+    assert {name for name in packages if f"cmbuild/{name}" not in text()} == set()
+    packages = {path.parent.name for path in (ROOT / "compiler/cmcompiler").glob("*/__init__.py")}
+    assert {name for name in packages - {"zoo"} if f"cmcompiler/{name}" not in text()} == set()
+
+
+def test_ten_decisions_in_their_list():
+    folder = ROOT / "docs" / "decisions"
+    records = sorted(path.name for path in folder.glob("[0-9]*.md"))
+    assert re.findall(r"\((\d+-[^)]+)\)", (folder / "index.md").read_text()) == records
+    assert len(records) >= 10
+    for record in records:
+        parts = re.findall(r"^\*\*(.+?)\*\*", (folder / record).read_text(), re.M)
+        assert parts == ["Why it came up.", "What we do.", "What follows."], record
+
+
+def test_the_changelog_has_this_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\n## {version}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_fragments_become_a_version(tmp_path: Path):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "changelog.py", tmp_path / "scripts")
+    (tmp_path / "changes").mkdir()
+    (tmp_path / "changes" / "README.md").write_text("stays\n")
+    (tmp_path / "changes" / "35.added.md").write_text("A door,\nwide.\n")
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.2.0\n\n- old\n")
+    command = [sys.executable, str(tmp_path / "scripts" / "changelog.py"), "0.3.0"]
+    subprocess.run(command, check=True)
+    assert (tmp_path / "CHANGELOG.md").read_text() == (
+        "# Changelog\n\n## 0.3.0\n\n### Added\n\n- A door, wide.\n\n## 0.2.0\n\n- old\n"
+    )
+    assert [path.name for path in (tmp_path / "changes").iterdir()] == ["README.md"]
+    (tmp_path / "changes" / "35.new.md").write_text("x\n")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "35.new.md: expected NAME.KIND.md" in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda p: p.name)
+def test_github_files_are_yaml(path: Path):
+    assert yaml.safe_load(path.read_text())
+
+
+def test_templates_of_issues_have_fields_of_known_kinds():
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
+        form = yaml.safe_load(path.read_text())
+        assert {"name", "description", "body"} <= form.keys(), path.name
+        assert {field["type"] for field in form["body"]} <= {"textarea", "input"}, path.name
