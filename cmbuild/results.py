@@ -285,7 +285,7 @@ class RunResult(HtmlTable):
         lacking: operators that ExecuTorch's own runtime does not have.
         has_fpu: of the core; without one, floats are computed in software.
         cycles: None if not counted; `uncounted` then says why, on a simulator.
-        macs: multiply-accumulates of one inference.
+        macs, whole_macs: multiply-accumulates of one inference, and those of all channels.
         layers: an entry a step.
         folder: with everything built for the model on the board.
         artifacts: files and folders by kind.
@@ -320,6 +320,7 @@ class RunResult(HtmlTable):
     cycles: Cycles | None
     uncounted: str | None
     macs: int
+    whole_macs: int
     layers: tuple[PlacedLayer, ...]
     memory: MemoryUse
     folder: Path
@@ -359,6 +360,7 @@ class BuildResult(HtmlTable):
     float: FloatUse
     has_fpu: bool
     macs: int
+    whole_macs: int
     memory: MemoryUse
     artifacts: Mapping[str, Path]
 

@@ -22,6 +22,7 @@ from cmbuild.verify.tolerance import describe, mismatches
 from cmcompiler.emit.folder import emit
 from cmcompiler.emit.harness_batch import Case, to_array
 from cmcompiler.importer.build import build_graph
+from cmcompiler.importer.pruning import pruned
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.plan.plan import Plan, Span
@@ -71,9 +72,9 @@ class Trials:
             Stopped, TimedOut, Fault, …: the board did not finish.
         """
         with self.image.library.ops.registered():
-            graph = build_graph(read_program(program))
+            graph = pruned(build_graph(read_program(program)))
             plan = make_plan(graph, self.image.library.target.isa)
-            reference = evaluate(graph, inputs).outputs
+            reference = evaluate(graph.whole, inputs).outputs
         case = Case.of(plan, inputs)
         folder = Path(mkdtemp(dir=self.folder))
         (folder / PROGRAM).write_bytes(program)
@@ -179,12 +180,16 @@ class _OnRunner:
 
 def _first_difference(graph: Graph, plan: Plan, inputs: Sequence[Array], device: _Device) -> str:
     """`, first at op 3, …`; empty if every op is right, and the output comes from no op."""
-    written = [tensor for step in plan.steps for tensor in step.writes]
-    kept = evaluate(graph, inputs, keep=written).tensors
+    whole, before = graph.whole, graph.before
+    names = {tensor.name for step in plan.steps for tensor in step.writes}
+    written = [t for node in whole.nodes for t in node.outputs if t.name in names]
+    kept = evaluate(whole, inputs, keep=written).tensors
+    arrays = {tensor.name: before.left(tensor.name, kept[tensor]) for tensor in kept}
     for index, step in enumerate(plan.steps):
         for tensor, data in zip(step.writes, device.results(index), strict=True):
-            if tensor not in kept:  # of a branch that is not taken
+            if tensor.name not in arrays:  # of a branch that is not taken
                 continue
-            if wrong := mismatches(to_array(data, tensor), kept[tensor], step.exact):
+            expected = arrays[tensor.name]
+            if wrong := mismatches(to_array(data, tensor), expected, step.exact):
                 return f", first at {describe(index, step, wrong, tensor.numel)}"
     return ""

@@ -33,6 +33,9 @@ class PlacedLayer:
         fallback: why that is not the program's own instruction set.
         arithmetic: `integer`, `float` or `boundary`, which converts between them.
         stream: index of the stream whose stage it is.
+        macs, whole_macs: multiply-accumulates done, and those of all channels.
+        channels, live_channels: of its output in the program, and those that are computed; None for
+            streams, branches, and another executor's steps.
         weights: bytes of packed constants of which it is the first reader.
         arena: bytes in use while it runs; None for another executor's program.
         instructions, cycles: None where they are not counted.
@@ -55,6 +58,9 @@ class PlacedLayer:
     arithmetic: str
     stream: int | None
     macs: int
+    whole_macs: int
+    channels: int | None
+    live_channels: int | None
     weights: int
     arena: int | None
     instructions: int | None
@@ -100,6 +106,9 @@ def layers(
                 arithmetic=step.arithmetic.value,
                 stream=streams[index],
                 macs=step.macs,
+                whole_macs=step.whole_macs,
+                channels=step.channels,
+                live_channels=step.live_channels,
                 weights=step.constant_bytes,
                 arena=arena[index] if arena else None,
                 instructions=instructions[index] if instructions else None,

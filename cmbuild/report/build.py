@@ -30,6 +30,7 @@ class BuildDocument(ResultDocument):
     outputs: tuple[PortResult, ...]
     float: FloatUse
     macs: int
+    whole_macs: int
     memory: MemoryUse
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, Path]

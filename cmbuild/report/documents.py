@@ -95,6 +95,7 @@ class RunDocument(ResultDocument):
     lacking: tuple[str, ...]
     float: FloatUse
     macs: int
+    whole_macs: int
     instructions: Instructions
     cycles: Cycles | None
     layers: tuple[PlacedLayer, ...]

@@ -12,6 +12,7 @@ from cmbuild.report.words import plain
 from cmbuild.text import count, size
 
 _REST = 37  # columns besides those of the layer and the op
+_LIVE = 12  # `1024 → 1000`
 _DIM = "dim"
 
 
@@ -21,15 +22,20 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
     costs = [layer.cycles if has_cycles else layer.instructions for layer in layers]
     whole = sum(filter(None, costs))
     op = 20 if text.width() >= 80 else 11
-    name = min(60, text.width() - _REST - op)
+    live = _LIVE if any(map(is_pruned, layers)) else 0
+    name = min(60, text.width() - _REST - op - live)
     unit = "cycles" if has_cycles else "instr"
-    head = f"  {'layer':<{name}} {'op':<{op}} {'isa':<6} {unit:>8} {'share':>5} {'weights':>8}"
+    head = (
+        f"  {'layer':<{name}} {'op':<{op}}{' live' if live else '':<{live}} {'isa':<6}"
+        f" {unit:>8} {'share':>5} {'weights':>8}"
+    )
     yield Text(head, _DIM)
     for layer, cost in zip(layers, costs, strict=True):
         indent = "" if layer.stream is None else " "
         row = (
             f"  {indent + _tail(layer.name, name - len(indent)):<{name}}"
             f" {text.fit(plain(layer.title), op):<{op}}"
+            f"{_live(layer):<{live}}"
             f" {_isa(layer):<6}"
             f" {'' if cost is None else count(cost):>8}"
             f" {'' if cost is None or not whole else f'{cost / whole:.0%}':>5}"
@@ -38,6 +44,16 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
         yield Text(row.rstrip())
         if layer.fallback is not None:
             yield Text(text.indented(layer.fallback, 6), "yellow")
+
+
+def is_pruned(layer: PlacedLayer) -> bool:
+    """Whether channels of its output are not computed."""
+    return layer.channels != layer.live_channels
+
+
+def _live(layer: PlacedLayer) -> str:
+    """` 128 → 19`, in the columns of `_LIVE`."""
+    return f" {layer.channels} → {layer.live_channels}" if is_pruned(layer) else ""
 
 
 def _tail(name: str, width: int) -> str:

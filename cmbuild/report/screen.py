@@ -183,7 +183,8 @@ def _port(port: PortResult) -> str:
 
 def _work(run: RunResult) -> str:
     total = run.instructions.total
-    macs = f"{count(run.macs)} MACs"
+    left = "" if run.macs == run.whole_macs else f" of {count(run.whole_macs)}"
+    macs = f"{count(run.macs)}{left} MACs"
     if not total:
         return f"{macs}; {run.instructions.provenance}"
     unit, source = run.instructions.unit, run.instructions.provenance

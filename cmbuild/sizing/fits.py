@@ -326,7 +326,7 @@ class Fits:
 def _planned(plan: PlanStage) -> Plan:
     from cmcompiler.plan.planner import make_plan
 
-    graph = plan.source.graph()
+    graph = plan.source.live_graph()
     with plan.source.ops.registered():
         return make_plan(graph, plan.isa, plan.options)
 

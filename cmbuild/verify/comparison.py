@@ -93,14 +93,16 @@ class Comparison:
         for evaluation in evaluate_all(graph, before):
             states = evaluation.states
         kept = evaluate(graph, sample, tensors.values(), states).tensors
+        pruning = self._source.live_graph().before
         for (index, watched), data in zip(self._watched(), execution.traces[0], strict=True):
             value = np.frombuffer(data, watched.dtype).reshape(watched.shape)
             step = self._plan.steps[index]
             # Nothing if a branch was not taken, or for an input whose rows came from outside.
             tensor = tensors.get(watched.name)
-            expected = None if tensor is None else kept.get(tensor)
-            if expected is None:
+            whole = None if tensor is None else kept.get(tensor)
+            if whole is None:
                 continue
+            expected = pruning.left(watched.name, whole)
             if wrong := mismatches(value, expected, step.exact):
                 self._first = describe(index, step, wrong, value.size)
                 return

@@ -22,6 +22,7 @@ from cmcompiler.frontend.user_model import tensors
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.programs import parse
+from cmcompiler.importer.pruning import pruned
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.reference import evaluate_all
 from cmcompiler.isa import Isa
@@ -97,7 +98,7 @@ class Compiled:
     Attributes:
         pte: the ExecuTorch program; of a `.tflite` that was loaded, its bytes.
         program: the same, typed.
-        graph: its operators and tensors, which plan and reference work on.
+        graph: its operators and tensors; plans leave out channels that change no output.
         placement: of every operator, in execution order.
         vectors: up to 8 of the calibration inputs, for verification; None if loaded.
         fidelity: of every layer to the module, on the vectors; of nothing if loaded.
@@ -187,7 +188,7 @@ def plan(compiled: Compiled, options: PlanOptions = SMALLEST) -> Plan:
     Raises:
         Unsupported: no plan has these options.
     """
-    return make_plan(compiled.graph, compiled.target.isa, options)
+    return make_plan(pruned(compiled.graph), compiled.target.isa, options)
 
 
 def reference(
@@ -256,7 +257,7 @@ def _compiled(
     left_in_float: Sequence[FloatOperator] = (),
 ) -> Compiled:
     graph = _graph(program, left_in_float)
-    placement = _placement(graph, make_plan(graph, target.isa), left_in_float)
+    placement = _placement(graph, make_plan(pruned(graph), target.isa), left_in_float)
     names = input_names or [port.name for port in graph.inputs]
     contract = Contract(
         tuple(map(_signature, graph.inputs, names)),

@@ -22,6 +22,7 @@ from cmcompiler.emit.source import c_file, header
 from cmcompiler.errors import CompilerError, Unsupported
 from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.programs import parse
+from cmcompiler.importer.pruning import pruned
 from cmcompiler.importer.suffixes import PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.plan.options import PlanOptions
@@ -135,7 +136,7 @@ def _try(data: bytes, seed: int) -> Outcome:
         if isinstance(method, RefusedMethod):
             refused = method.reason
             continue
-        graph = build_graph(program, method.name, ("program", "int8")[seed % 2])
+        graph = pruned(build_graph(program, method.name, ("program", "int8")[seed % 2]))
         plan = make_plan(graph, Isa.SCALAR)
         match seed // 2 % OTHER_PLANS:
             case 0:

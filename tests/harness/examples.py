@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,15 +33,28 @@ class Example:
 
     @cached_property
     def reference(self) -> Evaluation:
-        """The reference's results, including every tensor that a node writes."""
-        written = [tensor for node in self.graph.nodes for tensor in node.outputs]
-        return evaluate(self.graph, self.inputs, keep=written)
+        """The reference's results with all channels, including every tensor that a node writes."""
+        whole = self.graph.whole
+        written = [tensor for node in whole.nodes for tensor in node.outputs]
+        return evaluate(whole, self.inputs, keep=written)
+
+    @cached_property
+    def arrays(self) -> Mapping[str, Array]:
+        """Those tensors by name, with the channels that the graph has."""
+        before = self.graph.before
+        return {
+            tensor.name: before.left(tensor.name, array)
+            for tensor, array in self.reference.tensors.items()
+        }
 
     @property
     def keeping_inputs(self) -> Example:
         """The same with its inputs as additional outputs, so that no op may work in place."""
         graph = self.graph
         ports = (*graph.outputs, *graph.inputs)
+        if (before := graph.pruning) is not None:
+            whole = replace(before.whole, outputs=ports)
+            graph = replace(graph, pruning=replace(before, whole=whole))
         return replace(self, graph=replace(graph, outputs=ports))
 
     @property

@@ -41,7 +41,7 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 def _layer(name: str, title: str, **others: Any) -> PlacedLayer:
     unknown = dict.fromkeys(field.name for field in fields(PlacedLayer))
     same = {"name": name, "title": title, "source": "…conv2d.out #3", "kernel": "conv2d_s8"}
-    usual = {"arithmetic": "integer", "macs": 0, "weights": 1_280, "arena": 16_384}
+    usual = {"arithmetic": "integer", "macs": 0, "whole_macs": 0, "weights": 1_280, "arena": 16_384}
     return PlacedLayer(**unknown | same | usual | others)
 
 
@@ -116,6 +116,7 @@ MV2 = RunResult(
     ),
     uncounted=None,
     macs=300_774_272,
+    whole_macs=300_774_272,
     layers=(
         _layer("quantize", "quantize", arithmetic="boundary", instructions=420_000),
         _layer("features.0.0", "conv2d 1×1", stream=0, macs=270_000_000, cycles=60_000_000),

@@ -77,10 +77,10 @@ class Runtime:
 def first_mistake(case: Case, example: Example, result: CaseResult) -> str | None:
     """Describes the first op or output that differs from the reference."""
     plan, (arena, *outputs) = case.plan, result.outputs
-    arrays = example.reference.tensors
+    arrays = example.arrays
     for (index, tensor), checksum in zip(_traced(plan), result.checksums, strict=True):
         # A branch not taken computes nothing.
-        array = arrays.get(tensor)
+        array = arrays.get(tensor.name)
         if array is not None and checksum != zlib.crc32(np.ascontiguousarray(array).tobytes()):
             step = plan.steps[index]
             return f"{tensor.name} differs after {step.title} by cm_{step.kernel} ({step.source})"

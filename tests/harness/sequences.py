@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cmcompiler.ir.graph import Graph, Node, Port
-from cmcompiler.ir.movement.copy import Copy, Piece
+from cmcompiler.ir.movement.copy import Copy
 from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.movement.piece import Piece
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation

@@ -118,7 +118,7 @@ class PlanStage(Stage):
         from cmcompiler.emit.folder import emit
         from cmcompiler.plan.planner import make_plan
 
-        ops, graph = self.source.ops, self.source.graph()
+        ops, graph = self.source.ops, self.source.live_graph()
         with ops.registered():
             plan = make_plan(graph, self.isa, self.options)
         if ops.kernels is not None:
@@ -146,7 +146,7 @@ class PlanStage(Stage):
                 self.options, feed=choice.feed, streams=choice.streams, wide=choice.wide
             )
             source = replace(self.source, io=choice.io)
-            graph = source.graph()
+            graph = source.live_graph()
             with source.ops.registered():
                 excesses = self._excesses(make_plan(graph, choice.isa, options))
             return sum(each.over for each in excesses)

@@ -141,6 +141,15 @@ class ProgramSource:
         with self._told(), self.ops.registered():
             return build_graph(self._parsed(), self.method, self.io)
 
+    def live_graph(self) -> Graph:
+        """The same without channels that change no output, as devices compute it; raises likewise.
+
+        The reference keeps `graph`, so that each run checks this one.
+        """
+        from cmcompiler.importer.pruning import pruned
+
+        return pruned(self.graph())
+
     def _parsed(self) -> Program:
         from cmcompiler.importer.programs import parse
 

@@ -169,6 +169,7 @@ class RunnerStage(Stage):
             float=self.float_use(None),
             has_fpu=self.has_fpu,
             macs=self.plan.record.macs,
+            whole_macs=self.plan.record.whole_macs,
             memory=self.memory(),
             artifacts=self.artifacts,
         )

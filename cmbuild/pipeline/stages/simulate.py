@@ -376,6 +376,7 @@ class SimulateStage(RepeatedStage):
             cycles=cycles,
             uncounted=self._uncounted,
             macs=plan.macs,
+            whole_macs=plan.whole_macs,
             layers=self._layers(instructions, cycles),
             memory=runner.memory(execution.stack, execution.pools),
             folder=self._folder,

@@ -172,6 +172,7 @@ def _record(
         state_bytes=0,
         verified="exact" if plan.exact else "tolerance",
         macs=plan.macs,
+        whole_macs=plan.macs,
     )
 
 
@@ -185,6 +186,7 @@ def _step(step: ExecutorchStep) -> StepRecord:
         isa=None,
         fallback=None,
         macs=step.macs,
+        whole_macs=step.macs,
         exact=step.exact,
         arithmetic=step.arithmetic,
         writes=tuple(

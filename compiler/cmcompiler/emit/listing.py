@@ -14,7 +14,11 @@ def listing(plan: PlanRecord) -> str:
 
 def _lines(plan: PlanRecord) -> Iterator[str]:
     yield f"plan of {plan.model} for {plan.isa}, identity {plan.identity}"
-    yield f"{plan.macs:,} multiply-accumulates; outputs are compared by the rule {plan.verified!r}"
+    left = "" if plan.macs == plan.whole_macs else f" of {plan.whole_macs:,}"
+    yield (
+        f"{plan.macs:,}{left} multiply-accumulates;"
+        f" outputs are compared by the rule {plan.verified!r}"
+    )
     yield f"constants {plan.constant_bytes:,} bytes, arena {plan.arena_bytes:,} bytes"
     yield f"  at least {plan.least_bytes:,} in this order; state {plan.state_bytes:,}"
     yield ""
@@ -49,6 +53,8 @@ def _step(index: int, step: StepRecord) -> Iterator[str]:
         f" {step.constant_bytes:,} bytes of constants,"
         f" {step.arithmetic.value}{'' if step.exact else ', within a tolerance'}"
     )
+    if step.channels != step.live_channels:
+        yield f"    live    {step.live_channels} of {step.channels} channels"
     if step.stages:
         yield f"    stream  the next {step.stages} steps, in turns {step.turns}"
     yield from (f"    writes  {_tensor(tensor)}" for tensor in step.writes)

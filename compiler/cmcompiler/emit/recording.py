@@ -44,6 +44,7 @@ def record(plan: Plan, model: str, identity: str) -> PlanRecord:
         least_bytes=plan.least_bytes,
         verified="exact" if plan.exact else "tolerance",
         macs=plan.macs,
+        whole_macs=plan.whole_macs,
     )
 
 
@@ -57,6 +58,9 @@ def _step(plan: Plan, step: PlanStep, constant_bytes: int) -> StepRecord:
         isa=None if step.provider is None else step.provider.label,
         fallback=plan.fallback(step),
         macs=step.macs,
+        whole_macs=step.whole_macs,
+        channels=step.channels,
+        live_channels=step.live_channels,
         exact=step.exact,
         arithmetic=step.arithmetic,
         writes=tuple(_tensor(tensor, plan.places[tensor]) for tensor in step.writes),

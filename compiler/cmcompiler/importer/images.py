@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.graph import Node
-from cmcompiler.ir.movement.copy import Copy, Piece, is_unmoved
+from cmcompiler.ir.movement.copy import Copy, is_unmoved
 from cmcompiler.ir.movement.lines import piece_rows
 from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.movement.piece import Piece
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import Part, View
 from cmcompiler.ir.op import Op

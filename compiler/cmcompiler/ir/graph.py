@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.channels import Mask, channel_count
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.tensor import Tensor, same_order
@@ -116,6 +118,39 @@ class MutableBuffer:
 
 
 @dataclass(frozen=True, eq=False)
+class Pruning:
+    """What a graph was before channels were removed from it.
+
+    Attributes:
+        whole: the graph with all channels; it gives the same outputs.
+        live: by name of a tensor of that graph, which of its channels are left.
+    """
+
+    whole: Graph
+    live: Mapping[str, Mask]
+
+    def left(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The channels left of a tensor's array in the whole graph."""
+        live = self.live.get(name)
+        return array if live is None or live.all() else array[..., live]
+
+    def channels(self, tensor: Tensor) -> int:
+        """How many channels a tensor had."""
+        live = self.live.get(tensor.name)
+        return channel_count(tensor) if live is None else live.size
+
+    def macs_of(self, node: Node) -> int:
+        """A node's multiply-accumulates with all channels."""
+        before = self._macs.get(node.outputs[0].name) if self.live else None
+        return node.op.macs if before is None else before
+
+    @cached_property
+    def _macs(self) -> Mapping[str, int]:
+        """Those of the whole graph's nodes, by the names of their first outputs."""
+        return {node.outputs[0].name: node.op.macs for node in self.whole.nodes}
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """Nodes in execution order. A tensor that no node writes is an input, constant or state.
 
@@ -123,6 +158,9 @@ class Graph:
     both ways makes the branch's result.
 
     After a Store to a state, only what it has written is read from that memory.
+
+    Attributes:
+        pruning: where channels were removed.
     """
 
     name: str
@@ -130,6 +168,17 @@ class Graph:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     states: tuple[MutableBuffer, ...] = ()
+    pruning: Pruning | None = None
+
+    @property
+    def whole(self) -> Graph:
+        """The graph with all channels."""
+        return self.before.whole
+
+    @property
+    def before(self) -> Pruning:
+        """How it was before channels were removed, if any were."""
+        return self.pruning or Pruning(self, {})
 
     @cached_property
     def producer(self) -> dict[Tensor, Node]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.words import (
     ALIGN,
@@ -227,6 +228,12 @@ class Op(ABC):
         """The same on images of one row or column, with columns for rows; None if it is not known.
 
         Such images are the same in memory.
+        """
+        return None
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        """How the channels of its one int8 output depend on those of its int8 inputs; None if all
+        must stay.
         """
         return None
 

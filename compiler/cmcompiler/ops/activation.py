@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, RowCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import element_rows
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY
+from cmcompiler.ops.support.element_channels import function_rule
 
 INT8 = np.dtype(np.int8)
 
@@ -44,6 +46,9 @@ class Activation(Op):
     @property
     def turned(self) -> Activation:
         return self
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        return function_rule(self, inputs[0], outputs[0])
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         table = np.frombuffer(self.table, self.dtype)

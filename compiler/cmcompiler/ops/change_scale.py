@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
 from cmcompiler.ir.rows import element_rows
 from cmcompiler.isa import Isa
 from cmcompiler.ops.quantize import Quantize
+from cmcompiler.ops.support.element_channels import function_rule
 
 MULTIPLIER_BITS = 31
 LEAST_SHIFT, MOST_SHIFT = 18, 46
@@ -70,6 +72,9 @@ class ChangeScale(Op):
     @property
     def turned(self) -> ChangeScale:
         return self
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        return function_rule(self, inputs[0], outputs[0])
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         steps = (inputs[0].astype(np.int64) - self.before) * self.multiplier

@@ -9,10 +9,12 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.op import (
     ALIGN,
     GrowableScratch,
     KernelCall,
+    Op,
     Packed,
     RowCall,
     Scratch,
@@ -33,6 +35,7 @@ from cmcompiler.ops.support.product_arguments import (
     ProductArguments,
     StripArguments,
 )
+from cmcompiler.ops.support.product_channels import ProductRule
 from cmcompiler.ops.support.requantize import Int8Array
 
 COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
@@ -75,6 +78,12 @@ class Conv2d(Convolution):
     @property
     def widened(self) -> Conv2d:
         return replace(self, wide=True)
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        """In groups, all stay."""
+        return (
+            ProductRule(self.weighted_sums(inputs[0], self.weights)) if self.groups == 1 else None
+        )
 
     def product_of_rows(self, isa: Isa) -> str | None:
         return None if self._is_implicit(isa) else packing.gemm(self._filters, isa)[0]

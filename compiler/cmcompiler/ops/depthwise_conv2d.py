@@ -9,11 +9,13 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.channels import ChannelRule, Mask, Numbers
 from cmcompiler.ir.layout import INLINE, Int16, Place, Settled
 from cmcompiler.ir.op import (
     ALIGN,
     GrowableScratch,
     KernelCall,
+    Op,
     Packed,
     RowCall,
     Scratch,
@@ -29,7 +31,8 @@ from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, Windo
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.depthwise_schemes import Scheme, choose
 from cmcompiler.ops.support.packing import Filters
-from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.product_channels import DepthwiseRule
+from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,26 @@ class DepthwiseConv2d(Convolution):
             seen = self.window.tap(images, size, place, zero_point).astype(np.int32)
             sums += (seen - zero_point) * self.weights[place]
         return sums
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        weights = self.weights.reshape(self.window.area, -1).T
+
+        def on_constants(values: Numbers, chosen: Mask) -> Int8Array:
+            shape = (*inputs[0].shape[:3], int(chosen.sum()))
+            image = np.broadcast_to(values[chosen].astype(np.int8), shape)
+            part = self.of_channels(
+                weights[chosen], self.bias[chosen], self.requantize.select(chosen)
+            )
+            (result,) = part.reference(image)
+            return result.reshape(-1, result.shape[-1])
+
+        return DepthwiseRule(self.weighted_sums(inputs[0], weights), on_constants)
+
+    def of_channels(
+        self, weights: Int8Array, bias: Int32Array, requantize: Requantize
+    ) -> Convolution:
+        taps = np.ascontiguousarray(weights.T).reshape(*self.window.kernel, -1)
+        return super().of_channels(taps, bias, requantize)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         scheme = self._scheme(inputs, isa)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cmcompiler.decode import Call
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Reach, RowCall, Scratch, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.window import rows_arguments
 
@@ -38,6 +40,16 @@ class Extreme(Op):
     @property
     def turned(self) -> Extreme:
         return self
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        """Where the last dimension is not among the reduced ones."""
+        if (inputs[0].shape[-1:], outputs[0].shape[-1:]) != ((self.inner,),) * 2:
+            return None
+
+        def of_channels(count: int) -> Op:
+            return replace(self, inner=count, shape=(*self.shape[:-1], count))
+
+        return MonotoneRule(self.inner, lambda numbers: numbers, of_channels)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = inputs[0].reshape(self.outer, self.members, self.inner)

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.layout import INLINE, Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
 from cmcompiler.ir.work import Arguments, Work, filled, plain
@@ -18,6 +19,7 @@ from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
 from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.product_channels import ProductRule, WeightedSums
 from cmcompiler.ops.support.requantize import (
     FARTHEST_ZERO_POINT,
     Int8Array,
@@ -105,6 +107,14 @@ class Linear(Op):
     @property
     def macs(self) -> int:
         return self.rows * self.weights.size
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        return ProductRule(
+            WeightedSums(self.weights, self.bias, self.requantize, 0, False, self._of_columns)
+        )
+
+    def _of_columns(self, weights: Int8Array, bias: Int32Array, requantize: Requantize) -> Linear:
+        return replace(self, weights=weights, bias=bias, requantize=requantize)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         features = inputs[0].reshape(self.rows, -1).astype(np.float64)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.channels import ChannelRule, Numbers
 from cmcompiler.ir.op import (
     LONG_SUM,
     Address,
@@ -21,6 +22,7 @@ from cmcompiler.ir.op import (
     Words,
 )
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
 from cmcompiler.ops.support.row_sums import ADD_ROWS, accumulate
@@ -53,6 +55,24 @@ class QuantizedSum(Op):
     @property
     def turned(self) -> QuantizedSum:
         return self
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        """Of sums that keep the last dimension and rise with their members."""
+        ends = (inputs[0].shape[-1:], outputs[0].shape[-1:])
+        if ends != ((self.inner,),) * 2 or self.output.multiplier < 0 or self.output.shift > 0:
+            return None
+
+        def of_members(numbers: Numbers) -> Array:
+            members = np.broadcast_to(numbers.astype(np.int8), (self.members, numbers.size))
+            (sums,) = replace(self, outer=1, inner=numbers.size, shape=numbers.shape).reference(
+                members
+            )
+            return sums
+
+        def of_channels(count: int) -> Op:
+            return replace(self, inner=count, shape=(*self.shape[:-1], count))
+
+        return MonotoneRule(self.inner, of_members, of_channels)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = inputs[0].reshape(self.outer, self.members, self.inner).astype(np.int32)

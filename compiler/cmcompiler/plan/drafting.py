@@ -38,10 +38,13 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
         Unsupported: the arena needs 256 MiB or more; no stream takes the rows of an input that is
             to be fed; or no plan is within the budget.
     """
+    every = graph.whole
     if options.wide:
-        graph = _widened(graph)
+        graph, every = _widened(graph), _widened(every)
     whole = _whole(graph, isa)
-    room = options.surcharge * whole.effort
+    # What streams may add is a share of the program's work with all channels: without those that
+    # are left out, it would be too little for what the same rows need.
+    room = options.surcharge * (whole if graph.pruning is None else _whole(every, isa)).effort
     most = room + whole.surcharge
     best: Draft | None = None
     failure: Unsupported | None = None

@@ -138,12 +138,15 @@ class PlanStep:
         microkernel: the inner loop that it uses, or None.
         provider: the instruction set whose version of the microkernel is linked, or None.
         macs: multiply-accumulates of the node, counted on its last step; 0 on the others.
+        whole_macs: the same with all channels, before pruning.
         elements: of the node's outputs, counted likewise.
         scratch: arena memory reserved for the step while it runs.
         writes: tensors that are complete after this step.
         exact: outputs are bit-exact to the reference, as are those of all steps before.
         arithmetic: of the node.
         form, family: of the call.
+        channels, live_channels: of the node's first output, before pruning and after it; None for
+            a branch or stream.
     """
 
     node: int
@@ -155,6 +158,7 @@ class PlanStep:
     microkernel: str | None = None
     provider: Isa | None = None
     macs: int = 0
+    whole_macs: int = 0
     elements: int = 0
     scratch: tuple[Span, ...] = ()
     writes: tuple[Tensor, ...] = ()
@@ -172,6 +176,9 @@ class PlanStep:
         if self.form is None:
             return None
         return self.form.of_words((each.name, each.value) for each in self.arguments)
+
+    channels: int | None = None
+    live_channels: int | None = None
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -284,6 +291,11 @@ class Plan:
     @property
     def macs(self) -> int:
         return sum(step.macs for step in self.steps)
+
+    @property
+    def whole_macs(self) -> int:
+        """The same with all channels, before pruning."""
+        return sum(step.whole_macs for step in self.steps)
 
     @property
     def exact(self) -> bool:

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from cmcompiler.ir.arithmetic import arithmetics
+from cmcompiler.ir.channels import channel_count
 from cmcompiler.ir.graph import Graph, MutableBuffer
 from cmcompiler.ir.op import DRAIN, FEED, OUTSIDE, KernelCall, Op, Reach, Scratch
 from cmcompiler.ir.rows import row_bytes
@@ -46,6 +47,7 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
     exact = exact_tensors(graph, lambda op: op.exact)
     arithmetic = arithmetics(graph)
     stages = draft.stages
+    before = graph.before
     steps = []
     for index, entry in enumerate(grown.entries):
         node = graph.nodes[entry.node]
@@ -71,6 +73,7 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
                 microkernel=call.microkernel.name if call.microkernel else None,
                 provider=call.microkernel.provider(isa) if call.microkernel else None,
                 macs=node.op.macs if is_last else 0,
+                whole_macs=before.macs_of(node) if is_last else 0,
                 elements=sum(prod(t.shape) for t in node.outputs) if is_last else 0,
                 scratch=_scratch_spans(call, arguments),
                 writes=tuple(
@@ -81,6 +84,8 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
                 form=call.form,
                 family=call.family,
                 fences=_fences(stages[index][1], resolver) if index in stages else (),
+                channels=before.channels(node.outputs[0]),
+                live_channels=channel_count(node.outputs[0]),
             )
         )
     for port in (*graph.inputs, *graph.outputs):

@@ -63,6 +63,7 @@ class StepRecord(_Record):
         isa: whose version of the microkernel runs; None for a kernel without one.
         fallback: why that is not the plan's own, or None.
         arithmetic: of its operands.
+        whole_macs, channels, live_channels: see PlanStep.
         writes: tensors that are complete after this step.
         constant_bytes: packed constants of which it is the first reader.
         stages: how many of the following steps are the stages of a stream.
@@ -77,12 +78,15 @@ class StepRecord(_Record):
     isa: str | None
     fallback: str | None
     macs: int
+    whole_macs: int
     exact: bool
     arithmetic: Arithmetic
     writes: tuple[TensorRecord, ...]
     constant_bytes: int = 0
     stages: int = 0
     turns: tuple[int, ...] = ()
+    channels: int | None = None
+    live_channels: int | None = None
 
     @property
     def is_call(self) -> bool:
@@ -124,6 +128,7 @@ class PlanRecord(_Record):
         timeline: an entry a step; none for another executor's program.
         least_bytes: of arena, which any plan of these ops in this order needs.
         verified: the rule for comparing outputs with the reference.
+        whole_macs: multiply-accumulates with all channels, before pruning.
     """
 
     model: str
@@ -141,3 +146,4 @@ class PlanRecord(_Record):
     least_bytes: int
     verified: Literal["exact", "tolerance"]
     macs: int
+    whole_macs: int

@@ -32,6 +32,7 @@ def step(title: str, source: str, *, stages: int = 0) -> StepRecord:
         isa=None,
         fallback=None,
         macs=0,
+        whole_macs=0,
         exact=True,
         arithmetic=Arithmetic.INTEGER,
         writes=(),

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from cmcompiler.importer.images import keep_channels_last
 from cmcompiler.ir.graph import Graph, Node, Port
-from cmcompiler.ir.movement.copy import Copy, Piece
+from cmcompiler.ir.movement.copy import Copy
 from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.movement.piece import Piece
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import Part, View
 from cmcompiler.ir.op import ALIGN, Op

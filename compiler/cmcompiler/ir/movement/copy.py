@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cmcompiler.ir.channels import ChannelRule, channel_count
+from cmcompiler.ir.movement.copied_channels import CopyRule
 from cmcompiler.ir.movement.lines import piece_rows
 from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.movement.piece import Piece
 from cmcompiler.ir.op import (
     Address,
     Array,
@@ -31,20 +34,6 @@ FILL_BYTES = 8
 """Alignment of what the fill kernel writes, unless it is bytes."""
 
 COPY_STRIDED = Microkernel("copy_strided", mve=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Elements of one input and where they go, as windows of one shape.
-
-    Attributes:
-        source: index of the input.
-        reads, writes: windows on that input and on the output.
-    """
-
-    source: int
-    reads: Strided
-    writes: Strided
 
 
 @dataclass(frozen=True)
@@ -85,6 +74,13 @@ class Copy(Op):
         others = (piece.source for piece in self.pieces[1:])
         is_whole = is_unmoved(first.reads, first.writes) and first.source not in others
         return frozenset({first.source} if is_whole else ())
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        sources = tuple(map(channel_count, inputs))
+        return CopyRule.of(self.pieces, self.fill, sources, self.shape, self._of_pieces)
+
+    def _of_pieces(self, pieces: tuple[Piece, ...], shape: tuple[int, ...]) -> Copy:
+        return replace(self, pieces=pieces, shape=shape)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         output = np.full(prod(self.shape), 0 if self.fill is None else self.fill, self.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cmcompiler.ir.op import Array, Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.arguments import ConvolutionValues
 from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.product_channels import WeightedSums
 from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
 from cmcompiler.ops.support.window import Pair, Window
 
@@ -60,8 +61,35 @@ class Convolution(Op):
         """Weights of shape [C_out, depth], with the input's zero point in the bias."""
         return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
 
-    def values(self, output: Sequence[tuple[str, int]]) -> ConvolutionValues:
+    def weighted_sums(self, images: Tensor, weights: Int8Array) -> WeightedSums:
+        """What it computes, for the analysis of its channels.
+
+        Args:
+            weights: in the layout of `WeightedSums`.
         """
+        return WeightedSums(
+            weights,
+            self.bias,
+            self.requantize,
+            self.input_zero_point,
+            self.window.hangs_over(images.shape[1:3], self.output_shape[1:3]),
+            self.of_channels,
+        )
+
+    def of_channels(
+        self, weights: Int8Array, bias: Int32Array, requantize: Requantize
+    ) -> Convolution:
+        """The same with other output channels.
+
+        Args:
+            weights: in the layout of `WeightedSums`.
+        """
+        shape = (*self.output_shape[:3], len(bias))
+        return replace(self, weights=weights, bias=bias, requantize=requantize, output_shape=shape)
+
+    def values(self, output: Sequence[tuple[str, int]]) -> ConvolutionValues:
+        """The fields of a kernel's argument struct that say what its numbers stand for.
+
         Args:
             output: the fields of a `struct cm_output`.
         """

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Array, Op, RowCall, RowCount, Tensors, Words
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import SAME, image_rows, one_row, turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.support.element_channels import PairRule
 from cmcompiler.ops.support.movement import broadcast
 
 
@@ -96,6 +98,25 @@ class Pair(Elementwise):
         """What the kernels of all such ops take first."""
         operands = self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0])
         return [*operands, ("rhs_step", self.loops.inner[1])]
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        """Where both operands lie as the output does; the second one may be repeated."""
+        shapes = [tensor.shape for tensor in inputs]
+        if shapes[0] != self.shape or self.loops != dense_loops(shapes, self.shape):
+            return None
+        if not self.shape or shapes[1][-1:] != self.shape[-1:]:
+            return None
+        return PairRule(self.of_channels, shapes, self.shape)
+
+    def of_channels(self, shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Pair:
+        """The same on other shapes."""
+        return replace(self, loops=dense_loops(shapes, shape), shape=shape)
+
+
+def dense_loops(shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Loops:
+    """Loops over operands that are repeated as NumPy does, and an output in the same order."""
+    windows = (Strided.dense(each).broadcast(shape) for each in shapes)
+    return Loops.over(*windows, Strided.dense(shape))
 
 
 def align_pair(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.movement.copy import Copy, Piece, is_unmoved
+from cmcompiler.ir.movement.copy import Copy, is_unmoved
 from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.movement.piece import Piece
 from cmcompiler.ir.movement.view import Part, View
 from cmcompiler.ir.op import ALIGN, Op
 from cmcompiler.ir.operand import Operand

@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.channel_sums import largest_sums, sum_bounds
-from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize, Rounding, wrap32
+from cmcompiler.ops.support.requantize import (
+    CONSTANT_SCALE,
+    Int8Array,
+    Int32Array,
+    Requantize,
+    Rounding,
+    wrap32,
+)
 
 GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
 WIDE_GEMM = Microkernel("gemm_s8_w16", dsp=True)
@@ -26,10 +33,6 @@ GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
 SHALLOW_DEPTH = 32
 """Of a matrix product whose weights stay in registers with MVE, at most."""
-
-
-CONSTANT_BITS = 3
-"""Fractional bits of the bias of a constant channel."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,12 +75,12 @@ class Filters:
         largest = largest_sums(weights, bias)
         odd = ~requantize.is_ordinary(multipliers, shifts, largest)
         if is_int8 and odd.any():
-            values, constant = requantize.constants(multipliers, shifts, *sum_bounds(weights, bias))
-            odd &= constant
+            values, most = requantize.bounds(multipliers, shifts, *sum_bounds(weights, bias))
+            odd &= values == most
             weights = weights * ~odd[:, np.newaxis]
-            bias = np.where(odd, (values - requantize.zero_point) << CONSTANT_BITS, bias)
-            multipliers = np.where(odd, 1 << 30, multipliers)
-            shifts = np.where(odd, 1 - CONSTANT_BITS, shifts)
+            bias = np.where(odd, requantize.constant_sums(values), bias)
+            multipliers = np.where(odd, CONSTANT_SCALE[0], multipliers)
+            shifts = np.where(odd, CONSTANT_SCALE[1], shifts)
             largest = largest_sums(weights, bias)
         rounding = requantize.rounding(multipliers, shifts, largest)
         return cls(

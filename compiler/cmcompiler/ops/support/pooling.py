@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.channels import ChannelRule, Numbers
 from cmcompiler.ir.layout import INLINE, Place
 from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors, Words
 from cmcompiler.ir.rows import turned_shape
@@ -18,6 +19,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.arguments import ImageRows, WindowFields
+from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window
 
@@ -85,6 +87,15 @@ class Pool2d(Op):
     @abstractmethod
     def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
         """int8 [N, H, W, C] of combined taps, and how many of them are of the image, [H, W, 1]."""
+
+    def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        def of_pixels(numbers: Numbers) -> Int8Array:
+            return self.finish(numbers.astype(np.int32), np.array(1))
+
+        def of_channels(count: int) -> Op:
+            return replace(self, output_shape=(*self.output_shape[:3], count))
+
+        return MonotoneRule(self.output_shape[3], of_pixels, of_channels)
 
     def parameters(self) -> Words:
         """Arguments of the kernel that other pools do not have."""

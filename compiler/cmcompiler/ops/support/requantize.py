@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, TypeAlias
 
@@ -15,6 +15,12 @@ Int32Array: TypeAlias = npt.NDArray[np.int32]
 IntLike: TypeAlias = "npt.NDArray[np.integer[Any]] | int"
 
 LONGEST_SHIFT = 31
+
+CONSTANT_BITS = 3
+"""Fractional bits of the sum of a channel that is one number for all inputs."""
+
+CONSTANT_SCALE = (1 << 30, 1 - CONSTANT_BITS)
+"""Multiplier and shift of such a channel: as ordinary as any, so all kernels take it."""
 
 FARTHEST_ZERO_POINT = 32640
 """Of an int8 tensor: so far may a sum of 16 bits be off before it is clamped to 8. A zero point
@@ -161,24 +167,49 @@ class Requantize:
         is_scaled = (shifts >= -20) & (shifts < 0) & (multipliers >= 1 << 30)
         return np.asarray(is_scaled & (largest < 1 << 29))
 
-    def constants(
+    def bounds(
         self,
         multipliers: npt.NDArray[np.integer[Any]],
         shifts: npt.NDArray[np.integer[Any]],
         least: npt.NDArray[np.int64],
         most: npt.NDArray[np.int64],
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """The output of each channel for its least sum, and whether it is that for all.
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The least and the largest output of each channel, from those of its sums.
 
         Rescaling keeps the order of sums as long as they fit 32 bits, shifted left as well.
         """
         left = np.maximum(shifts, 0).astype(np.int64)
         fits = (np.abs(least) << left < 1 << 31) & (np.abs(most) << left < 1 << 31)
-        results = []
-        for sums in (least, most):
-            scaled = requantize(wrap32(sums), multipliers, shifts).astype(np.int64)
-            results.append(self.range.clamp(scaled + self.zero_point).astype(np.int64))
-        return results[0], fits & (results[0] == results[1])
+        lowest, highest = (
+            self.range.clamp(
+                requantize(wrap32(sums), multipliers, shifts).astype(np.int64) + self.zero_point
+            ).astype(np.int64)
+            for sums in (least, most)
+        )
+        limits = self.range
+        return np.where(fits, lowest, limits.minimum), np.where(fits, highest, limits.maximum)
+
+    def constant_sums(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What gives these outputs with CONSTANT_SCALE."""
+        return (values - self.zero_point) << CONSTANT_BITS
+
+    def select(self, channels: npt.NDArray[np.bool_]) -> Requantize:
+        """The same of some channels."""
+        (chosen,) = np.nonzero(channels)
+        return replace(
+            self,
+            multipliers=tuple(self.multipliers[index] for index in chosen),
+            shifts=tuple(self.shifts[index] for index in chosen),
+        )
+
+    def with_constants(self, constant: npt.NDArray[np.bool_]) -> Requantize:
+        """With CONSTANT_SCALE for some channels."""
+        multiplier, shift = CONSTANT_SCALE
+        return replace(
+            self,
+            multipliers=tuple(np.where(constant, multiplier, self.multipliers).tolist()),
+            shifts=tuple(np.where(constant, shift, self.shifts).tolist()),
+        )
 
     def arguments(self, rounding: Rounding = Rounding.GENERAL) -> list[tuple[str, int]]:
         """The fields of a kernel's argument struct that fill a `struct cm_output`."""

@@ -115,6 +115,16 @@ class Window:
         last = np.minimum((length - 1 - starts) // self.dilation[axis], self.kernel[axis] - 1)
         return first, np.maximum(last - first + 1, 0)
 
+    def hangs_over(self, size: Sequence[int], count: Sequence[int]) -> bool:
+        """Whether some window reaches beyond an image.
+
+        Args:
+            size: rows and columns of the image.
+            count: windows down and along.
+        """
+        inside = (self.inside(axis, size[axis], count[axis])[1] for axis in (0, 1))
+        return any((taps < self.kernel[axis]).any() for axis, taps in enumerate(inside))
+
     @property
     def rows(self) -> Reach:
         """The input rows that a row of outputs takes."""
