@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeVar
 
@@ -56,6 +56,7 @@ class Board:
         name: of its folder.
         folder: with board.toml, board.c and the link script, if it has its own.
         title: for people.
+        note: what people should know beside its figures, if anything.
         cpu: the core, a key of cmcompiler.target.BEST_ISA.
         fpu: `double`, `single` or `none`; None for the core's best.
         isas: instruction sets that kernels may use, best first.
@@ -78,6 +79,7 @@ class Board:
     regions: Mapping[str, Region]
     layout: Layout | None
     uart: Uart | None = None
+    note: str | None = None
     tables: Mapping[str, BoardTable] = field(default_factory=dict)
 
     def capacity(self, kind: Memory) -> int | None:
@@ -87,6 +89,14 @@ class Board:
         layout = self.layout
         used = {layout.code, layout.constants, layout.data, layout.arena}
         return sum(self.regions[name].size for name in used if self.regions[name].kind is kind)
+
+    def moved(self, origins: Mapping[str, int]) -> Board:
+        """The board with some regions at other addresses, by name."""
+        regions = {
+            name: replace(region, origin=origins.get(name, region.origin))
+            for name, region in self.regions.items()
+        }
+        return replace(self, regions=regions)
 
     def table(self, kind: type[T]) -> T | None:
         """Another package's table of the descriptor."""

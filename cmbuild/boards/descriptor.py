@@ -61,6 +61,7 @@ class BoardFile(Table):
     """The whole file."""
 
     title: str
+    note: str | None = None
     cpu: str
     fpu: str | None = None
     isas: list[str] | None = None
@@ -118,6 +119,7 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
         name=folder.name,
         folder=folder,
         title=file.title,
+        note=file.note,
         cpu=file.cpu,
         fpu=file.fpu,
         isas=tuple(_isas(file, best)),

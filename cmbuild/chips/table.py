@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -22,6 +23,9 @@ EXTERNAL = "external"
 
 _FPUS = {"": None, "-": "none"}
 _MOST_NAMED = 6
+_PACKAGE = re.compile("[a-z]x[a-z]?$")
+"""What ST's names of packages end with, the `Tx` of STM32F411RETx: the table has others apart."""
+
 _FAMILY = len("nRF52")
 """Letters of a name that begins those of a family; fewer are another word."""
 
@@ -59,6 +63,8 @@ def find_chip(name: str) -> Chip:
     known, wanted = chips(), name.lower()
     if wanted in known:
         return known[wanted]
+    if (plain := _PACKAGE.sub("", wanted)) in known:
+        return known[plain]
     is_family = len(wanted) >= _FAMILY
     begun = [chip for key, chip in known.items() if is_family and key.startswith(wanted)]
     if begun:

@@ -11,10 +11,11 @@ from cmbuild.boards.board import Board
 from cmbuild.cache.store import Entry
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.cycles.core import Core
+from cmbuild.cycles.estimate import executed
 from cmbuild.cycles.fetches import flash_of
 from cmbuild.cycles.intervals import Intervals, intervals
 from cmbuild.cycles.plugin import NoCounter, block_profile
-from cmbuild.cycles.profile import BrokenProfile
+from cmbuild.cycles.profile import BrokenProfile, read_profile
 from cmbuild.cycles.registry import timing_model
 from cmbuild.cycles.results import Cycles, Executed, OpCycles, SlowestCycles
 from cmbuild.errors import ProcessFailed, TimedOut
@@ -47,14 +48,23 @@ class Counter:
 
     launcher: Launcher
     _board: Board
-    _core: type[Core]
+    _core: type[Core] | None
     _image: Path
-    _objdump: Path
+    _objdump: Path | None
     _profile: Path
+
+    @property
+    def uncounted(self) -> str | None:
+        """Why only instructions are counted, if so."""
+        if self._core is None:
+            return f"no timing model of the {core_title(self._board.cpu)}"
+        if self._objdump is None:
+            return f"{_OBJDUMP} not found; {tools.install_command(ARM_GCC)}"
+        return None
 
     def counts(
         self, plan: PlanRecord, processes: Processes, kept: Entry
-    ) -> tuple[Cycles, Executed]:
+    ) -> tuple[Cycles | None, Executed]:
         """Cycles and instructions of the first sample of the run.
 
         Args:
@@ -63,6 +73,12 @@ class Counter:
         Raises:
             NoCounter: the simulator did not write the counts, or the image cannot be disassembled.
         """
+        if self._core is None or self._objdump is None:
+            try:
+                profile = read_profile(self._profile)
+            except BrokenProfile as error:
+                raise NoCounter(error) from error
+            return None, _executed(executed(profile, readings_before(plan.steps)), plan.steps)
         try:
             measured = intervals(
                 self._core,
@@ -81,10 +97,6 @@ class Counter:
         clock = self._board.table(ClockTable)
         hertz = None if clock is None else clock.hertz
         named = zip(plan.steps, steps, strict=True) if steps else ()
-        counted = by_step(measured.instructions, plan.steps)
-        executed = Executed(
-            round(sum(counted or measured.instructions[::2])), tuple(map(round, counted))
-        )
         cycles = Cycles(
             total=total,
             error_percent=self._core.evidence.error_percent,
@@ -98,7 +110,13 @@ class Counter:
             unknown=measured.unknown,
             slowest=None if clock is None else _slowest(clock, total, measured, plan.steps),
         )
-        return cycles, executed
+        return cycles, _executed(measured.instructions, plan.steps)
+
+
+def _executed(instructions: Sequence[float], steps: Sequence[StepRecord]) -> Executed:
+    """Instructions of a run by those of its intervals."""
+    counted = by_step(instructions, steps)
+    return Executed(round(sum(counted or instructions[::2])), tuple(map(round, counted)))
 
 
 def readings_before(steps: Sequence[StepRecord]) -> int:
@@ -164,22 +182,17 @@ def counter(
         folder: gets the simulator's counts.
 
     Raises:
-        NoCounter: says why cycles cannot be counted here.
+        NoCounter: says why nothing can be counted here.
     """
-    core = timing_model(board.cpu)
-    if core is None:
-        raise NoCounter(f"no timing model of the {core_title(board.cpu)}")
     if not isinstance(launcher, Profiled):
         raise NoCounter(f"{launcher.title} does not count blocks")
-    objdump = tools.find(_OBJDUMP)
-    if objdump is None:
-        raise NoCounter(f"{_OBJDUMP} not found; {tools.install_command(ARM_GCC)}")
     places = record.functions
     if not {_MARK, _ONCE} <= places.keys():
         raise NoCounter(f"{image.name} does not read a clock")
     profile = folder.absolute() / PROFILE
     plugin = block_profile(launcher.find(), processes) if launcher.loads_plugin else None
     counts = BlockCounts(profile, places[_MARK], places[_ONCE], plugin)
+    core, objdump = timing_model(board.cpu), tools.find(_OBJDUMP)
     return Counter(launcher.counting(counts), board, core, image, objdump, profile)
 
 

@@ -56,25 +56,16 @@ class Estimator:
 
         Those that the image measured and those between them alternate.
         """
-        return self._between_readings(self.cycles)
+        return _between_readings(self.profile, self.more, self.cycles)
 
     def instructions(self) -> list[float]:
         """Executed in the same intervals."""
-        return self._between_readings(self._executed)
-
-    def _between_readings(self, amount: Callable[[Edges], float]) -> list[float]:
-        readings = self.profile.segments[1:_READINGS:2]
-        overhead = min(map(amount, readings), default=0.0)
-        return [max(0.0, amount(segment) - overhead) for segment in self.measured]
-
-    def _executed(self, segment: Edges) -> float:
-        blocks = self.profile.blocks
-        return sum(count * blocks[after].count for (_, after), count in segment.items() if after)
+        return executed(self.profile, self.more)
 
     @property
     def measured(self) -> Sequence[Edges]:
         """The segments of `intervals`."""
-        return self.profile.segments[_READINGS + self.more + 1 :]
+        return _measured(self.profile, self.more)
 
     def body(self, block: int) -> tuple[Instruction, ...]:
         """Its instructions, up to the first unknown one."""
@@ -127,6 +118,31 @@ class Estimator:
                 core.issue(instruction, is_last, body[0] if is_last else None)
             times.append(core.clock)
         return (times[8] - times[2]) / 6
+
+
+def executed(profile: Profile, more: int = 0) -> list[float]:
+    """Instructions between the readings of the clock from the first step on, less what a reading
+    takes; needs no model of the core.
+
+    Args:
+        more: readings of the clock before the first step, besides those that measure its cost.
+    """
+    blocks = profile.blocks
+
+    def amount(segment: Edges) -> float:
+        return sum(count * blocks[after].count for (_, after), count in segment.items() if after)
+
+    return _between_readings(profile, more, amount)
+
+
+def _between_readings(profile: Profile, more: int, amount: Callable[[Edges], float]) -> list[float]:
+    readings = profile.segments[1:_READINGS:2]
+    overhead = min(map(amount, readings), default=0.0)
+    return [max(0.0, amount(segment) - overhead) for segment in _measured(profile, more)]
+
+
+def _measured(profile: Profile, more: int) -> Sequence[Edges]:
+    return profile.segments[_READINGS + more + 1 :]
 
 
 def _issue(core: Core, instructions: Sequence[Instruction]) -> None:

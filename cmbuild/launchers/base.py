@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from cmbuild.boards.board import Board
@@ -59,10 +60,13 @@ class Launcher(ABC):
     Attributes:
         name: its key in a board's descriptor.
         caveat: how its machine differs from the board; shown beside all of its figures.
+        moves: the board's regions that its machine has elsewhere: their first address there, by
+            name. It executes an image of its own, which is linked for those.
     """
 
     name: ClassVar[str]
     caveat: str | None = None
+    moves: Mapping[str, int] = MappingProxyType({})
 
     @property
     def provenance(self) -> str:
@@ -200,6 +204,12 @@ class Debuggable(ProgramLauncher):
         Args:
             port: on this machine, where gdb will connect.
         """
+
+
+def caveat_of(cpu: str, model: str) -> str:
+    """`M85 image on an M55 model`"""
+    image, machine = (core.removeprefix("cortex-").upper() for core in (cpu, model))
+    return f"{image} image on an {machine} model"
 
 
 def conclude(machine: str, image: Path, completed: Completed) -> ProperRun:

@@ -27,8 +27,11 @@ _PPB = 0xE000E000
 _PPB_BYTES = 4096
 _CPUID = 0xE000ED00
 
-# Armv8-M and Armv7-M Architecture Reference Manuals, "CPUID"; the values are those of QEMU's cores.
+# Armv8-M and Armv7-M Architecture Reference Manuals, "CPUID"; the values are those of QEMU's cores,
+# else of the Technical Reference Manuals. Armv8-M Baseline is part of the Cortex-M33's Mainline.
 _CORES = {
+    "cortex-m23": ("UC_CPU_ARM_CORTEX_M33", 0x411CD200),
+    "cortex-m35p": ("UC_CPU_ARM_CORTEX_M33", 0x410FD310),
     "cortex-m33": ("UC_CPU_ARM_CORTEX_M33", 0x410FD213),
     "cortex-m7": ("UC_CPU_ARM_CORTEX_M7", 0x411FC272),
     "cortex-m4": ("UC_CPU_ARM_CORTEX_M4", 0x410FC240),
@@ -37,6 +40,9 @@ _CORES = {
     "cortex-m0": ("UC_CPU_ARM_CORTEX_M0", 0x410CC200),
 }
 CORES = tuple(_CORES)
+
+STAND_INS = {"cortex-m23": "cortex-m33", "cortex-m35p": "cortex-m33"}
+"""Cores that Unicorn lacks, and the model that executes all of their instructions."""
 
 TRACE_UNIT, TRACE_UNIT_BYTES = 0xE0001000, 4096
 """The architectures' "Data Watchpoint and Trace unit"."""

@@ -91,8 +91,9 @@ def simulator(
 
     remove(folder, folder.parent)
     write_streams(folder, Interface.of(runner.plan.record), Comparison(reference).request())
-    command = launcher.debug_command(launcher.find(), runner.image, folder, port)
-    return Server(launcher.title, command, folder, runner.image, port)
+    image = runner.placed(launcher).file
+    command = launcher.debug_command(launcher.find(), image, folder, port)
+    return Server(launcher.title, command, folder, image, port)
 
 
 def probe(board: Board, image: Path, method: str | None, selection: Selection, port: int) -> Server:

@@ -101,7 +101,7 @@ def _blocks(run: SimulateStage, core: type[Core], index: int, most: int) -> tupl
     places = places_of(len(measured), steps)[index]
     segments = [measured[at] for at in places if at < len(measured)]
     whole = sum(map(estimator.cycles, segments))
-    symbols = Symbols.read(run.runner.image)
+    symbols = Symbols.read(run.runner.placed(run.launcher).file)
     return tuple(
         PlacedBlock(symbols.nearest(block.address), block.cycles / max(1, whole), block)
         for block in hot_blocks(estimator, segments, most)

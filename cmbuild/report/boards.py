@@ -49,6 +49,7 @@ class AvailabilityDocument(Document):
 class BoardDetailDocument(BoardDocument):
     """One board: `fpu` is null for the core's best, `sections` has regions by their use."""
 
+    note: str | None
     fpu: str | None
     stack: int
     sections: dict[str, str]
@@ -99,6 +100,7 @@ class BoardReport:
         fpu = "" if board.fpu is None else f", fpu {board.fpu}"
         lines = [
             entry("board", f"{board.name}: {board.title}"),
+            *([] if board.note is None else [entry("", board.note)]),
             entry("core", f"{board.cpu}, {', '.join(isa.label for isa in board.isas)}{fpu}"),
             entry("folder", str(board.folder)),
         ]
@@ -118,6 +120,7 @@ class BoardReport:
         layout = board.layout
         return BoardDetailDocument(
             **dict(_document(board)),
+            note=board.note,
             fpu=board.fpu,
             stack=board.stack,
             sections={} if layout is None else layout.model_dump(exclude_none=True),

@@ -98,7 +98,8 @@ def boards() -> str:
     for file in sorted((ROOT / "boards").glob("*/board.toml")):
         board = read_board(file.parent)
         launchers = " or ".join(launcher.title for launcher in launchers_of(board))
-        rows.append([f"`{board.name}`", board.title, launchers or "no simulator"])
+        title = board.title if board.note is None else f"{board.title}; {board.note}"
+        rows.append([f"`{board.name}`", title, launchers or "no simulator"])
     return _table(["board", "what it is", "runs on"], rows)
 
 

@@ -107,7 +107,7 @@ class PoolStage(Stage):
 
     def make(self, folder: Path) -> None:
         self.__dict__.pop("record", None)
-        image = self._dry.link(folder / "build")
+        image = self._dry.link(folder / "build", self._dry.board)
         plan = self._dry.plan.record
         zeros = [bytes(port.place.bytes) for port in plan.inputs]
         execution = execute(

@@ -20,8 +20,9 @@ from cmbuild.launchers.base import (
     LauncherTable,
     Profiled,
 )
-from cmbuild.strictfile import Table
+from cmbuild.strictfile import Inconsistent, Table
 from cmbuild.toolchain import tools
+from cmcompiler.suggest import did_you_mean
 
 # Every instruction takes 2^5 ns of the guest's time, the same in each run and on each computer.
 _ICOUNT_SHIFT = 5
@@ -44,6 +45,7 @@ class Qemu(Debuggable, Profiled):
     boots: Literal["vectors", "entry"] = "vectors"
     caveat: str | None = None
     memory: Sequence[Region] | None = None
+    moves: Mapping[str, int] = field(default_factory=dict)
     plugin: str | None = None
 
     @property
@@ -113,6 +115,8 @@ class QemuTable(LauncherTable):
         caveat: how the machine differs from the board, shown with every number.
         memory: the machine's blocks, each an `origin` and a `size`; an image that does not fit
             them is refused, or runs in the next launcher.
+        moves: the first address of regions that the machine has elsewhere, by the region's name:
+            the same code and data are linked a second time, for these addresses.
     """
 
     machine: str
@@ -121,6 +125,13 @@ class QemuTable(LauncherTable):
     boots: Literal["vectors", "entry"] = "vectors"
     caveat: str | None = None
     memory: list[MemoryTable] | None = None
+    moves: dict[str, Address] = Field(default_factory=dict)
+
+    def check(self, board: Board) -> None:
+        for name in self.moves:
+            if name not in board.regions:
+                hint = did_you_mean(name, board.regions)
+                raise Inconsistent(("moves", name), f"unknown memory: {name!r}", hint)
 
     def launcher(self, board: Board) -> Qemu:
         blocks = self.memory and tuple(

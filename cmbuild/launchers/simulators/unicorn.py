@@ -14,8 +14,20 @@ from pydantic import Field
 from cmbuild.boards.board import Board
 from cmbuild.boards.descriptor import Address
 from cmbuild.boards.memory import Region
-from cmbuild.launchers.base import BlockCounts, LauncherMissing, LauncherTable, Profiled
-from cmbuild.launchers.emulator import CORES, CYCLE_COUNTER, TRACE_UNIT, TRACE_UNIT_BYTES
+from cmbuild.launchers.base import (
+    BlockCounts,
+    LauncherMissing,
+    LauncherTable,
+    Profiled,
+    caveat_of,
+)
+from cmbuild.launchers.emulator import (
+    CORES,
+    CYCLE_COUNTER,
+    STAND_INS,
+    TRACE_UNIT,
+    TRACE_UNIT_BYTES,
+)
 from cmbuild.strictfile import Inconsistent
 
 _PAGE = 1024
@@ -38,10 +50,11 @@ class Unicorn(Profiled):
     regions: tuple[Region, ...]
     peripherals: tuple[int, ...] = ()
     counts: BlockCounts | None = None
+    caveat: str | None = None
 
     @property
     def title(self) -> str:
-        return "Unicorn"
+        return ", ".join(filter(None, ["Unicorn", self.caveat]))
 
     @property
     def memory(self) -> Sequence[Region]:
@@ -86,9 +99,9 @@ class Unicorn(Profiled):
 
 
 class UnicornTable(LauncherTable):
-    """Unicorn, with the board's memory, for Cortex-M0, M0+, M3, M4, M7 and M33; it counts
-    instructions and cycles, which board code can read if `peripherals` has the address of the
-    core's cycle counter, 0xe0001000.
+    """Unicorn, with the board's memory, for Cortex-M0, M0+, M3, M4, M7, M33, and for M23 and
+    M35P on its M33; it counts instructions and cycles, which board code can read if `peripherals`
+    has the address of the core's cycle counter, 0xe0001000.
 
     Attributes:
         peripherals: addresses of registers that the board's code uses, modelled as plain memory.
@@ -101,7 +114,9 @@ class UnicornTable(LauncherTable):
             raise Inconsistent((), f"Unicorn does not have {board.cpu}")
 
     def launcher(self, board: Board) -> Unicorn:
-        return Unicorn(board.cpu, tuple(board.regions.values()), tuple(self.peripherals))
+        regions, model = tuple(board.regions.values()), STAND_INS.get(board.cpu)
+        caveat = None if model is None else caveat_of(board.cpu, model)
+        return Unicorn(board.cpu, regions, tuple(self.peripherals), caveat=caveat)
 
 
 TABLE = UnicornTable

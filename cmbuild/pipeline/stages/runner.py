@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.image.products import PRODUCTS
 from cmbuild.image.record import RECORD, ImageRecord
+from cmbuild.launchers.base import Launcher
+from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
@@ -31,6 +34,15 @@ from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
 """Parts of the runtime that are compiled for each image, or configure its linking."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedImage:
+    """An image, and the board with its memory where the image is linked for."""
+
+    file: Path
+    record: ImageRecord
+    board: Board
 
 
 class RunnerStage(Stage):
@@ -91,6 +103,14 @@ class RunnerStage(Stage):
     @cached_property
     def record(self) -> ImageRecord:
         return ImageRecord.read(self.entry.folder)
+
+    def placed(self, launcher: Launcher) -> PlacedImage:
+        """The image that a launcher executes."""
+        if not launcher.moves:
+            return PlacedImage(self.image, self.record, self.board)
+        folder = self.entry.folder / launcher.name
+        record = ImageRecord.read(folder)
+        return PlacedImage(folder / self.image.name, record, self.board.moved(launcher.moves))
 
     def memory(self, stack: int | None = None, pools: tuple[PoolUse, ...] = ()) -> MemoryUse:
         """
@@ -177,13 +197,16 @@ class RunnerStage(Stage):
     def make(self, folder: Path) -> None:
         plan = self.plan.record
         check_sizes(self.board, constants=plan.constant_bytes, arena=plan.arena_bytes)
-        self.link(folder)
+        self.link(folder, self.board)
+        for launcher in launchers_of(self.board):
+            if launcher.moves:
+                self.link(folder / launcher.name, self.board.moved(launcher.moves))
         (folder / MODEL).write_text(self.plan.source.model, "utf-8")
 
-    def link(self, folder: Path) -> Path:
-        """The image, linked in a folder."""
+    def link(self, folder: Path, board: Board) -> Path:
+        """The image, linked in a folder for a board's memory."""
         model, archive = self.plan.entry.folder, self.library.archive
-        return self.library.builder.runner(self.board, archive, model, folder, self.options())
+        return self.library.builder.runner(board, archive, model, folder, self.options())
 
     def options(self) -> Sequence[str]:
         """CMake's variables for the executor."""

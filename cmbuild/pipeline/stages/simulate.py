@@ -217,12 +217,12 @@ class SimulateStage(RepeatedStage):
             self.launcher = other
 
     def _check_image(self, launcher: Launcher) -> None:
-        runner = self.runner
+        image = self.runner.placed(launcher)
         check_image(
-            runner.image,
-            runner.record,
-            runner.board,
-            kernels=runner.kernels,
+            image.file,
+            image.record,
+            image.board,
+            kernels=self.runner.kernels,
             machine=launcher.title,
             memory=launcher.memory,
         )
@@ -265,13 +265,13 @@ class SimulateStage(RepeatedStage):
         if self.runner.executor != "static":
             self._uncounted = "of the static executor only"
             return None
-        runner = self.runner
+        image = self.runner.placed(launcher)
         try:
             return counter(
                 launcher,
-                runner.board,
-                runner.image,
-                runner.record,
+                image.board,
+                image.file,
+                image.record,
                 folder=folder,
                 processes=self._processes,
             )
@@ -288,6 +288,7 @@ class SimulateStage(RepeatedStage):
         kept = self.cycles_entry
         try:
             cycles, self._executed = counting.counts(self.runner.plan.record, self._processes, kept)
+            self._uncounted = counting.uncounted
             return cycles
         except NoCounter as error:
             self._uncounted = error.reason
@@ -299,7 +300,7 @@ class SimulateStage(RepeatedStage):
         return execute(
             launcher,
             self._processes,
-            self.runner.image,
+            self.runner.placed(launcher).file,
             Interface.of(self.runner.plan.record),
             request,
             folder=streams,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 import pytest
 from harness.commands import NETWORK, Commands, Result
 
+from cmbuild import paths
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.cli.group import GROUPS, Verbs
 from cmbuild.cli.help import SECTIONS
@@ -70,7 +72,11 @@ def test_what_a_board_lacks_here_has_a_reason(cmbuild: Commands, tmp_path: Path)
     for board in ("corstone320", "rp2350", "nrf52840dk", "native"):
         shown = bare("boards", board).stdout
         assert max(map(len, shown.splitlines())) <= 80
-    shown = " ".join(bare("boards", "nrf52840dk").stdout.split())
+    folder = Path(shutil.copytree(paths.boards() / "nrf52840dk", cmbuild.folder / "boards/alone"))
+    descriptor = folder / "board.toml"
+    descriptor.write_text(descriptor.read_text().replace("[launchers.unicorn]\nperipherals", "# "))
+    shown = " ".join(bare("boards", "alone").stdout.split())
+    assert "never run on the board" in shown
     assert "runs on no simulator models its memory and devices" in shown
     assert "flashed – probe-rs not found" in shown
 

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from harness.images import kernel_harness
 
+from cmbuild.cache.store import Entry
 from cmbuild.catalog import find_board
 from cmbuild.cycles.clock import ClockTable
-from cmbuild.cycles.counter import by_step, core_title, counter
+from cmbuild.cycles.counter import Counter, by_step, core_title, counter
 from cmbuild.cycles.plugin import NoCounter
+from cmbuild.cycles.results import Executed
 from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.process import Processes
-from cmbuild.toolchain import tools
-from cmcompiler.plan.record import StepRecord
+from cmcompiler.plan.record import PlanRecord, StepRecord
 
 
 def refused(board_name: str, image: Path, folder: Path, launcher: str = "qemu") -> str:
@@ -26,13 +27,39 @@ def refused(board_name: str, image: Path, folder: Path, launcher: str = "qemu") 
     return caught.value.reason
 
 
-def test_reasons_are_a_few_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_a_few_words(tmp_path: Path) -> None:
     image = kernel_harness("corstone300", "mve", tmp_path).image
-    assert refused("corstone320", image, tmp_path) == "no timing model of the Cortex-M85"
     assert "does not count blocks" in refused("corstone300", image, tmp_path, "fvp")
     assert refused("corstone300", image, tmp_path).endswith("does not read a clock")
-    monkeypatch.setattr(tools, "find", lambda name: None)
-    assert refused("corstone300", image, tmp_path).startswith("arm-none-eabi-objdump not found")
+
+
+PROFILE = """\
+block 1 100 5
+block 2 200 3
+segment
+0 1 1
+{readings}segment
+1 2 10
+segment
+2 1 2
+end
+"""
+
+
+def test_without_a_model_of_the_core_instructions_are_counted(tmp_path: Path) -> None:
+    reading = "segment\n1 2 1\n"
+    file = tmp_path / "blocks.txt"
+    file.write_text(PROFILE.format(readings=reading * 16))
+    board = find_board("corstone320")
+    launcher = launchers_of(board)[0]
+    counting = Counter(launcher, board, None, tmp_path / "image", Path("objdump"), file)
+    plan = PlanRecord.model_construct(steps=(step(),))
+    cycles, counted = counting.counts(plan, Processes(), Entry(tmp_path / "kept"))
+    assert (cycles, counting.uncounted) == (None, "no timing model of the Cortex-M85")
+    assert counted == Executed(30 - 3, (30 - 3,))
+    file.write_text("segment\n")
+    with pytest.raises(NoCounter, match="cut short"):
+        counting.counts(plan, Processes(), Entry(tmp_path / "kept"))
 
 
 def test_cores_are_called_as_arm_does() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cmbuild.boards.memory import Memory, Region
 from cmbuild.boards.template import make_board
-from cmbuild.catalog import read_board, shipped_boards
+from cmbuild.catalog import find_board, read_board, shipped_boards
 from cmbuild.launchers.matching import launcher_tables
 from cmbuild.launchers.registry import launchers_of
 from cmcompiler.target import BEST_ISA
@@ -21,7 +21,15 @@ from cmcompiler.target import BEST_ISA
         ("cortex-m4", (0x08000000, 2 << 20), (0x20000000, 128 << 10), ["Unicorn"]),
         ("cortex-m0plus", (0, 256 << 10), (0x20000000, 16 << 10), ["microbit", "Unicorn"]),
         ("cortex-m0plus", (0x10000000, 256 << 10), (0x20000000, 16 << 10), ["Unicorn"]),
-        ("cortex-m23", (0, 256 << 10), (0x20000000, 16 << 10), []),
+        ("cortex-m23", (0, 256 << 10), (1 << 29, 16 << 10), ["Unicorn, M23 image on an M33 model"]),
+        ("cortex-m55", (0x10000000, 512 << 10), (0x20000000, 512 << 10), ["mps3-an547"]),
+        (
+            "cortex-m85",
+            (0x02000000, 2 << 20),
+            (0x22000000, 896 << 10),
+            ["mps3-an547, M85 image on an M55 model, linked for its memory"],
+        ),
+        ("cortex-m55", (0x02000000, 128 << 20), (0x22000000, 896 << 10), []),
         ("cortex-m33", (0x100, 4096), (0x40000100, 4096), ["Unicorn"]),
     ],
 )
@@ -53,6 +61,23 @@ def test_images_start_where_the_machine_does_not_look_for_vectors(
     tables = launcher_tables(cpu, regions, shipped_boards())
     assert ('boots = "entry"' in tables) == (boots == "entry")
     assert "[launchers.qemu]" in tables
+
+
+def test_what_a_machine_has_elsewhere_is_moved_to_the_smallest_region_that_holds_it(
+    tmp_path: Path,
+) -> None:
+    flash = Region("flash", Memory.FLASH, 0x02000000, 2 << 20)
+    ram = Region("ram", Memory.RAM, 0x22000000, 896 << 10)
+    tables = launcher_tables("cortex-m55", (flash, ram), shipped_boards())
+    make_board("b", tmp_path, cpu="cortex-m55", fpu=None, flash=flash, ram=ram, launchers=tables)
+    board = read_board(tmp_path / "b")
+    (launcher,) = launchers_of(board)
+    corstone = find_board("corstone300").regions
+    places = {"flash": corstone["qspi"].origin, "ram": corstone["bram"].origin}
+    assert launcher.moves == places
+    moved = board.moved(launcher.moves)
+    assert {name: region.origin for name, region in moved.regions.items()} == places
+    assert {r.size for r in moved.regions.values()} == {flash.size, ram.size}
 
 
 @pytest.mark.parametrize("cpu", BEST_ISA)

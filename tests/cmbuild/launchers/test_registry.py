@@ -25,8 +25,9 @@ cpu = "cortex-m33"
 
 @pytest.fixture
 def board(tmp_path):
-    def make(text: str, cpu: str = "cortex-m33"):
-        (tmp_path / "board.toml").write_text(BOARD.replace("cortex-m33", cpu) + text)
+    def make(text: str, cpu: str = "cortex-m33", fpu: str = "none"):
+        start = BOARD.replace("cortex-m33", cpu).replace('"none"', f'"{fpu}"')
+        (tmp_path / "board.toml").write_text(start + text)
         return read_board(tmp_path)
 
     return make
@@ -51,7 +52,7 @@ def test_the_first_in_the_file_is_preferred(board):
 
 
 def test_a_table_may_refuse_the_board(board):
-    with pytest.raises(BrokenFile, match=r"board\.toml:6: launchers\.unicorn: .* cortex-m23$"):
-        board("[launchers.unicorn]\n", cpu="cortex-m23")
+    with pytest.raises(BrokenFile, match=r"board\.toml:6: launchers\.unicorn: .* cortex-m55$"):
+        board("[launchers.unicorn]\n", cpu="cortex-m55", fpu="double")
     with pytest.raises(BrokenFile, match=r"board\.toml:7: zephyr\.simulators\.fvp: no such"):
         board('[zephyr.simulators]\nfvp = "theirs"\n')
