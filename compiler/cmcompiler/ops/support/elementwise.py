@@ -102,9 +102,13 @@ class Pair(Elementwise):
     def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
         """Where both operands lie as the output does; the second one may be repeated."""
         shapes = [tensor.shape for tensor in inputs]
-        if shapes[0] != self.shape or self.loops != dense_loops(shapes, self.shape):
+        if shapes[0] != self.shape or not self.shape or shapes[1][-1:] != self.shape[-1:]:
             return None
-        if not self.shape or shapes[1][-1:] != self.shape[-1:]:
+        try:
+            is_plain = self.loops == dense_loops(shapes, self.shape)
+        except ValueError:  # the second one lies in another order
+            return None
+        if not is_plain:
             return None
         return PairRule(self.of_channels, shapes, self.shape)
 
