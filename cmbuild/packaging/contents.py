@@ -122,7 +122,12 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
     texts = [own[f"{name}.c"].decode()]
     sources = needed_sources(called, Isa.named(record.isa), model.kernels, texts)
     places = {file: f"runtime/{_file_name(file, name)}" for file in sources}
-    public = {f"cmrt/{file.name}": place for file, place in places.items() if file.suffix == ".h"}
+    headers = paths.runtime() / "include"
+    public = {
+        file.relative_to(headers).as_posix(): place
+        for file, place in places.items()
+        if file.suffix == ".h" and file.is_relative_to(headers)
+    }
     files: dict[str, bytes] = {}
     for path, content in own.items():
         files[path] = content
@@ -154,6 +159,9 @@ def _filled(template: Path, model: PackagedModel, **words: str) -> bytes:
 
 
 def _file_name(file: Path, name: str) -> str:
-    """kernels/add.c is NAME_cm_add.c, isa/mve/gemm_s8.c is NAME_cm_mve_gemm_s8.c."""
-    part = f"{file.parent.name}_" if file.parent.parent.name == "isa" else ""
+    """kernels/add.c is NAME_cm_add.c, isa/mve/gemm_s8.c is NAME_cm_mve_gemm_s8.c, and
+    cmrt/args/linear.h is NAME_cm_args_linear.h.
+    """
+    is_part = file.parent.parent.name == "isa" or file.parent.name == "args"
+    part = f"{file.parent.name}_" if is_part else ""
     return f"{name}_cm_{part}{file.name}"

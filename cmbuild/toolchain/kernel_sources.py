@@ -19,7 +19,8 @@ _STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")
 _KERNEL = re.compile(
     r"^void cm_([a-z0-9_]+)\(const struct cm_context \*\w*,([^)]*)\)", re.MULTILINE
 )
-_SHARED = ("rows.h", "gates.h", "recurrence.h", "row_sums.h")
+_SHARED = ("rows.h", "gates.h", "recurrence.h")
+_ARGUMENTS = re.compile(r'^#include "(cmrt/args/\w+\.h)"', re.MULTILINE)
 _CALL = re.compile(r"\s*const struct cm_call \*\w*")
 _FIELD = re.compile(r"(u?int32_t|int16_t|int8_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
 _NARROW = {"int16_t": 16, "int8_t": 8}
@@ -94,7 +95,7 @@ def _kernels(file: Path) -> Iterator[Kernel]:
     structs: dict[str, str] | None = None
     for match in _KERNEL.finditer(text):
         # Only files with kernels are searched for structs, and only once.
-        structs = structs or _shared() | _structs(text)
+        structs = structs or _shared(text) | _structs(text)
         name, line = match[1], text.count("\n", 0, match.start()) + 1
         if not _CALL.fullmatch(match[2]):
             problem = (
@@ -112,10 +113,21 @@ def _kernels(file: Path) -> Iterator[Kernel]:
         yield Kernel(name, file, line, fields)
 
 
-def _shared() -> dict[str, str]:
-    """Structs that are part of others."""
-    headers = paths.runtime() / "include" / "cmrt"
-    return _structs("".join((headers / name).read_text() for name in _SHARED))
+def _shared(text: str) -> dict[str, str]:
+    """Structs that are part of others, and those of arguments that a C file includes."""
+    headers = paths.runtime() / "include"
+    shared = "".join((headers / "cmrt" / name).read_text() for name in _SHARED)
+    return _structs(shared) | _included(text, headers)
+
+
+def _included(text: str, headers: Path) -> dict[str, str]:
+    """The structs of the argument headers that a C file includes, and those in them."""
+    structs: dict[str, str] = {}
+    for name in _ARGUMENTS.findall(text):
+        if (header := headers / name).exists():
+            own = header.read_text()
+            structs |= _included(own, headers) | _structs(own)
+    return structs
 
 
 def without_comments(text: str) -> str:

@@ -1,14 +1,9 @@
 /* Mean over windows of int8 images; see compiler/cmcompiler/ops/avg_pool2d.py. */
+#include "cmrt/args/avg_pool2d_rows.h"
+#include "cmrt/args/avg_pool2d_s8.h"
 #include "cmrt/division.h"
 #include "cmrt/pool.h"
 #include "cmrt/row_sums.h"
-
-struct cm_avg_pool2d_s8 {
-    struct cm_rows input, output;
-    cm_ref row_table;
-    int16_t kernel_height, kernel_width, stride_height, stride_width;
-    int16_t pad_top, pad_left, dilation_height, dilation_width;
-};
 
 void cm_avg_pool2d_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -41,12 +36,6 @@ void cm_avg_pool2d_s8(const struct cm_context *context, const struct cm_call *ca
             }
         }
 }
-
-/* Of one window, row by row. */
-struct cm_avg_pool2d_rows {
-    struct cm_row_sums total;
-    cm_ref output;
-};
 
 void cm_avg_pool2d_rows_s8(const struct cm_context *context, const struct cm_call *call)
 {

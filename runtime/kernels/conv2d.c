@@ -1,24 +1,10 @@
 /* Convolution as a matrix product over patches; see compiler/cmcompiler/ops/conv2d.py. */
+#include "cmrt/args/conv2d.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
 #include <string.h>
-
-/* A patch is the input of one window: kernel rows, kernel columns, channels of a group. */
-struct cm_conv2d {
-    struct cm_rows input, output;
-    int32_t output_pixel; /* bytes from one output pixel to the next */
-    cm_ref weights, workspace, patches;
-    int16_t kernel_height, kernel_width, stride_height, stride_width;
-    int16_t pad_top, pad_left, dilation_height, dilation_width;
-    int32_t inside, inside_end;        /* output columns whose windows cross no side of the image */
-    int32_t groups, group_weights;     /* bytes of packed weights per group */
-    int32_t patch_count, patch_stride; /* patches in the buffer, and bytes from one to the next */
-    int16_t zero_point;
-    int8_t minimum, maximum;
-    int16_t input_zero_point, rounding;
-};
 
 enum {
     ALIGN = 16, /* of patches, for vector loads */

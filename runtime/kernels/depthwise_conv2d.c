@@ -1,20 +1,8 @@
 /* Depthwise convolution, one filter per channel; see compiler/cmcompiler/ops/depthwise_conv2d.py. */
+#include "cmrt/args/depthwise_conv2d.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
-
-struct cm_depthwise_conv2d {
-    struct cm_rows input, output;
-    cm_ref weights, workspace;
-    cm_ref row_table; /* offsets of the input rows of some bands, then of their output rows */
-    int16_t kernel_height, kernel_width, stride_height, stride_width;
-    int16_t pad_top, pad_left, dilation_height, dilation_width;
-    int16_t band, bands; /* output rows that are computed together, and most such bands at once */
-    int32_t chunk;       /* most output columns at once */
-    int16_t zero_point;
-    int8_t minimum, maximum;
-    int16_t input_zero_point, rounding;
-};
 
 static void convolve(const struct cm_context *context, const struct cm_call *call,
                      void (*microkernel)(const struct cm_depthwise *))

@@ -1,26 +1,11 @@
 /* Convolution as an implicit matrix product: windows are packed from where they lie in the image, four at a
    time, and patches are stored nowhere; see compiler/cmcompiler/ops/conv2d.py. */
+#include "cmrt/args/implicit_conv2d.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
 #include <string.h>
-
-/* Of one image, in one group. Rows of outputs are a multiple of four pixels, pixels of the input one of four
-   bytes. */
-struct cm_implicit_conv2d {
-    struct cm_rows input, output;
-    int32_t output_pixel; /* bytes from one output pixel to the next */
-    cm_ref weights;
-    cm_ref scratch;            /* a strip, then the workspace of the product */
-    int32_t depth, row_depth;  /* bytes of a window, and of a row of it */
-    int32_t strip, step, left; /* bytes that four windows see of a row, from one of them to the next, and of
-                                  padding at the left */
-    int16_t stride_height, pad_top;
-    int16_t zero_point;
-    int8_t minimum, maximum;
-    int16_t input_zero_point, rounding;
-};
 
 typedef void pack_function(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes);
 typedef void product_function(const struct cm_gemm *gemm);

@@ -1,12 +1,7 @@
 /* Rows of int8 features times a constant matrix; see compiler/cmcompiler/ops/linear.py. */
+#include "cmrt/args/linear.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
-
-struct cm_linear {
-    cm_ref input, output, weights, workspace;
-    int32_t rows, depth, columns;
-    int32_t zero_point, minimum, maximum, rounding;
-};
 
 typedef void product_function(const struct cm_gemm *gemm);
 

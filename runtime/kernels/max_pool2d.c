@@ -1,17 +1,11 @@
 /* Maximum over windows of int8 images; see compiler/cmcompiler/ops/max_pool2d.py. */
+#include "cmrt/args/max_pool2d_rows.h"
+#include "cmrt/args/max_pool2d_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/extreme.h"
 #include "cmrt/pool.h"
 
 #include <string.h>
-
-struct cm_max_pool2d_s8 {
-    struct cm_rows input, output;
-    cm_ref row_table;
-    int16_t kernel_height, kernel_width, stride_height, stride_width;
-    int16_t pad_top, pad_left, dilation_height, dilation_width;
-    int32_t minimum, maximum;
-};
 
 void cm_max_pool2d_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -44,16 +38,6 @@ void cm_max_pool2d_s8(const struct cm_context *context, const struct cm_call *ca
             }
         }
 }
-
-/* Of one window, row by row: of the `rows` rows from `first_row` on, and in them of `columns` pixels from
-   `first_column` on. */
-struct cm_max_pool2d_rows {
-    struct cm_rows input;
-    cm_ref maxima; /* of each channel so far; kept from call to call */
-    int32_t first_row, rows, first_column, columns;
-    cm_ref output;
-    int32_t minimum, maximum;
-};
 
 void cm_max_pool2d_rows_s8(const struct cm_context *context, const struct cm_call *call)
 {

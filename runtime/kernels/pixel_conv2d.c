@@ -1,23 +1,11 @@
 /* Convolution with kernels of one pixel: the input's pixels are the rows of a matrix product; see
    compiler/cmcompiler/ops/conv2d.py. */
+#include "cmrt/args/pixel_conv2d.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
 #include <stdbool.h>
-
-struct cm_pixel_conv2d {
-    struct cm_rows input, output;
-    int32_t output_pixel; /* bytes from one output pixel to the next */
-    cm_ref weights, workspace;
-    int32_t depth; /* of the product: input channels of a group */
-    int16_t stride_height, stride_width;
-    int32_t groups, group_weights; /* bytes of packed weights per group */
-    int16_t zero_point;
-    int8_t minimum, maximum;
-    int16_t input_zero_point, rounding;
-    int32_t joined; /* rows of pixels that follow each other make such rows of outputs */
-};
 
 static void convolve(const struct cm_context *context, const struct cm_call *call,
                      void (*multiply)(const struct cm_gemm *))

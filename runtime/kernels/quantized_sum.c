@@ -1,27 +1,11 @@
 /* Sums of int8 numbers; see compiler/cmcompiler/ops/quantized_sum.py. */
+#include "cmrt/args/quantized_sum.h"
+#include "cmrt/args/quantized_sum_rows.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/norm.h"
 #include "cmrt/row_sums.h"
 
 #include <string.h>
-
-struct cm_sum_scale {
-    int32_t input_offset;
-    int32_t zero_point, multiplier, shift;
-};
-
-struct cm_quantized_sum {
-    cm_ref input, output, sums;
-    int32_t outer, members, inner;
-    struct cm_sum_scale scale;
-};
-
-/* Over rows and columns of an image, row by row. */
-struct cm_quantized_sum_rows {
-    struct cm_row_sums total;
-    cm_ref output;
-    struct cm_sum_scale scale;
-};
 
 static int8_t result(const struct cm_sum_scale *scale, int32_t sum)
 {

@@ -5,24 +5,12 @@
    common: three times less memory than a patch for each window takes where the kernel has three columns. Cho
    and Brand, "MEC: Memory-efficient Convolution for Deep Neural Network" (2017), do so with columns for rows.
  */
+#include "cmrt/args/strip_conv2d.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
 #include <string.h>
-
-struct cm_strip_conv2d {
-    struct cm_rows input, output;
-    int32_t output_pixel; /* bytes from one output pixel to the next */
-    cm_ref weights;       /* whose depths are kernel columns, kernel rows, channels */
-    cm_ref workspace, strip;
-    int16_t kernel_height, kernel_width, stride_height, stride_width;
-    int16_t pad_top, pad_left, dilation_height, dilation_width;
-    int32_t chunk; /* output pixels whose columns the strip holds at once */
-    int16_t zero_point;
-    int8_t minimum, maximum;
-    int16_t input_zero_point, rounding;
-};
 
 /* So many columns of the input from column `left` on, for output row y.
 

@@ -37,6 +37,10 @@ class CType:
 Int32 = Annotated[int, CType("int32_t")]
 Int16 = Annotated[int, CType("int16_t", Short)]
 Int8 = Annotated[int, CType("int8_t", Byte)]
+UInt32 = Annotated[int, CType("uint32_t")]
+Float32 = Annotated[float, CType("uint32_t")]
+"""The bits of a float: words of 32 bits are integers in C."""
+
 Place = Annotated[Word, CType("cm_ref")]
 """An address in the arena or in the constants."""
 
@@ -65,10 +69,15 @@ class Struct:
     """A struct of C; subclasses are frozen dataclasses.
 
     A field is a word or another struct. Fields of other types are the host's alone. A string beside
-    the type, as in `Annotated[Int32, "bytes of a row"]`, is the field's comment in C.
+    the type, as in `Annotated[Int32, "bytes of a row"]`, is the field's comment in C, and the
+    first paragraph of the docstring is that of the struct.
     """
 
     c_name: ClassVar[str]
+    """Not set for fields that are always INLINE in other structs."""
+
+    header: ClassVar[str] = ""
+    """The header below include/cmrt that declares it by hand; empty if it is made from this."""
 
     def words(self, prefix: str = "") -> Words:
         """The fields in order; those of an inner struct are called `outer.inner`."""

@@ -95,6 +95,19 @@ class KernelCall:
     form: type[Arguments] | None = None
     family: str = ""
 
+    @classmethod
+    def of(
+        cls,
+        kernel: str,
+        arguments: Arguments,
+        rows: tuple[int, int] = (0, 0),
+        *,
+        microkernel: Microkernel | None = None,
+        family: str = "",
+    ) -> KernelCall:
+        """The call of a kernel with a declared struct."""
+        return cls(kernel, arguments.words(), rows, microkernel, type(arguments), family)
+
     @cached_property
     def typed(self) -> Arguments | None:
         """Its arguments as that struct."""

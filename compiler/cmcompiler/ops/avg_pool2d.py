@@ -9,14 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Address, KernelCall, RowCall, Tensors, Words
+from cmcompiler.ir.layout import Place
+from cmcompiler.ir.op import Address, KernelCall, RowCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.pooling import Pool2d, read_window
+from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_window
 from cmcompiler.ops.support.requantize import Int8Array
-from cmcompiler.ops.support.row_sums import accumulate
+from cmcompiler.ops.support.row_sums import RowSums, RowSumsArguments, accumulate
 from cmcompiler.ops.support.window import image_op
 
 AVG_WINDOW = Microkernel("avg_window_s8", dsp=True, mve=True)
+
+
+@dataclass(frozen=True)
+class AvgPoolArguments(PoolArguments):
+    """Means over windows."""
+
+    c_name = "cm_avg_pool2d_s8"
+
+
+@dataclass(frozen=True)
+class AvgPoolRowsArguments(RowSumsArguments):
+    """The mean over one window, row by row."""
+
+    c_name = "cm_avg_pool2d_rows"
+
+    output: Place
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,7 @@ class AvgPool2d(Pool2d):
     label = "avg_pool2d"
     kernel = "avg_pool2d_s8"
     microkernel = AVG_WINDOW
+    form = AvgPoolArguments
     combine = np.add
     start = 0
 
@@ -48,9 +66,9 @@ class AvgPool2d(Pool2d):
         """A single window is added up row by row."""
         if not self.is_single:
             return super().row_calls(inputs, outputs, isa)
-        members = self.covered(inputs[0])
-        result: Words = [("output", Address(outputs[0]))]
-        return [accumulate("avg_pool2d_rows_s8", inputs[0], members, result, self.kernel)]
+        total = RowSums.of(inputs[0], *self.covered(inputs[0]))
+        arguments = AvgPoolRowsArguments(total, Address(outputs[0]))
+        return [accumulate("avg_pool2d_rows_s8", inputs[0], arguments, self.kernel)]
 
 
 @image_op(

@@ -4,20 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Address, KernelCall, Reach, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, KernelCall, Reach, RowCall, Scratch, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.extreme import EXTREME_ROWS
+from cmcompiler.ops.support.arguments import ImageRows
 from cmcompiler.ops.support.parameters import read_range
-from cmcompiler.ops.support.pooling import Pool2d, read_pair, read_window
+from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_pair, read_window
 from cmcompiler.ops.support.requantize import Int8Array, Range
-from cmcompiler.ops.support.window import image_op, rows_arguments
+from cmcompiler.ops.support.window import image_op
 
 MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
+
+
+@dataclass(frozen=True)
+class MaxPoolArguments(PoolArguments):
+    """Maxima over windows."""
+
+    c_name = "cm_max_pool2d_s8"
+
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True)
+class MaxPoolRowsArguments(Arguments):
+    """The maximum over one window, row by row."""
+
+    c_name = "cm_max_pool2d_rows"
+
+    input: ImageRows
+    maxima: Annotated[Place, "of each channel so far; kept from call to call"]
+    first_row: Int32
+    rows: Int32
+    first_column: Int32
+    columns: Annotated[Int32, "pixels of each row from the first column on"]
+    output: Place
+    minimum: Int32
+    maximum: Int32
 
 
 @dataclass(frozen=True)
@@ -28,6 +59,7 @@ class MaxPool2d(Pool2d):
     error_steps = fine_error_steps = 0.0
     kernel = "max_pool2d_s8"
     microkernel = MAX_WINDOW
+    form = MaxPoolArguments
     combine = np.maximum
     start = -128
 
@@ -36,8 +68,9 @@ class MaxPool2d(Pool2d):
     def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
         return self.range.clamp(results)
 
-    def parameters(self) -> Words:
-        return [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        return self.range.minimum, self.range.maximum
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Of a single window, row by row."""
@@ -45,17 +78,24 @@ class MaxPool2d(Pool2d):
             return super().row_calls(inputs, outputs, isa)
         (image,) = inputs
         rows, columns = self.covered(image)
-        words: Words = [
-            *rows_arguments(input=image),
-            ("maxima", Scratch(image.shape[3], kept=True)),
-            ("first_row", rows.start),
-            ("rows", len(rows)),
-            ("first_column", columns.start),
-            ("columns", len(columns)),
-            ("output", Address(outputs[0])),
-            *self.parameters(),
-        ]
-        call = KernelCall("max_pool2d_rows_s8", words, (0, len(rows)), EXTREME_ROWS)
+        arguments = MaxPoolRowsArguments(
+            ImageRows.of(image),
+            maxima=Scratch(image.shape[3], kept=True),
+            first_row=rows.start,
+            rows=len(rows),
+            first_column=columns.start,
+            columns=len(columns),
+            output=Address(outputs[0]),
+            minimum=self.range.minimum,
+            maximum=self.range.maximum,
+        )
+        call = KernelCall(
+            "max_pool2d_rows_s8",
+            arguments.words(),
+            (0, len(rows)),
+            EXTREME_ROWS,
+            MaxPoolRowsArguments,
+        )
         return [RowCall(call, {image: Reach(1, rows.start, rows.start)}, step=0)]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.channels import ChannelRule, Numbers
+from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.op import (
     LONG_SUM,
     Address,
@@ -19,18 +20,55 @@ from cmcompiler.ir.op import (
     RowCall,
     Scratch,
     Tensors,
-    Words,
 )
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
-from cmcompiler.ops.support.row_sums import ADD_ROWS, accumulate
+from cmcompiler.ops.support.row_sums import ADD_ROWS, RowSums, RowSumsArguments, accumulate
 
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
 
 MOST_MEMBERS = 1 << 22
 """Of a sum that fits 32 bits with its zero point."""
+
+
+@dataclass(frozen=True)
+class SumScale(Struct):
+    """From sums of stored numbers to int8."""
+
+    c_name = "cm_sum_scale"
+
+    input_offset: Int32
+    zero_point: Int32
+    multiplier: Int32
+    shift: Int32
+
+
+@dataclass(frozen=True)
+class QuantizedSumArguments(Arguments):
+    """Sums over the members of [outer, members, inner]."""
+
+    c_name = "cm_quantized_sum"
+
+    input: Place
+    output: Place
+    sums: Place
+    outer: Int32
+    members: Int32
+    inner: Int32
+    scale: SumScale
+
+
+@dataclass(frozen=True)
+class QuantizedSumRowsArguments(RowSumsArguments):
+    """Sums over rows and columns of an image, row by row."""
+
+    c_name = "cm_quantized_sum_rows"
+
+    output: Place
+    scale: SumScale
 
 
 @dataclass(frozen=True)
@@ -81,35 +119,39 @@ class QuantizedSum(Op):
         return (INT8.clamp(scaled).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("sums", Scratch(4 * self.inner if self.inner > 1 else 0)),
-            ("outer", self.outer),
-            ("members", self.members),
-            ("inner", self.inner),
-            *self._scale,
-        ]
+        arguments = QuantizedSumArguments(
+            Address(inputs[0]),
+            Address(outputs[0]),
+            sums=Scratch(4 * self.inner if self.inner > 1 else 0),
+            outer=self.outer,
+            members=self.members,
+            inner=self.inner,
+            scale=self._scale,
+        )
         microkernel = ADD_ROWS if self.inner > 1 else MOMENTS
-        return [KernelCall("quantized_sum", arguments, microkernel=microkernel)]
+        return [
+            KernelCall(
+                "quantized_sum",
+                arguments.words(),
+                microkernel=microkernel,
+                form=QuantizedSumArguments,
+            )
+        ]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Sums over all rows and columns of an image are added up row by row."""
         _, height, width, channels = inputs[0].shape
         if (self.outer, self.members, self.inner) != (1, height * width, channels):
             return []
-        rest: Words = [("output", Address(outputs[0])), *self._scale]
-        image = (range(height), range(width))
-        return [accumulate("quantized_sum_rows", inputs[0], image, rest)]
+        total = RowSums.of(inputs[0], range(height), range(width))
+        arguments = QuantizedSumRowsArguments(total, Address(outputs[0]), self._scale)
+        return [accumulate("quantized_sum_rows", inputs[0], arguments)]
 
     @property
-    def _scale(self) -> Words:
-        return [
-            ("scale.input_offset", -self.members * self.zero_point),
-            ("scale.zero_point", self.output.zero_point),
-            ("scale.multiplier", self.output.multiplier),
-            ("scale.shift", self.output.shift),
-        ]
+    def _scale(self) -> SumScale:
+        output = self.output
+        offset = -self.members * self.zero_point
+        return SumScale(offset, output.zero_point, output.multiplier, output.shift)
 
 
 @program_op(

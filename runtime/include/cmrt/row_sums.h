@@ -3,16 +3,10 @@
 #define CMRT_ROW_SUMS_H
 
 #include "cmrt/add_rows.h"
+#include "cmrt/args/row_sums.h"
 #include "cmrt/rows.h"
 
 #include <string.h>
-
-/* Of the `rows` rows from `first_row` on, and in them of `columns` pixels from `first_column` on. */
-struct cm_row_sums {
-    struct cm_rows input;
-    cm_ref sums; /* int32 of each channel, kept from call to call */
-    int32_t first_row, rows, first_column, columns;
-};
 
 /* How many rows from y on are one piece of memory, at most `most`. */
 static inline int32_t cm_rows_in_one_piece(const struct cm_row_sums *op, int32_t y, int32_t most)

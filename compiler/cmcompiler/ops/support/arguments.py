@@ -16,6 +16,7 @@ class ImageRows(Struct):
     """An NHWC tensor of bytes, of which some rows may be in a ring."""
 
     c_name = "cm_rows"
+    header = "rows.h"
 
     data: Place
     batch: Int32
@@ -50,8 +51,6 @@ class ImageRows(Struct):
 class WindowFields(Struct):
     """A window that slides over rows and columns."""
 
-    c_name = "cm_window"
-
     kernel_height: Int16
     kernel_width: Int16
     stride_height: Int16
@@ -79,8 +78,6 @@ class WindowFields(Struct):
 class ConvolutionValues(Struct):
     """What the numbers of a convolution stand for."""
 
-    c_name = "cm_convolution_values"
-
     zero_point: Int16
     minimum: Int8
     maximum: Int8
@@ -100,8 +97,6 @@ class ConvolutionValues(Struct):
 @dataclass(frozen=True)
 class OutputValues(Struct):
     """From sums of 32 bits to int8."""
-
-    c_name = "cm_output"
 
     zero_point: Int32
     minimum: Int32

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.channels import ChannelRule, Numbers
 from cmcompiler.ir.layout import INLINE, Place
-from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
@@ -30,8 +30,6 @@ LARGEST = (1 << 15) - 1
 @dataclass(frozen=True)
 class PoolArguments(Arguments):
     """The fields that the kernels of all pools begin with."""
-
-    c_name = "cm_pool2d"
 
     input: ImageRows
     output: ImageRows
@@ -65,6 +63,9 @@ class Pool2d(Op):
 
     microkernel: ClassVar[Microkernel]
 
+    form: ClassVar[type[PoolArguments]]
+    """Its kernel's arguments."""
+
     window: Window
     output_shape: tuple[int, ...]
 
@@ -97,9 +98,10 @@ class Pool2d(Op):
 
         return MonotoneRule(self.output_shape[3], of_pixels, of_channels)
 
-    def parameters(self) -> Words:
-        """Arguments of the kernel that other pools do not have."""
-        return []
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Arguments of the kernel that other pools do not have, after the others."""
+        return ()
 
     def reference(self, *inputs: npt.NDArray[np.int8]) -> tuple[npt.NDArray[np.int8], ...]:
         rows, row_counts = self._along(0, inputs[0].astype(np.int32))
@@ -123,15 +125,15 @@ class Pool2d(Op):
         return results, counts
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        head = PoolArguments(
+        arguments = self.form(
             ImageRows.of(inputs[0]),
             ImageRows.of(outputs[0]),
-            row_table=Scratch(4 * self.window.kernel[0]),
-            window=WindowFields.of(self.window),
+            Scratch(4 * self.window.kernel[0]),
+            WindowFields.of(self.window),
+            *self.parameters,
         )
-        words = [*head.words(), *self.parameters()]
         rows = (0, self.output_shape[1])
-        return [KernelCall(self.kernel, words, rows, self.microkernel, PoolArguments)]
+        return [KernelCall(self.kernel, arguments.words(), rows, self.microkernel, self.form)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from cmcompiler.ir.layout import Int32, Place, Struct
-from cmcompiler.ir.op import KernelCall, Reach, RowCall, Scratch, Words
+from cmcompiler.ir.op import KernelCall, Reach, RowCall, Scratch
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Microkernel
@@ -16,23 +17,27 @@ ADD_ROWS = Microkernel("add_rows_s8", dsp=True, mve=True)
 
 @dataclass(frozen=True)
 class RowSums(Struct):
-    """Sums of each channel over some rows and columns of an image."""
+    """Sums of each channel over some rows of an image, and over some columns of them."""
 
     c_name = "cm_row_sums"
 
     input: ImageRows
-    sums: Place
+    sums: Annotated[Place, "int32 of each channel, kept from call to call"]
     first_row: Int32
     rows: Int32
     first_column: Int32
-    columns: Int32
+    columns: Annotated[Int32, "pixels of each row from the first column on"]
+
+    @classmethod
+    def of(cls, image: Tensor, rows: range, columns: range) -> RowSums:
+        sums = Scratch(4 * image.shape[3], kept=True)
+        ends = (rows.start, len(rows), columns.start, len(columns))
+        return cls(ImageRows.of(image), sums, *ends)
 
 
 @dataclass(frozen=True)
 class RowSumsArguments(Arguments):
     """The fields that kernels of such sums begin with."""
-
-    c_name = "cm_row_sums_head"
 
     total: RowSums
 
@@ -42,24 +47,13 @@ class RowSumsArguments(Arguments):
 
 
 def accumulate(
-    kernel: str, image: Tensor, members: tuple[range, range], arguments: Words, family: str = ""
+    kernel: str, image: Tensor, arguments: RowSumsArguments, family: str = ""
 ) -> RowCall:
-    """A call that adds up each channel.
+    """A call that adds up each channel of an image.
 
     Args:
-        members: rows and columns of the image that the sums are over.
-        arguments: of the kernel, after the sums.
         family: of kernels whose work costs the same.
     """
-    rows, columns = members
-    total = RowSums(
-        ImageRows.of(image),
-        sums=Scratch(4 * image.shape[3], kept=True),
-        first_row=rows.start,
-        rows=len(rows),
-        first_column=columns.start,
-        columns=len(columns),
-    )
-    words = [*RowSumsArguments(total).words(), *arguments]
-    call = KernelCall(kernel, words, (0, len(rows)), ADD_ROWS, RowSumsArguments, family)
-    return RowCall(call, {image: Reach(1, rows.start, rows.start)}, step=0)
+    total, words = arguments.total, arguments.words()
+    call = KernelCall(kernel, words, (0, total.rows), ADD_ROWS, type(arguments), family)
+    return RowCall(call, {image: Reach(1, total.first_row, total.first_row)}, step=0)
