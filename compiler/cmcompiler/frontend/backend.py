@@ -71,6 +71,8 @@ _VIEWS = {
     *(_aten.squeeze.dim, _aten.permute.default, _aten.transpose.int),
 }
 
+_OF_GRIDS = {"cmbuild.grid_places", "cmbuild.grid_weights"}
+
 INT16_MAX = 32767
 
 
@@ -103,7 +105,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         for node in annotated.graph.nodes:
             annotation = node.meta.get(Q_ANNOTATION_KEY)
             is_input = node.op == "placeholder" and annotation is not None
-            if is_input and (_is_state(node) or _is_float_mask(node)):
+            if is_input and (_is_state(node) or _is_float_mask(node) or _is_grid(node)):
                 annotation.output_qspec = None
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
@@ -252,6 +254,12 @@ def _quantize_as_added(node: Node) -> None:
         (scale,) = scales
         for user in node.users:
             user.meta[Q_ANNOTATION_KEY].input_qspec_map[node] = _int16(scale)
+
+
+def _is_grid(node: Node) -> bool:
+    """Whether an input is only read as positions in an image, which take more than 8 bits."""
+    names = {str(user.target).partition(".default")[0] for user in node.users}
+    return bool(names) and names <= _OF_GRIDS
 
 
 def _is_float_mask(node: Node) -> bool:

@@ -50,8 +50,8 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
             )
         if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
             raise Unsupported(
-                f"{place}the indices of {_name(node)} are used",
-                "upsample instead of unpooling, as with torch.nn.Upsample",
+                f"{place}the indices of {_name(node)} with margins are used",
+                "pool without padding and ceil_mode, or upsample: torch.nn.Upsample",
             )
         if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
             raise Unsupported(

@@ -31,14 +31,14 @@ def test_sizes_that_depend_on_values_are_refused_with_the_line():
 
 class Unpooled(nn.Module):
     def forward(self, x):
-        pooled, places = nn.functional.max_pool2d(x, 2, return_indices=True)
-        return nn.functional.max_unpool2d(pooled, places, 2)
+        pooled, places = nn.functional.max_pool2d(x, 2, padding=1, return_indices=True)
+        return nn.functional.max_unpool2d(pooled, places, 2, padding=1)
 
 
 def test_indices_of_pools_are_refused_with_the_line():
     x = (torch.randn(1, 2, 4, 4),)
     line = Unpooled.forward.__code__.co_firstlineno + 1
-    expected = f"{HERE}:{line}: the indices of max_pool2d_with_indices are used"
+    expected = f"{HERE}:{line}: the indices of max_pool2d_with_indices with margins are used"
     with pytest.raises(Unsupported, match=expected):
         prepare(Unpooled(), x, [x])
 

@@ -28,6 +28,7 @@ from cmcompiler.frontend.rewrites.fixed_ranges import free_ranges
 from cmcompiler.frontend.rewrites.functions import join_functions
 from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
+from cmcompiler.frontend.rewrites.integers import spell_integers
 from cmcompiler.frontend.rewrites.log_softmax import rewrite_log_softmax
 from cmcompiler.frontend.rewrites.masked_softmax import join_masks
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
@@ -36,6 +37,7 @@ from cmcompiler.frontend.rewrites.norms import rewrite_norms
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.patches import convolve_patches
+from cmcompiler.frontend.rewrites.pool_places import find_pool_places
 from cmcompiler.frontend.rewrites.pooling import unify_pools
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.products import rewrite_products
@@ -43,6 +45,7 @@ from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.resampling import weigh_samples
 from cmcompiler.frontend.rewrites.scans import double_scans
+from cmcompiler.frontend.rewrites.scatter_reductions import spell_scatter_reductions
 from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
@@ -60,6 +63,9 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     join_assignments,
     join_filters,
     spell_combinations,
+    spell_integers,
+    spell_scatter_reductions,
+    find_pool_places,
     convolve_patches,
     limit_margins,
     weigh_samples,

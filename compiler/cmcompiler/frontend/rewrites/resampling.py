@@ -1,4 +1,4 @@
-"""Images and volumes resized, or sampled at constant places, by constant weights."""
+"""Images and volumes resized by constant weights, or sampled at places of a grid."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.operators.grid import (
+    BILINEAR,
+    BORDER,
+    NEAREST,
+    ZEROS,
+    grid_places,
+    grid_weights,
+)
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments, replace
 
@@ -22,12 +30,9 @@ RESIZES = {
 }
 """Without kernels of their own; each dimension is resized by itself."""
 
-BILINEAR, NEAREST = 0, 1
-ZEROS, BORDER = 0, 1
-
 
 def weigh_samples(module: GraphModule) -> None:
-    """Replaces both by products with constants."""
+    """Replaces both by products, of what is picked with its weights."""
     for node in list(module.graph.nodes):
         if node.target in RESIZES:
             replace(node, _resized(node))
@@ -70,52 +75,46 @@ def _weights(node: Node, given: dict[str, Any], dim: int) -> Tensor:
 
 
 def _sampled(node: Node) -> Node | None:
-    """The elements beside each place, picked and weighed."""
+    """The elements beside each place, picked, weighed and added up."""
     given = named_arguments(node)
-    source: Node = given["input"]
-    grid, mode, margin = value_of(given["grid"]), given["interpolation_mode"], given["padding_mode"]
-    if grid is None or mode not in (BILINEAR, NEAREST) or margin not in (ZEROS, BORDER):
+    source, grid = given["input"], given["grid"]
+    mode, margin = given["interpolation_mode"], given["padding_mode"]
+    if mode not in (BILINEAR, NEAREST) or margin not in (ZEROS, BORDER):
         return None
-    if fake(source).ndim != 4 or fake(source).shape[0] != 1:
+    if fake(source).ndim != 4:
         return None
-    _, channels, *sizes = fake(source).shape
-    flat = insert(node, aten.reshape.default, source, [1, channels, prod(sizes)])
-    terms = []
-    for places, weights in _taps(grid[0].double(), sizes, given):
-        held = constant(node, f"{node.name}_places", places.flatten())
-        picked = insert(node, aten.index_select.default, flat, 2, held)
-        factors = constant(node, f"{node.name}_weights", weights.flatten().float())
-        terms.append(insert(node, aten.mul.Tensor, picked, factors))
-    total = terms[0]
-    for term in terms[1:]:
-        total = insert(node, aten.add.Tensor, total, term)
+    batch, channels, *sizes = fake(source).shape
+    flat = insert(node, aten.reshape.default, source, [batch, channels, prod(sizes)])
+    how = (sizes, mode, margin, given["align_corners"])
+    results = []
+    for number in range(batch):
+        image = insert(node, aten.slice.Tensor, flat, 0, number, number + 1)
+        places, weights = _taps(node, grid, number, *how)
+        taps, count = fake(weights).shape
+        picked = insert(
+            node,
+            aten.index_select.default,
+            image if batch > 1 else flat,
+            2,
+            insert(node, aten.reshape.default, places, [taps * count]),
+        )
+        parts = insert(node, aten.reshape.default, picked, [1, channels, taps, count])
+        factors = insert(node, aten.reshape.default, weights, [1, 1, taps, count])
+        weighed = insert(node, aten.mul.Tensor, parts, factors)
+        results.append(insert(node, aten.sum.dim_IntList, weighed, [2]))
+    total = insert(node, aten.cat.default, results) if batch > 1 else results[0]
     return insert(node, aten.reshape.default, total, list(fake(node).shape))
 
 
-def _taps(grid: Tensor, sizes: list[int], given: dict[str, Any]) -> list[tuple[Tensor, Tensor]]:
-    """Places in a flat image, and weights, of what is added up; as grid_sample defines them.
-
-    Args:
-        grid: [rows, columns, 2], x before y, from -1 to 1.
-    """
-    axes = []
-    for coordinate, size in zip(grid.flip(-1).unbind(-1), sizes, strict=True):
-        place = (coordinate + 1) / 2
-        place = place * (size - 1) if given["align_corners"] else place * size - 0.5
-        if given["padding_mode"] == BORDER:
-            place = place.clamp(0, size - 1)
-        if given["interpolation_mode"] == NEAREST:
-            options = [(place.round(), torch.ones_like(place))]
-        else:
-            low, share = place.floor(), place - place.floor()
-            options = [(low, 1 - share), (low + 1, share)]
-        axes.append(
-            [
-                (index.clamp(0, size - 1).long(), weight * ((index >= 0) & (index < size)))
-                for index, weight in options
-            ]
-        )
-    rows, columns = axes
-    return [
-        (row * sizes[1] + column, high * wide) for row, high in rows for column, wide in columns
-    ]
+def _taps(node: Node, grid: Node, *how: Any) -> tuple[Node, Node]:
+    """Places in a flat image, and weights, each [taps, places of the grid]."""
+    value = value_of(grid)
+    if value is None:
+        own = torch.ops.cmbuild
+        places = insert(node, own.grid_places.default, grid, *how)
+        return places, insert(node, own.grid_weights.default, grid, *how)
+    made = (grid_places(value.double(), *how), grid_weights(value.double(), *how).float())
+    return (
+        constant(node, f"{node.name}_places", made[0]),
+        constant(node, f"{node.name}_weights", made[1]),
+    )

@@ -145,17 +145,21 @@ def _length_of_difference(node: Node, given: _Given) -> Node:
 
 
 def _distances(node: Node, given: _Given) -> Node | None:
-    """Euclidean, between all rows of two matrices: √(|x|² - 2x·y + |y|²), or of few |x - y|."""
-    if given["p"] != 2:
+    """Between all rows of two matrices: |x - y|, of many √(|x|² - 2x·y + |y|²)."""
+    rows, columns, order = given["x1"], given["x2"], given["p"]
+    if order not in (1, 2, math.inf):
         return None
-    rows, columns = given["x1"], given["x2"]
-    if fake(node).numel() * fake(rows).shape[-1] <= MOST_DIFFERENCES:
+    if order != 2 or fake(node).numel() * fake(rows).shape[-1] <= MOST_DIFFERENCES:
         pair = (
             insert(node, aten.unsqueeze.default, rows, -2),
             insert(node, aten.unsqueeze.default, columns, -3),
         )
         difference = insert(node, aten.sub.Tensor, *pair)
-        return insert(node, aten.linalg_vector_norm.default, difference, 2, [-1])
+        if order == 2:
+            return insert(node, aten.linalg_vector_norm.default, difference, 2, [-1])
+        size = insert(node, aten.abs.default, difference)
+        reduce = aten.sum.dim_IntList if order == 1 else aten.amax.default
+        return insert(node, reduce, size, [-1])
     squares = [
         insert(node, aten.sum.dim_IntList, insert(node, aten.square.default, each), [-1], True)
         for each in (rows, columns)

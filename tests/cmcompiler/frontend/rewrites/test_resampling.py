@@ -44,13 +44,23 @@ def test_sampled(mode: str, margin: str, corners: bool) -> None:
         return grid_sample(x, grid, mode, margin, corners)
 
     graph = rewritten(Function(compute), IMAGE[:1], by=weigh_samples)
-    assert targets(graph).count("aten.index_select.default") == (4 if mode == "bilinear" else 1)
+    assert targets(graph).count("aten.index_select.default") == 1
     assert "aten.grid_sampler.default" not in targets(graph)
 
 
-def test_samples_at_computed_places_stay() -> None:
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_samples_at_computed_places(mode: str) -> None:
     def compute(x: Tensor) -> Tensor:
-        return grid_sample(x, x[..., :2].transpose(1, 2)[:, :, :, :], align_corners=False)
+        return grid_sample(x, x[..., :2].transpose(1, 2), mode, align_corners=False)
+
+    graph = rewritten(Function(compute), torch.randn(2, 4, 4, 4), by=weigh_samples)
+    assert "aten.grid_sampler.default" not in targets(graph)
+
+
+@pytest.mark.parametrize(("mode", "margin"), [("bicubic", "zeros"), ("bilinear", "reflection")])
+def test_other_samples_stay(mode: str, margin: str) -> None:
+    def compute(x: Tensor) -> Tensor:
+        return grid_sample(x, x[:, 0, None, :, :2], mode, margin, align_corners=False)
 
     graph = rewritten(Function(compute), torch.randn(1, 2, 4, 4), by=weigh_samples)
     assert "aten.grid_sampler.default" in targets(graph)

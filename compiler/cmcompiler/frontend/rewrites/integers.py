@@ -1,0 +1,79 @@
+"""Operators on integers by others that have kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.constants import number_of
+from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+
+_ATEN = torch.ops.aten
+
+_Given = dict[str, Any]
+
+LARGEST_SHIFT = 30
+"""Bits; powers of two up to here are numbers of int32."""
+
+
+def spell_integers(module: GraphModule) -> None:
+    for node in list(module.graph.nodes):
+        spell = _SPELLINGS.get(node.target)
+        made = None if spell is None else spell(node, named_arguments(node))
+        if made is not None:
+            replace(node, made)
+
+
+def _truth(node: Node, given: _Given) -> Node | None:
+    """Whether any or all bytes are not 0, as a byte."""
+    source = given["self"]
+    if fake(source).dtype != torch.uint8:
+        return None
+    bools = insert(node, _ATEN.ne.Scalar, source, 0)
+    assert callable(node.target)
+    truth = insert(node, node.target, bools, *node.args[1:], **node.kwargs)
+    return insert(node, _ATEN.to.dtype, truth, fake(node).dtype)
+
+
+def _raised(node: Node, given: _Given) -> Node | None:
+    factor = _power(given["other"])
+    return factor and insert(node, _ATEN.mul.Scalar, given["self"], factor)
+
+
+def _lowered(node: Node, given: _Given) -> Node | None:
+    """Right shifts keep the sign: they round down."""
+    divisor = _power(given["other"])
+    if divisor is None:
+        return None
+    return insert(node, _ATEN.div.Scalar_mode, given["self"], divisor, rounding_mode="floor")
+
+
+def _power(shift: Any) -> Any:
+    bits = number_of(shift)
+    return 1 << bits if isinstance(bits, int) and 0 <= bits <= LARGEST_SHIFT else None
+
+
+def _running(node: Node, given: _Given) -> Node | None:
+    """Running sums in as few bits wrap around, as do those of more bits once they are cut."""
+    kind = fake(node).dtype
+    if kind not in (torch.int8, torch.int16, torch.uint8):
+        return None
+    wide = insert(node, _ATEN.to.dtype, given["self"], torch.int64)
+    sums = insert(node, _ATEN.cumsum.default, wide, given["dim"])
+    return insert(node, _ATEN.to.dtype, sums, kind)
+
+
+_SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
+    **dict.fromkeys((_ATEN.any.default, _ATEN.any.dim, _ATEN.any.dims), _truth),
+    **dict.fromkeys((_ATEN.all.default, _ATEN.all.dim, _ATEN.all.dims), _truth),
+    **dict.fromkeys((_ATEN.__lshift__.Scalar, _ATEN.__lshift__.Tensor), _raised),
+    **dict.fromkeys((_ATEN.__rshift__.Scalar, _ATEN.__rshift__.Tensor), _lowered),
+    _ATEN.bitwise_left_shift.Tensor: _raised,
+    _ATEN.bitwise_left_shift.Tensor_Scalar: _raised,
+    _ATEN.bitwise_right_shift.Tensor: _lowered,
+    _ATEN.bitwise_right_shift.Tensor_Scalar: _lowered,
+    _ATEN.cumsum.default: _running,
+}

@@ -1,0 +1,120 @@
+"""The indices that max pools return, and what unpools by them."""
+
+from __future__ import annotations
+
+from math import prod
+from operator import getitem
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.editing import (
+    constant,
+    fake,
+    insert,
+    named_arguments,
+    replace,
+)
+
+_ATEN = torch.ops.aten
+
+_POOLS = {
+    _ATEN.max_pool1d_with_indices.default: (1, _ATEN.max_pool1d.default),
+    _ATEN.max_pool2d_with_indices.default: (2, _ATEN.max_pool2d.default),
+    _ATEN.max_pool3d_with_indices.default: (3, _ATEN.max_pool3d.default),
+}
+"""Dimensions of images, and the pool without indices."""
+_UNPOOLS = {_ATEN.max_unpool2d.default: 2, _ATEN.max_unpool3d.default: 3}
+
+
+def find_pool_places(module: GraphModule) -> None:
+    for node in list(module.graph.nodes):
+        if node.target in _POOLS:
+            _separate(node)
+        elif node.target in _UNPOOLS:
+            replace(node, _unpooled(node, _UNPOOLS[node.target]))
+    module.graph.eliminate_dead_code()
+
+
+def _separate(node: Node) -> None:
+    """Gives each result an operator of its own."""
+    rank, pool = _POOLS[node.target]  # type: ignore[index]
+    given = named_arguments(node)
+    results = [user for user in node.users if user.target is getitem]
+    places = [user for user in results if user.args[1] == 1 and user.users]
+    if places:
+        found = _places(node, given, rank)
+        if found is None:
+            return
+        for user in places:
+            replace(user, found)
+    elif pool is not _ATEN.max_pool3d.default:
+        return
+    for user in results:
+        if user.args[1] == 0:
+            replace(user, insert(node, pool, *node.args, **node.kwargs))
+
+
+def _places(node: Node, given: dict[str, Any], rank: int) -> Node | None:
+    """Of the largest element of each window, in the flat image."""
+    source = given["self"]
+    kernel = _sides(given["kernel_size"], rank)
+    stride = _sides(given["stride"], rank) or kernel
+    dilation = _sides(given["dilation"], rank)
+    lead, sizes = fake(source).shape[:-rank], fake(source).shape[-rank:]
+    counts = list(fake(node)[0].shape[-rank:])
+    fits = all(
+        (count - 1) * s + (k - 1) * d < size
+        for count, s, k, d, size in zip(counts, stride, kernel, dilation, sizes, strict=True)
+    )
+    if any(_sides(given["padding"], rank)) or not fits:
+        return None
+    elements = torch.arange(prod(sizes)).reshape(sizes)
+    windows = _windows(elements, counts, kernel, stride, dilation)
+    count, taps = windows.shape
+    flat = insert(node, _ATEN.reshape.default, source, [*lead, prod(sizes)])
+    held = constant(node, f"{node.name}_windows", windows.flatten())
+    picked = insert(node, _ATEN.index_select.default, flat, len(lead), held)
+    patches = insert(node, _ATEN.reshape.default, picked, [*lead, count, taps])
+    tap = insert(node, _ATEN.argmax.default, patches, -1)
+    first = constant(node, f"{node.name}_first", torch.arange(count) * taps)
+    table = constant(node, f"{node.name}_table", windows.reshape(-1, 1))
+    rows = insert(node, _ATEN.add.Tensor, tap, first)
+    places = insert(node, _ATEN.embedding.default, table, rows)
+    return insert(node, _ATEN.reshape.default, places, [*lead, *counts])
+
+
+def _windows(
+    elements: Tensor, counts: list[int], kernel: list[int], stride: list[int], dilation: list[int]
+) -> Tensor:
+    """[windows, taps] of the elements of an image."""
+    rank = len(counts)
+    for axis in range(rank):
+        starts = torch.arange(counts[axis]) * stride[axis]
+        taps = torch.arange(kernel[axis]) * dilation[axis]
+        index = (starts[:, None] + taps).flatten()
+        elements = elements.index_select(2 * axis, index)
+        shape = [*elements.shape]
+        shape[2 * axis : 2 * axis + 1] = [counts[axis], kernel[axis]]
+        elements = elements.reshape(shape)
+    order = [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]
+    return elements.permute(order).reshape(prod(counts), prod(kernel))
+
+
+def _unpooled(node: Node, rank: int) -> Node:
+    source, places = node.args[:2]
+    assert isinstance(source, Node)
+    shape = list(fake(node).shape)
+    lead = shape[:-rank]
+    count = prod(fake(source).shape[-rank:])
+    flat = [insert(node, _ATEN.reshape.default, x, [*lead, count]) for x in (source, places)]
+    zeros = constant(node, f"{node.name}_zeros", torch.zeros(*lead, prod(shape[-rank:])))
+    made = insert(node, _ATEN.scatter.src, zeros, len(lead), flat[1], flat[0])
+    return insert(node, _ATEN.reshape.default, made, shape)
+
+
+def _sides(given: Any, rank: int) -> list[int]:
+    sides = [given] if isinstance(given, int) else list(given)
+    return sides * rank if len(sides) == 1 else sides

@@ -1,0 +1,35 @@
+"""Operators on integers by others."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from harness.rewriting import Function, rewritten, targets
+
+from cmcompiler.frontend.rewrites.integers import spell_integers
+
+BYTES = torch.tensor([[0, 3, 0, 255], [0, 0, 0, 0]], dtype=torch.uint8)
+NUMBERS = torch.tensor([[-5, 0, 7, 1 << 20], [-1, -(1 << 20), 3, 100]])
+
+SPELLED = {
+    "any": (BYTES, lambda x: x.any(1)),
+    "any of all": (BYTES, lambda x: x.any()),
+    "all": (BYTES, lambda x: x.all(0, keepdim=True)),
+    "left": (NUMBERS, lambda x: x << 3),
+    "left, int32": (NUMBERS.int(), lambda x: torch.bitwise_left_shift(x, torch.tensor(2))),
+    "right": (NUMBERS, lambda x: x >> 2),
+    "right, bytes": (BYTES, lambda x: torch.bitwise_right_shift(x, 1)),
+    "cumsum": (NUMBERS.to(torch.int8), lambda x: (x * 20).cumsum(1, dtype=torch.int8)),
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_the_same_integers(name):
+    x, function = SPELLED[name]
+    graph = rewritten(Function(function), x, by=spell_integers, tolerance=0)
+    assert not any("shift" in target for target in targets(graph))
+
+
+def test_shifts_by_inputs_stay():
+    graph = rewritten(Function(lambda x: x >> x.abs()), NUMBERS % 9, by=spell_integers)
+    assert any("shift" in target for target in targets(graph))
