@@ -58,6 +58,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.sharing",
     "cmcompiler.frontend.simulation",
     "cmcompiler.frontend.single_precision",
+    "cmcompiler.frontend.softmax_ranges",
     "cmcompiler.frontend.state_ranges",
     "cmcompiler.frontend.training",
 )

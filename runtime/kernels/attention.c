@@ -6,17 +6,35 @@
 struct cm_attention_s8 {
     cm_ref query, key, value, mask, output, weights, key_sums, scores, value_sums, values, workspace;
     int32_t batch, group, rows, keys, depth, width;
-    int32_t is_causal, is_bool, mask_matrix_stride, mask_row_stride;
+    int32_t is_causal, empty_rows, is_bool, mask_matrix_stride, mask_row_stride;
     int32_t query_zero_point, value_zero_point;
     int32_t score_multiplier, score_shift;
     int32_t multiplier, shift, zero_point;
 };
 
+/* The largest score of a row of which the mask excludes all keys. */
+static int32_t score_empty(const struct cm_attention *attention, int32_t *scores, int32_t keys)
+{
+    int32_t largest = CM_ATTENTION_EXCLUDED;
+    for (int32_t i = 0; i < keys; ++i) {
+        if (attention->empty_rows == CM_EMPTY_ROWS_EQUAL)
+            scores[i] = 0;
+        largest = scores[i] > largest ? scores[i] : largest;
+    }
+    return largest;
+}
+
 int32_t cm_attention_mask(const struct cm_attention *attention, int32_t row, int32_t *scores, int32_t keys)
 {
     const uint8_t *allowed = (const uint8_t *)attention->mask + row * attention->mask_row_stride;
     const int16_t *added = (const int16_t *)attention->mask + row * attention->mask_row_stride;
-    int32_t largest = CM_ATTENTION_EXCLUDED;
+    int32_t largest = CM_ATTENTION_EXCLUDED, excluded = 0;
+    if (attention->empty_rows != CM_EMPTY_ROWS_ZERO) {
+        while (excluded < keys && (attention->is_bool ? !allowed[excluded] : added[excluded] == INT16_MIN))
+            ++excluded;
+        if (excluded == keys)
+            return score_empty(attention, scores, keys);
+    }
     for (int32_t i = 0; i < keys; ++i) {
         int32_t score = scores[i];
         if (attention->is_bool)
@@ -68,6 +86,7 @@ void cm_attention_s8(const struct cm_context *context, const struct cm_call *cal
             .depth = op->depth,
             .width = op->width,
             .is_causal = op->is_causal,
+            .empty_rows = op->empty_rows,
             .is_bool = op->is_bool,
             .mask_row_stride = op->mask_row_stride,
             .query_zero_point = op->query_zero_point,

@@ -8,6 +8,8 @@ struct cm_masked_softmax {
     cm_ref levels;
     int32_t depth, length;
     int32_t mask_step;
+    int32_t finer_bits;
+    int32_t is_empty_unmasked, of_empty;
 };
 
 void cm_masked_softmax(const struct cm_context *context, const struct cm_call *call)
@@ -26,8 +28,13 @@ void cm_masked_softmax(const struct cm_context *context, const struct cm_call *c
             if (mask[i * op->mask_step] != 0)
                 kept[count++] = input[i];
         if (count > 0)
-            cm_isa_softmax_s8(kept, exponentials, kept, count);
+            cm_isa_softmax_s8(kept, exponentials, kept, count, op->finer_bits);
+        else if (op->is_empty_unmasked) {
+            cm_isa_softmax_s8(input, exponentials, output, op->length, op->finer_bits);
+            continue;
+        }
+        int8_t excluded = (int8_t)(count > 0 ? INT8_MIN : op->of_empty);
         for (int32_t i = 0, next = 0; i < op->length; ++i)
-            output[i] = mask[i * op->mask_step] != 0 ? kept[next++] : INT8_MIN;
+            output[i] = mask[i * op->mask_step] != 0 ? kept[next++] : excluded;
     } while (cm_nest_next(&nest));
 }

@@ -5,6 +5,7 @@
 struct cm_softmax_s8 {
     cm_ref input, exponentials, output;
     int32_t rows, length;
+    int32_t finer_bits;
 };
 
 void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
@@ -14,7 +15,7 @@ void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
     int8_t *output = cm_write(context, op->output);
     for (int32_t row = 0; row < op->rows; ++row)
         cm_isa_softmax_s8(input + row * op->length, cm_read(context, op->exponentials),
-                          output + row * op->length, op->length);
+                          output + row * op->length, op->length, op->finer_bits);
 }
 
 /* a * b * 2^-31 to the nearest integer, halves away from zero. */
@@ -32,9 +33,9 @@ static int32_t shift_left_saturating(int32_t x, int32_t n)
     return x > most ? INT32_MAX : x < -most - 1 ? INT32_MIN : x * (1 << n);
 }
 
-struct cm_softmax_scale cm_softmax_scale(int32_t sum)
+struct cm_softmax_scale cm_softmax_scale(uint32_t sum, int32_t finer_bits)
 {
-    int32_t headroom = __builtin_clz((uint32_t)sum);
+    int32_t headroom = __builtin_clz(sum);
     /* 1 + x is the sum scaled into [1, 2); Newton's iteration for 1 / (1 + x), of 29 fractional bits, starts
        at 48/17 - 32/17 * (1 + x) / 2. */
     int64_t x = ((int64_t)sum << headroom) - (INT64_C(1) << 31);
@@ -46,6 +47,6 @@ struct cm_softmax_scale cm_softmax_scale(int32_t sum)
     }
     return (struct cm_softmax_scale){
         .multiplier = shift_left_saturating(result, 1),
-        .shift = CM_SOFTMAX_SUM_BITS - headroom + 23,
+        .shift = CM_SOFTMAX_SUM_BITS - headroom + 23 - finer_bits,
     };
 }

@@ -24,7 +24,7 @@ def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
     )
     halves = (1 << 24) >> np.arange(256).clip(max=30)
     logarithm = (In(halves.astype(np.int32), constant=True), 900, 70000, 10, 12)
-    attention = (*map(In, matrices), In(np.array([[[True, False]]])), True, 3, -4, 1 << 24, 0)
+    attention = (*map(In, matrices), In(np.array([[[True, False]]])), True, 0, 3, -4, 1 << 24, 0)
     return {
         "cmbuild::quantized_layer_norm.out": (x, (1,), None, *three, 9, 8, -3, Out("int8", (2, 3))),
         "cmbuild::quantized_group_norm.out": (image, 2, *four, 9, 8, -3, Out("int8", (2, 4, 3))),
@@ -40,7 +40,7 @@ def transformer_calls() -> Mapping[str, tuple[Given, ...]]:
         ),
         "cmbuild::quantized_cumsum.out": (image, 1, 3, -5, 1 << 30, -1, Out("int8", (2, 4, 3))),
         "cmbuild::quantized_masked_softmax.out": (
-            *(image, In(np.ones((2, 4, 3), np.bool_)), -1, 1 << 30, 22, -496),
+            *(image, In(np.ones((2, 4, 3), np.bool_)), -1, 1 << 30, 22, -496, 0, 0),
             Out("int8", (2, 4, 3)),
         ),
         "cmbuild::quantized_deviation.out": (

@@ -9,6 +9,7 @@ from operator import getitem
 
 import torch
 from torch import Tensor
+from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
@@ -34,7 +35,9 @@ from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.refusals import refuse
 from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
+from cmcompiler.frontend.softmax_ranges import choose_softmax_ranges, watch_softmaxes
 from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
 from cmcompiler.usercode import reason_of, unsupported
 
@@ -103,10 +106,7 @@ def prepare(
     quantizer = backend.Quantizer(is_portable)
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
-            graph = without_writes(exported, len(states))
-            with_plain_outputs(graph, len(states))
-            note_values(graph, calibration)
-            graph = rewrite(graph, is_portable)
+            graph = rewrite(_plain(exported, calibration, states), is_portable)
             states = limit_states(graph, states)
             zero_biases = add_biases(graph)
             note("rewritten", graph)
@@ -120,9 +120,11 @@ def prepare(
         means = () if is_portable else tuple(image_means(prepared, watch))
         operands = tuple(joined_operands(prepared, watch))
         meters = watch_states(prepared)
+        probabilities = () if is_portable else watch_softmaxes(prepared)
         prepared.recompile()
         observed = _observe(prepared, inputs, calibration, states)
         choose_state_ranges(prepared, meters, len(states))
+        choose_softmax_ranges(prepared, probabilities)
         watch.end()
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()
@@ -148,6 +150,15 @@ def prepare(
         refinements,
         rewritten,
     )
+
+
+def _plain(exported: ExportedProgram, calibration: Sequence[Inputs], states: Inputs) -> GraphModule:
+    """A graph without writes, with what its rewrites may know of its inputs."""
+    graph = without_writes(exported, len(states))
+    with_plain_outputs(graph, len(states))
+    note_values(graph, calibration)
+    note_samples(graph, [(*sample, *states) for sample in calibration])
+    return graph
 
 
 def _copy(graph: GraphModule) -> GraphModule:

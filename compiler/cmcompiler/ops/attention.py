@@ -15,6 +15,7 @@ from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.convolution import check_output
+from cmcompiler.ops.support.empty_rows import EmptyRows
 from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
 from cmcompiler.ops.support.requantize import doubling_high_multiply, requantize
 
@@ -67,6 +68,7 @@ class Attention(Op):
         rows, keys: of a matrix of queries, and of keys and values.
         depth, width: elements of a row of queries and keys, and of values.
         is_causal: a row sees no key after its own position.
+        empty_rows: what becomes of rows of which the mask excludes all keys.
         mask_strides: elements from one matrix of the mask to the next, and from row to row.
         query_zero_point, value_zero_point: that of the keys would add the same to all scores.
         score: multiplier and left shift of the products.
@@ -90,6 +92,7 @@ class Attention(Op):
     score: tuple[int, int]
     output: tuple[int, int]
     zero_point: int
+    empty_rows: EmptyRows = EmptyRows.ZERO
 
     @property
     def macs(self) -> int:
@@ -102,10 +105,10 @@ class Attention(Op):
         products = (queries @ keys.transpose(0, 2, 1)).astype(np.int64)
         multiplier, left = self.score
         scores = doubling_high_multiply(products << left, multiplier).astype(np.int64)
+        hidden = np.triu(np.full((self.rows, self.keys), self.is_causal), 1)
         if len(inputs) == 4:
-            scores = _masked(scores, inputs[3])
-        if self.is_causal:
-            scores[:, np.triu(np.ones((self.rows, self.keys), bool), 1)] = EXCLUDED
+            scores = self._masked(scores, inputs[3], hidden)
+        scores[:, hidden] = EXCLUDED
         largest = scores.max(axis=2, keepdims=True)
         distances = np.minimum(largest - scores, LAST_DISTANCE)
         weights = weights_by_distance()[distances].astype(np.float64)
@@ -116,6 +119,18 @@ class Attention(Op):
         multipliers, shifts = factors.reshape(*totals.shape, 2, 1).transpose(2, 0, 1, 3)
         means = requantize(sums, multipliers, shifts).astype(np.int64)
         return (INT8.clamp(means + self.zero_point),)
+
+    def _masked(
+        self, scores: npt.NDArray[np.int64], mask: Array, hidden: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.int64]:
+        excluded = ~mask if mask.dtype == np.bool_ else mask == INT16_MIN
+        added = scores if mask.dtype == np.bool_ else scores + mask
+        result = np.where(excluded, EXCLUDED, added)
+        if self.empty_rows is EmptyRows.ZERO:
+            return result
+        is_empty = np.broadcast_to(excluded | hidden, scores.shape).all(axis=2, keepdims=True)
+        alike = self.empty_rows is EmptyRows.EQUAL
+        return np.where(is_empty, 0 if alike else scores, result)
 
     def _factor(self, total: int) -> tuple[int, int]:
         """Multiplier and shift from the sum of weighted values to the output."""
@@ -152,6 +167,7 @@ class Attention(Op):
             ("depth", self.depth),
             ("width", self.width),
             ("is_causal", int(self.is_causal)),
+            ("empty_rows", int(self.empty_rows)),
             ("is_bool", int(mask is not None and mask.dtype == np.bool_)),
             ("mask_matrix_stride", self.mask_strides[0]),
             ("mask_row_stride", self.mask_strides[1]),
@@ -166,16 +182,11 @@ class Attention(Op):
         return [KernelCall("attention_s8", arguments, microkernel=ATTENTION)]
 
 
-def _masked(scores: npt.NDArray[np.int64], mask: Array) -> npt.NDArray[np.int64]:
-    if mask.dtype == np.bool_:
-        return np.where(mask, scores, EXCLUDED)
-    return np.where(mask == INT16_MIN, EXCLUDED, scores + mask)
-
-
 @program_op(
     "cmbuild::quantized_attention.out(Tensor query, Tensor key, Tensor value, Tensor? mask, "
-    "bool is_causal, int query_zero_point, int value_zero_point, int score_multiplier, "
-    "int score_shift, int output_multiplier, int output_shift, int output_zero_point, *, "
+    "bool is_causal, int empty_rows, int query_zero_point, int value_zero_point, "
+    "int score_multiplier, int score_shift, int output_multiplier, int output_shift, "
+    "int output_zero_point, *, "
     "Tensor(a!) out)"
 )
 def read(call: Call) -> None:
@@ -205,6 +216,7 @@ def read(call: Call) -> None:
         depth=depth,
         width=width,
         is_causal=call.boolean("is_causal"),
+        empty_rows=EmptyRows(call.integer("empty_rows", 0, max(EmptyRows))),
         mask_strides=(0, 0) if mask is None else _strides(mask.shape),
         query_zero_point=read_zero_point(call, "query_zero_point"),
         value_zero_point=read_zero_point(call, "value_zero_point"),

@@ -11,7 +11,8 @@ from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors, Words
 from cmcompiler.isa import Isa
-from cmcompiler.ops.softmax import SOFTMAX, Softmax, arrange_rows, read_softmax
+from cmcompiler.ops.softmax import MOST_FINER_BITS, SOFTMAX, Softmax, arrange_rows, read_softmax
+from cmcompiler.ops.support.empty_rows import EmptyRows
 from cmcompiler.ops.support.parameters import INT8
 
 
@@ -24,6 +25,7 @@ class MaskedSoftmax(Op):
     Attributes:
         softmax: of what is kept.
         mask: window on the mask, in the shape of the rows.
+        empty_rows: what becomes of rows without any.
     """
 
     label = "softmax"
@@ -32,6 +34,15 @@ class MaskedSoftmax(Op):
 
     softmax: Softmax
     mask: Strided
+    empty_rows: EmptyRows
+
+    @property
+    def of_empty(self) -> int:
+        """The elements of a row without any, unless they are unmasked."""
+        if self.empty_rows is not EmptyRows.EQUAL:
+            return INT8.minimum
+        twice = (2 << 8 + self.softmax.finer_bits) // self.mask.shape[-1]
+        return min((twice + 1) // 2 + INT8.minimum, INT8.maximum)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         kept = self.mask.read(inputs[1]).astype(np.bool_).reshape(-1, self.mask.shape[-1])
@@ -40,6 +51,10 @@ class MaskedSoftmax(Op):
         for row, own, result in zip(rows, kept, output, strict=True):
             if own.any():
                 result[own] = self.softmax.reference(row[own])[0]
+            elif self.empty_rows is EmptyRows.UNMASKED:
+                result[:] = self.softmax.reference(row)[0]
+            else:
+                result[:] = self.of_empty
         return (output.reshape(inputs[0].shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
@@ -56,25 +71,34 @@ class MaskedSoftmax(Op):
             *loops.levels((1, 1), len(loops.counts)),
             ("length", length),
             ("mask_step", self.mask.strides[-1]),
+            ("finer_bits", self.softmax.finer_bits),
+            ("is_empty_unmasked", int(self.empty_rows is EmptyRows.UNMASKED)),
+            ("of_empty", self.of_empty),
         ]
         return [KernelCall("masked_softmax", arguments, microkernel=SOFTMAX)]
 
 
 @program_op(
-    "cmbuild::quantized_masked_softmax.out(Tensor input, Tensor mask, int dim, "
-    "int input_multiplier, int input_shift, int diff_min, *, Tensor(a!) out)"
+    "cmbuild::quantized_masked_softmax.out(Tensor input, Tensor? mask, int dim, "
+    "int input_multiplier, int input_shift, int diff_min, int finer_bits, int empty_rows, *, "
+    "Tensor(a!) out)"
 )
 def read(call: Call) -> None:
     source, output = call.tensor("input", dtype=np.int8), call.output("out")
-    mask = call.tensor("mask", dtype=np.bool_)
     if source.shape != output.shape or output.dtype != np.int8 or not source.rank:
         call.invalid(f"{list(source.shape)} to {output.dtype.name}{list(output.shape)}")
     dim = call.dimension("dim", source.rank)
+    rows, result = arrange_rows(call, source, output)
+    softmax = read_softmax(call, call.integer("finer_bits", 0, MOST_FINER_BITS))
+    mask = call.optional("mask", dtype=np.bool_)
+    if mask is None:
+        call.emit(softmax, [rows], [result])
+        return
     try:
         window = Strided.of(mask).broadcast(source.shape)
     except ValueError as error:
         call.invalid(f"the mask: {error}")
     order = [*(axis for axis in output.dim_order if axis != dim), dim]
-    rows, result = arrange_rows(call, source, output)
-    op = MaskedSoftmax(read_softmax(call), window.permute(order))
+    empty_rows = EmptyRows(call.integer("empty_rows", 0, max(EmptyRows)))
+    op = MaskedSoftmax(softmax, window.permute(order), empty_rows)
     call.emit(op, [rows, mask.tensor], [result])

@@ -23,15 +23,24 @@ from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
 SUM_BITS = 12
 """Integer bits of the sum of exponentials."""
 
-LARGEST_SUM = 1 << 28
-"""512 in the sum's format: from there on no probability reaches half a step, 1/512."""
+LARGEST_SUM_BITS = 28
+"""Of 512 in the sum's format: from there on no probability reaches half a step of 1/256."""
+
+SUM_LIMIT_BITS = 31
+"""From 2^31 on sums do not fit, those of 4096 equal elements."""
+
+MOST_FINER_BITS = 7
+LONGEST, BITS_OF_LONGER = 4095, 3
+"""Rows with any finer bits, and the most of longer ones, whose sums may not fit."""
 
 SOFTMAX = Microkernel("softmax_s8", mve=True)
 
 
 @dataclass(frozen=True)
 class Softmax(Op):
-    """exp(scale · (x - max)) / sum over the last dimension, in steps of 1/256 from -128.
+    """exp(scale · (x - max)) / sum over the last dimension, from -128.
+
+    Steps are 2^-(8 + finer_bits).
 
     Arithmetic: CMSIS-NN's arm_softmax_s8, but for rows whose sum of exponentials is 512 or more:
     it shifts by 32 there and gives a step too much; the result is 0.
@@ -39,6 +48,7 @@ class Softmax(Op):
     Attributes:
         multiplier, shift: scale of the differences in units of 2^-26.
         least: difference from the maximum below which the exponential counts as 0.
+        finer_bits: of results that are less than 2^-finer_bits.
     """
 
     label = "softmax"
@@ -48,6 +58,7 @@ class Softmax(Op):
     multiplier: int
     shift: int
     least: int
+    finer_bits: int = 0
 
     def exponentials(self) -> npt.NDArray[np.int32]:
         """Of differences 0, -1, … -255 from the maximum, of 31 fractional bits."""
@@ -64,10 +75,10 @@ class Softmax(Op):
         sums = ((exponentials + (1 << (SUM_BITS - 1))) >> SUM_BITS).sum(axis=1)
         output = np.full(rows.shape, INT8.minimum, np.int64)
         for row, total in enumerate(sums.tolist()):
-            if total < LARGEST_SUM:
+            if total < 1 << min(LARGEST_SUM_BITS + self.finer_bits, SUM_LIMIT_BITS):
                 headroom = 32 - total.bit_length()
                 scale = reciprocal_of_one_plus((total << headroom) - (1 << 31))
-                bits = SUM_BITS - headroom + 23
+                bits = SUM_BITS - headroom + 23 - self.finer_bits
                 products = (scale * exponentials[row] + (1 << 30)) >> 31
                 output[row] += (products + (1 << (bits - 1))) >> bits
         return (INT8.clamp(output).reshape(inputs[0].shape),)
@@ -80,6 +91,7 @@ class Softmax(Op):
             ("output", Address(outputs[0])),
             ("rows", outputs[0].numel // length),
             ("length", length),
+            ("finer_bits", self.finer_bits),
         ]
         return [KernelCall("softmax_s8", arguments, microkernel=SOFTMAX)]
 
@@ -98,12 +110,12 @@ def read(call: Call) -> None:
     call.emit(read_softmax(call), [rows], [result])
 
 
-def read_softmax(call: Call) -> Softmax:
+def read_softmax(call: Call, finer_bits: int = 0) -> Softmax:
     """As the arguments input_multiplier, input_shift and diff_min say."""
     shift = call.integer("input_shift", 0, 31)
     # Differences must keep within 32 bits when they are shifted.
     least = max(call.integer("diff_min", None, 0), -(INT32_MAX >> shift))
-    return Softmax(call.integer("input_multiplier", 0, INT32_MAX), shift, least)
+    return Softmax(call.integer("input_multiplier", 0, INT32_MAX), shift, least, finer_bits)
 
 
 def arrange_rows(call: Call, source: Operand, output: Operand) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,11 @@
 #define CM_ATTENTION_LAST_DISTANCE 576
 #define CM_ATTENTION_EXCLUDED (-(1 << 30))
 
+/* What becomes of rows of which the mask excludes all keys; see
+ * compiler/cmcompiler/ops/support/empty_rows.py. */
+#define CM_EMPTY_ROWS_ZERO 0
+#define CM_EMPTY_ROWS_EQUAL 1
+
 /* One matrix of queries with its keys, values and mask; all without gaps. */
 struct cm_attention {
     const int8_t *query, *key, *value;
@@ -19,7 +24,7 @@ struct cm_attention {
     int8_t *values; /* workspace, as are the sums and scores */
     uint32_t *workspace;
     int32_t rows, keys, depth, width;
-    int32_t is_causal, is_bool, mask_row_stride;
+    int32_t is_causal, empty_rows, is_bool, mask_row_stride;
     int32_t query_zero_point, value_zero_point;
     int32_t score_multiplier, score_shift;
     int32_t multiplier, shift, zero_point;

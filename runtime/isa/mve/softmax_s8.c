@@ -61,14 +61,16 @@ static void write_row(const int8_t *in, const int32_t *exponentials, int32_t max
         : "q0", "q1", "q2", "q3", "lr", "memory");
 }
 
-void cm_isa_softmax_s8(const int8_t *in, const int32_t *exponentials, int8_t *out, int32_t length)
+void cm_isa_softmax_s8(const int8_t *in, const int32_t *exponentials, int8_t *out, int32_t length,
+                       int32_t finer_bits)
 {
     int32_t maximum = maximum_of(in, length);
+    uint32_t largest = cm_softmax_largest_sum(finer_bits);
     uint32_t sum = 0;
-    for (int32_t i = 0; i < length && sum < CM_SOFTMAX_LARGEST_SUM; i += CHUNK)
+    for (int32_t i = 0; i < length && sum < largest; i += CHUNK)
         sum += sum_of(in + i, exponentials, maximum, length - i < CHUNK ? length - i : CHUNK);
-    if (sum >= CM_SOFTMAX_LARGEST_SUM)
+    if (sum >= largest)
         memset(out, INT8_MIN, (size_t)length);
     else
-        write_row(in, exponentials, maximum, cm_softmax_scale((int32_t)sum), out, length);
+        write_row(in, exponentials, maximum, cm_softmax_scale(sum, finer_bits), out, length);
 }

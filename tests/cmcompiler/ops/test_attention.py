@@ -22,6 +22,7 @@ from cmcompiler.ops.attention import (
     reciprocal,
     weights_by_distance,
 )
+from cmcompiler.ops.support.empty_rows import EmptyRows
 
 INT16 = np.iinfo(np.int16)
 
@@ -42,7 +43,7 @@ def attentions(draw: st.DrawFn) -> Example:
         random = np.random.default_rng(draw(seeds))
         shape = (*mask_shape, keys)
         strides = (keys * rows if mask_shape[0] > 1 else 0, keys if mask_shape[1] > 1 else 0)
-        mask = random.integers(0, 2, shape).astype(np.bool_)
+        mask = random.random(shape) < draw(st.sampled_from([0.1, 0.5]))
         if draw(st.booleans()):
             numbers = random.integers(INT16.min, INT16.max, shape, dtype=np.int16, endpoint=True)
             mask = np.where(mask, numbers, INT16.min)
@@ -55,6 +56,7 @@ def attentions(draw: st.DrawFn) -> Example:
         (min(round(2.0 ** (31 - steps)), LARGEST_SCORE // depth), draw(st.integers(0, 5))),
         (draw(st.integers(0, 2**31 - 1)), draw(st.integers(-15, 2))),
         draw(zero_points),
+        draw(st.sampled_from(EmptyRows)),
     )
     return single(op, *inputs)
 
@@ -110,9 +112,10 @@ def reading(
     mask: In | None = None,
     score: tuple[int, int] = (1 << 20, 0),
     out: tuple[int, ...] = (4, 3, 6),
+    empty_rows: EmptyRows = EmptyRows.ZERO,
 ) -> Example:
     tensors = [In(int8_array(shape, seed)) for seed, shape in enumerate(((4, 3, 8), key, value))]
-    numbers = (False, 3, -4, *score, 1 << 30, 0, 5)
+    numbers = (False, int(empty_rows), 3, -4, *score, 1 << 30, 0, 5)
     return calling("cmbuild::quantized_attention.out", *tensors, mask, *numbers, Out("int8", out))
 
 
@@ -132,6 +135,17 @@ def test_a_row_that_sees_nothing_is_zero() -> None:
         found = reading(mask=In(mask, constant=mask.dtype == np.int16)).reference.outputs[0]
         assert (found[:, 1] == 5).all()
         assert np.array_equal(found[:, ::2], reading().reference.outputs[0][:, ::2])
+
+
+def test_a_row_whose_keys_are_all_far_below_zero_sees_them_all() -> None:
+    allowed = np.ones((1, 3, 5), np.bool_)
+    allowed[0, 1] = False
+    plain, alike = reading().reference.outputs[0], reading(score=(0, 0)).reference.outputs[0]
+    for empty_rows, expected in ((EmptyRows.UNMASKED, plain), (EmptyRows.EQUAL, alike)):
+        example = reading(mask=In(allowed), empty_rows=empty_rows)
+        found = example.reference.outputs[0]
+        assert np.array_equal(found[:, 1], expected[:, 1])
+        assert np.array_equal(found[:, ::2], plain[:, ::2])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from harness.calls import In, Out, calling
@@ -12,14 +14,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.errors import CompilerError
+from cmcompiler.ops.softmax import MOST_FINER_BITS
+from cmcompiler.ops.support.empty_rows import EmptyRows
 
 ORDERS = [(0, 1, 2), (0, 2, 1), (2, 1, 0)]
 SHIFT = 22
 """Of a multiplier of a half: a step of the input is 1/32."""
 
 
-def softmax_of(x: In, mask: In, dim: int, order: tuple[int, ...] | None = None) -> Example:
-    scale = (1 << 30, SHIFT, -(31 << (26 - SHIFT)))
+def softmax_of(
+    x: In,
+    mask: In | None,
+    dim: int,
+    order: tuple[int, ...] | None = None,
+    further: tuple[int, EmptyRows] = (0, EmptyRows.ZERO),
+) -> Example:
+    """
+    Args:
+        further: finer bits, and what becomes of rows without any element.
+    """
+    scale = (1 << 30, SHIFT, -(31 << (26 - SHIFT)), *map(int, further))
     out = Out("int8", x.array.shape, order)
     return calling("cmbuild::quantized_masked_softmax.out", x, mask, dim, *scale, out)
 
@@ -37,7 +51,9 @@ def masked(draw: st.DrawFn) -> Example:
     sizes = tuple(draw(st.sampled_from([1, size])) for size in shape)
     mask = masks(sizes, draw(st.sampled_from([0.1, 0.5, 1.0])), draw(seeds))
     x = In(int8_array(shape, draw(seeds)), orders[0])
-    return softmax_of(x, In(mask, orders[1]), draw(st.integers(-3, 2)), orders[2])
+    given_mask = draw(st.sampled_from([None, In(mask, orders[1])]))
+    further = draw(st.integers(0, MOST_FINER_BITS)), draw(st.sampled_from(EmptyRows))
+    return softmax_of(x, given_mask, draw(st.integers(-3, 2)), orders[2], further)
 
 
 @settings(max_examples=10)
@@ -57,9 +73,36 @@ def test_shares_of_what_is_kept(dim: int) -> None:
     assert (found[~mask] == -128).all()
 
 
-def test_rows_without_any_are_zero() -> None:
+def test_rows_without_any() -> None:
     x, mask = int8_array((3, 5), 1), np.zeros((1, 5), np.bool_)
-    assert (softmax_of(In(x), In(mask), 1).reference.outputs[0] == -128).all()
+
+    def found(finer_bits: int, empty_rows: EmptyRows) -> Array:
+        example = softmax_of(In(x), In(mask), 1, None, (finer_bits, empty_rows))
+        result: Array = example.reference.outputs[0]
+        return result
+
+    assert (found(1, EmptyRows.ZERO) == -128).all()
+    assert (found(0, EmptyRows.EQUAL) == round(256 / 5) - 128).all()
+    assert (found(1, EmptyRows.EQUAL) == round(512 / 5) - 128).all()
+    assert (found(7, EmptyRows.EQUAL) == 127).all()
+    whole = softmax_of(In(x), None, 1).reference.outputs[0]
+    assert np.array_equal(found(0, EmptyRows.UNMASKED), whole)
+
+
+@pytest.mark.parametrize("length", [100, 4095])
+def test_finer_steps(length: int) -> None:
+    x = np.random.default_rng(length).integers(-5, 5, (2, length), dtype=np.int8)
+    weights = np.exp((x - 5.0) / 32)
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    bits = min(-math.ceil(math.log2(shares.max())), MOST_FINER_BITS)
+    found = softmax_of(In(x), None, 1, None, (bits, EmptyRows.ZERO)).reference.outputs[0]
+    assert np.abs((found + 128.0) - shares * 2 ** (8 + bits)).max() < 0.52
+
+
+@pytest.mark.parametrize(("length", "bits"), [(1000, 7), (4096, 3), (9000, 3)])
+def test_long_rows_on_every_runtime(runtime: Runtime, length: int, bits: int) -> None:
+    nearly_equal = np.random.default_rng(length).integers(-3, 3, (2, length), dtype=np.int8)
+    runtime.check(softmax_of(In(nearly_equal), None, 1, None, (bits, EmptyRows.ZERO)))
 
 
 def test_refusals() -> None:

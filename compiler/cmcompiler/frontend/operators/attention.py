@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.operators.masked_softmax import empty_rows, masked_softmax
 from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import (
     Computed,
@@ -19,6 +20,7 @@ from cmcompiler.frontend.quantized_op import (
     quantized_op,
 )
 from cmcompiler.ops.attention import INT16_MIN, STEPS
+from cmcompiler.ops.support.empty_rows import EmptyRows
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
@@ -28,7 +30,8 @@ STEP = math.log(2) / STEPS
 _MATRICES = "Tensor query, Tensor key, Tensor value"
 LIBRARY.define(f"attention({_MATRICES}, Tensor? mask, float scale) -> Tensor")
 LIBRARY.define(
-    f"masked_attention({_MATRICES}, Tensor mask, float scale, Tensor? added=None) -> Tensor"
+    f"masked_attention({_MATRICES}, Tensor mask, float scale, float number, bool is_added, "
+    "Tensor? added=None) -> Tensor"
 )
 LIBRARY.define(f"biased_attention({_MATRICES}, Tensor added, float scale) -> Tensor")
 declare(LIBRARY, "quantized_attention")
@@ -61,11 +64,14 @@ def masked_attention(
     """Attention with a mask of bool that is true where a key counts.
 
     Args:
-        further: the scale, and a constant to be added to the scaled scores of those keys.
+        further: the scale; a number far below scores, and whether it is added to those of other
+            keys or takes their place; a constant to be added to all.
     """
-    scale, added = further if len(further) > 1 else (*further, None)
-    whole = torch.where(mask, 0.0 if added is None else added, -math.inf)
-    return _attention(query, key, value, whole, scale)
+    scale, number, is_added, added = further if len(further) > 3 else (*further, None)
+    key, value = _repeated(query, key, value)
+    scores = query @ key.transpose(1, 2) * scale
+    scores = scores if added is None else scores + added
+    return masked_softmax(scores, mask, 2, number, is_added) @ value
 
 
 @float_form(LIBRARY, "biased_attention")
@@ -79,12 +85,16 @@ def biased_attention(
 def _attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
 ) -> Tensor:
-    group = len(query) // len(key)
-    key, value = (x.repeat_interleave(group, dim=0) for x in (key, value))
+    key, value = _repeated(query, key, value)
     scores = query @ key.transpose(1, 2) * scale
     scores = scores if mask is None else scores + mask
     # Rows that see nothing are zero, as in torch's own attention.
     return scores.softmax(dim=2).nan_to_num(0.0) @ value
+
+
+def _repeated(query: Tensor, *shared: Tensor) -> tuple[Tensor, ...]:
+    """Keys and values, once for each matrix of queries."""
+    return tuple(x.repeat_interleave(len(query) // len(x), dim=0) for x in shared)
 
 
 @quantized_op(torch.ops.cmbuild.attention.default, constants=[3])
@@ -97,14 +107,16 @@ def to_quantized_attention(call: QuantizedCall) -> Replacement:
     return _quantized(call, steps, is_causal)
 
 
-@quantized_op(torch.ops.cmbuild.masked_attention.default, constants=[5])
+@quantized_op(torch.ops.cmbuild.masked_attention.default, constants=[7])
 def to_quantized_masked_attention(call: QuantizedCall) -> Replacement:
     mask: Any = call.arguments[3]
-    added = call.constants.get(5)
+    added = call.constants.get(7)
     if added is not None:
         excluded = torch.full((1,), INT16_MIN, dtype=torch.int16)
         mask = Computed(torch.ops.aten.where.self, (mask, _in_steps(added), excluded))
-    return _quantized(call, mask, False)
+    number, is_added = call.arguments[5:7]
+    assert isinstance(number, float)
+    return _quantized(call, mask, False, empty_rows(number, bool(is_added)))
 
 
 @quantized_op(torch.ops.cmbuild.biased_attention.default, states={3: STEP})
@@ -121,12 +133,18 @@ def _is_causal(mask: Tensor) -> bool:
 
 def _in_steps(mask: Tensor) -> Tensor:
     """As int16; what is added to no score remains apart from what only makes it small."""
-    steps = (mask.double() / STEP).round().clamp(INT16_MIN + 1, -INT16_MIN - 1)
+    mask = mask.double()
+    if mask.nan_to_num(neginf=0.0).abs().max() > -INT16_MIN * STEP:
+        # Only differences count within a row.
+        mask = mask - mask.amax(-1, keepdim=True).nan_to_num(neginf=0.0)
+    steps = (mask / STEP).round().clamp(INT16_MIN + 1, -INT16_MIN - 1)
     steps[mask == -math.inf] = INT16_MIN
     return steps.to(torch.int16)
 
 
-def _quantized(call: QuantizedCall, mask: Any, is_causal: bool) -> Replacement:
+def _quantized(
+    call: QuantizedCall, mask: Any, is_causal: bool, rows: EmptyRows = EmptyRows.ZERO
+) -> Replacement:
     arguments: Sequence[Any] = call.arguments
     query, key, value, _, scale = arguments[:5]
     factor = call.inputs[0].scale * call.inputs[1].scale * scale * STEPS / math.log(2)
@@ -135,5 +153,5 @@ def _quantized(call: QuantizedCall, mask: Any, is_causal: bool) -> Replacement:
     score = (multiplier, shift) if shift >= 0 else (multiplier >> -shift, 0)
     mean = fixed_point(call.inputs[2].scale / call.output.scale)
     zero_points = (call.inputs[0].zero_point, call.inputs[2].zero_point)
-    numbers = (is_causal, *zero_points, *score, *mean, call.output.zero_point)
+    numbers = (is_causal, int(rows), *zero_points, *score, *mean, call.output.zero_point)
     return torch.ops.cmbuild.quantized_attention.default, (query, key, value, mask, *numbers)

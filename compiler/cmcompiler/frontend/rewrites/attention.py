@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from cmcompiler.frontend.rewrites.editing import (
     insert,
     replace,
 )
+from cmcompiler.frontend.rewrites.masks import sentinel_of
 from cmcompiler.frontend.rewrites.written_attention import spell_attention
 
 aten, cmbuild = torch.ops.aten, torch.ops.cmbuild
@@ -43,18 +45,19 @@ def _attention(node: Node) -> Node | None:
     matrices = [_matrices(node, x) for x in (query, key, value)]
     rows, keys = fake(matrices[0]).shape[1], fake(matrices[1]).shape[1]
     operator = cmbuild.attention.default
-    added: tuple[Node, ...] = ()
+    added: tuple[Any, ...] = ()
+    sentinel = sentinel_of(node, -math.inf)
     if is_causal:
         mask = constant(node, "causal_mask", torch.full((1, rows, keys), -math.inf).triu(1))
     elif (value := value_of(mask)) is not None:
         mask = constant(node, "mask", _as_matrices(_additive(value), batch))
     elif isinstance(mask, Node) and fake(mask).dtype == torch.bool:
         mask = _computed_mask(node, mask, batch)
-        operator = cmbuild.masked_attention.default
+        operator, added = cmbuild.masked_attention.default, sentinel
     elif isinstance(mask, Node) and (parts := _parts(mask)) is not None:
         kept, moderate = parts
         mask = _computed_mask(node, kept, batch)
-        added = (constant(node, "added", _as_matrices(moderate, batch)),)
+        added = (*sentinel, constant(node, "added", _as_matrices(moderate, batch)))
         operator = cmbuild.masked_attention.default
     elif isinstance(mask, Node) and fake(mask).dtype == torch.float32:
         mask = _computed_mask(node, mask, batch)

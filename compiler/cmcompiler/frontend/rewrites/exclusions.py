@@ -35,7 +35,6 @@ _ATEN = torch.ops.aten
 NEGLIGIBLE = 64.0
 """What is added to a score divides its weight by e to the 64, beside any other."""
 
-
 PADS = {_ATEN.constant_pad_nd.default, _ATEN.pad.default}
 LINEAR = {
     *(_ATEN.mul.Tensor, _ATEN.div.Tensor, _ATEN.add.Tensor, _ATEN.sub.Tensor),
@@ -55,12 +54,14 @@ class Excluded:
         kept: bool, broadcasts to the tensor, true where `value` counts.
         number: the sentinel.
         is_margin: whether the sentinels are infinite ones around or beside other elements.
+        is_added: whether the sentinel is added to what `value` holds, also where it is excluded.
     """
 
     value: Node | float
     kept: Node
     number: float
     is_margin: bool = False
+    is_added: bool = False
 
     @property
     def is_far(self) -> bool:
@@ -142,7 +143,8 @@ class Exclusions:
         value = source.value
         if isinstance(value, Node):
             value = moved(node, value)
-        return Excluded(value, moved(node, source.kept), source.number, source.is_margin)
+        kept = moved(node, source.kept)
+        return Excluded(value, kept, source.number, source.is_margin, source.is_added)
 
     def _padded(self, node: Node) -> Excluded | None:
         """With a margin of sentinels, or of ordinary numbers around a tensor that holds some."""
@@ -164,7 +166,8 @@ class Exclusions:
             value = insert(node, pad, as_large(node, value, fake(source).shape), sides, number)
         elif value != number:
             return None
-        return Excluded(value, insert(node, pad, whole, sides, True), known.number)
+        kept = insert(node, pad, whole, sides, True)
+        return Excluded(value, kept, known.number, is_added=known.is_added)
 
     def _joined(self, node: Node) -> Excluded | None:
         parts: Any = node.args[0]
@@ -229,7 +232,7 @@ class Exclusions:
         else:
             return None
         first, second = (x.value if isinstance(x, Excluded) else x for x in (one, other))
-        return Excluded(_total(node, first, second, sign), kept, number)
+        return Excluded(_total(node, first, second, sign), kept, number, is_added=True)
 
     def _part(self, node: Node, operand: Any) -> Any:
         """An operand of a sum; constants that hold sentinels apart from these."""

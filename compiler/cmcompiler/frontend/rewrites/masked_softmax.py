@@ -9,7 +9,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of, value_of
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, replace
-from cmcompiler.frontend.rewrites.masks import CHOICES, FARTHEST, FILLS
+from cmcompiler.frontend.rewrites.masks import CHOICES, FARTHEST, FILLS, Sentinel, sentinel_of
 
 _ATEN = torch.ops.aten
 
@@ -32,7 +32,7 @@ def _join(node: Node) -> None:
     found = _masked(source)
     if found is None:
         return
-    x, mask, is_kept = found
+    x, mask, is_kept, sentinel = found
     value = value_of(mask)
     if not is_kept:
         value = None if value is None else ~value
@@ -44,11 +44,11 @@ def _join(node: Node) -> None:
         value = None if value is None else value.expand(fake(source).shape).permute(order)  # type: ignore[arg-type]
     if value is not None:
         mask = constant(node, f"{node.name}_mask", value.contiguous())
-    replace(node, insert(node, torch.ops.cmbuild.masked_softmax.default, x, mask, -1))
+    replace(node, insert(node, torch.ops.cmbuild.masked_softmax.default, x, mask, -1, *sentinel))
 
 
-def _masked(node: Node) -> tuple[Node, Node, bool] | None:
-    """A tensor, a mask, and whether it is true for the elements that are kept."""
+def _masked(node: Node) -> tuple[Node, Node, bool, Sentinel] | None:
+    """A tensor, a mask, whether it is true for the elements that are kept, and what else is."""
     if node.target not in FILLS | CHOICES:
         return None
     given: list[Any] = list(node.args)
@@ -60,6 +60,7 @@ def _masked(node: Node) -> tuple[Node, Node, bool] | None:
         is_kept = number_of(x) is None
         x, number = (x, number) if is_kept else (number, x)
     size = number_of(number)
-    is_far = size is not None and size <= -FARTHEST
     is_tensor = isinstance(x, Node) and fake(x).shape == fake(node).shape
-    return (x, mask, is_kept) if is_far and is_tensor else None
+    if size is None or size > -FARTHEST or not is_tensor:
+        return None
+    return x, mask, is_kept, sentinel_of(node, size)

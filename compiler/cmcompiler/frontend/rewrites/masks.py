@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.fx import GraphModule, Node
@@ -22,6 +22,9 @@ CHOICES = {
 FARTHEST = 1e4
 """A number of this size only stands for one beyond all others, and would take an int8 range."""
 
+SENTINEL = "sentinel"
+"""Key of the metadata of a choice, or of attention with a mask: the Sentinel where it excludes."""
+
 _ORDERS = {_ATEN.sort.default, _ATEN.sort.stable, _ATEN.argsort.default, _ATEN.argsort.stable}
 
 LARGEST = {
@@ -34,6 +37,22 @@ LEAST = {
     *_ORDERS,
     *(_ATEN.amin.default, _ATEN.min.dim, _ATEN.argmin.default, _ATEN.cummin.default),
 }
+
+
+class Sentinel(NamedTuple):
+    """What scores are where a mask excludes them.
+
+    Attributes:
+        is_added: the number is added to them, and does not take their place.
+    """
+
+    number: float
+    is_added: bool = False
+
+
+def sentinel_of(node: Node, number: float) -> Sentinel:
+    """What a choice with a number stands for."""
+    return Sentinel(*node.meta.get(SENTINEL, (number,)))
 
 
 def choose_for_masks(module: GraphModule) -> None:

@@ -14,6 +14,8 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, insert, replace
+from cmcompiler.frontend.rewrites.fixed_ranges import JOINS
+from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
 
 aten = torch.ops.aten
 
@@ -53,14 +55,19 @@ def rewrite_products(module: GraphModule) -> None:
                 replace(node, insert(node, aten.add.Tensor, product, addend))
     for node in list(module.graph.nodes):
         if node.target is aten.bmm.default:
-            _separate_bias(*(_origin(operand) for operand in node.args))
+            _separate_biases(*(list(_origins(operand)) for operand in node.args))
 
 
-def _origin(node: Node) -> Node:
-    """What a tensor's elements were computed by, before functions of them and movements."""
-    while _keeps_type(node) and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node
+def _origins(node: Node) -> Iterator[Node]:
+    """What gave a tensor its type: other operators, products among them, take it on."""
+    if _keeps_type(node) and isinstance(node.args[0], Node):
+        yield from _origins(node.args[0])
+    elif node.target in CHOICES | FILLS | JOINS | {aten.bmm.default}:
+        for source in node.all_input_nodes:
+            if _is_float(source) and value_of(source) is None:
+                yield from _origins(source)
+    else:
+        yield node
 
 
 def _keeps_type(node: Node) -> bool:
@@ -72,19 +79,20 @@ def _keeps_type(node: Node) -> bool:
     return is_own or (is_unary and (is_function or node.target in SOFTMAXES))
 
 
-def _separate_bias(lhs: Node, rhs: Node) -> None:
-    """Adds the bias of a linear layer after it if only one operand of a product is such.
+def _separate_biases(lhs: Sequence[Node], rhs: Sequence[Node]) -> None:
+    """Adds the biases of linear layers after them if not all origins of a product are such.
 
     The backend takes a quantised layer with a bias for one of int32, and refuses mixed products.
     """
-    biased = [node for node in (lhs, rhs) if _has_bias(node)]
-    if len(biased) != 1:
+    origins = dict.fromkeys([*lhs, *rhs])
+    biased = [node for node in origins if _has_bias(node)]
+    if len(biased) == len(origins):
         return
-    (linear,) = biased
-    x, weight, bias = linear.args
-    plain = insert(linear, aten.linear.default, x, weight)
-    # An addition of torch's would be folded back.
-    replace(linear, insert(linear, torch.ops.cmbuild.add.default, plain, bias, 1.0))
+    for linear in biased:
+        x, weight, bias = linear.args
+        plain = insert(linear, aten.linear.default, x, weight)
+        # An addition of torch's would be folded back.
+        replace(linear, insert(linear, torch.ops.cmbuild.add.default, plain, bias, 1.0))
 
 
 def _has_bias(node: Node) -> bool:

@@ -203,8 +203,11 @@ def _cell(kind: RecurrentKind) -> Callable[[Node], None]:
     def make(node: Node) -> None:
         arguments: Any = node.args
         x, states, *parameters = arguments
-        found: dict[Any, Node] = {user.args[1]: user for user in node.users if user.users}
-        last, cells = (found.get(0), found.get(1)) if kind.has_cells else (node, None)
+        last: Node | None = node
+        cells: Node | None = None
+        if kind.has_cells:
+            found: dict[Any, Node] = {user.args[1]: user for user in node.users if user.users}
+            last, cells = found.get(0), found.get(1)
         constant = all(is_constant(p) for p in parameters if p is not None)
         if last is None or not constant or fake(x).ndim != 2:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -22,10 +22,22 @@ from cmcompiler.frontend.rewrites.exclusions import (
     padding_of,
 )
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
-from cmcompiler.frontend.rewrites.masks import CHOICES, FARTHEST, FILLS, LARGEST, LEAST
+from cmcompiler.frontend.rewrites.masks import (
+    CHOICES,
+    FARTHEST,
+    FILLS,
+    LARGEST,
+    LEAST,
+    SENTINEL,
+    Sentinel,
+)
+from cmcompiler.frontend.rewrites.sampled import sampled
 from cmcompiler.frontend.rewrites.two_valued import VALUES, is_sentinel, uniform
 
 _ATEN = torch.ops.aten
+
+LEAST_WEIGHT = 2.0**-9
+"""Half a step of a softmax's results."""
 
 _EXPAND = _ATEN.expand.default
 _SDPA = _ATEN.scaled_dot_product_attention.default
@@ -129,8 +141,12 @@ def _mask_softmax(node: Node, exclusions: Exclusions) -> None:
         return
     if known.number > -NEGLIGIBLE or _is_spelled(source, exclusions):
         return
+    if known.number > -FARTHEST and _counts(sampled(source, known.kept), node.args[1]):
+        return
     number = min(known.number, -FARTHEST)
-    node.update_arg(0, known.spelled(node, fake(source).shape, number))
+    made = known.spelled(node, fake(source).shape, number)
+    made.meta[SENTINEL] = Sentinel(known.number, known.is_added)
+    node.update_arg(0, made)
 
 
 def _mask_logarithms(node: Node, exclusions: Exclusions) -> None:
@@ -151,10 +167,39 @@ def _mask_attention(node: Node, exclusions: Exclusions) -> None:
     known = exclusions.of(mask)
     if known is None or not isinstance(mask, Node) or known.number > -NEGLIGIBLE:
         return
+    if known.number > -FARTHEST and _counts(_scores(node, known.kept), -1):
+        return
+    node.meta[SENTINEL] = Sentinel(known.number, is_added=True)
     if known.value == 0:
         node.update_arg(3, known.kept)
     else:
         node.update_arg(3, known.spelled(node, fake(mask).shape, -math.inf))
+
+
+def _counts(samples: Iterable[Sequence[Tensor]], dim: Any) -> bool:
+    """Whether a softmax gives excluded elements some weight beside others, on some sample.
+
+    Args:
+        samples: elements of the softmax, and a mask of those that are not excluded.
+    """
+    for scores, mask in samples:
+        kept = mask.expand(scores.shape)
+        beside = kept.any(dim, keepdim=True) & ~kept
+        if (scores.softmax(dim)[beside] >= LEAST_WEIGHT).any():
+            return True
+    return False
+
+
+def _scores(node: Node, kept: Node) -> Iterator[tuple[Tensor, Tensor]]:
+    """Those of attention, with a mask."""
+    query, key, _, mask = node.args[:4]
+    assert isinstance(query, Node) and isinstance(key, Node) and isinstance(mask, Node)
+    if fake(query).shape[:-2] != fake(key).shape[:-2]:
+        return
+    scale = node.kwargs.get("scale") or fake(query).shape[-1] ** -0.5
+    assert isinstance(scale, float)
+    for one, other, added, those in sampled(query, key, mask, kept):
+        yield one @ other.transpose(-2, -1) * scale + added, those
 
 
 def _limit(node: Node, exclusions: Exclusions, sign: int) -> None:

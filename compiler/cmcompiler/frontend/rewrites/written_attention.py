@@ -12,7 +12,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, insert, replace
-from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
+from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS, SENTINEL, Sentinel, sentinel_of
 
 aten = torch.ops.aten
 
@@ -31,11 +31,13 @@ class _Scores:
         scale: of the product.
         added: constants, by number or tensor, in units of the softmax's input.
         allowed: bool tensors of the program: keys that count.
+        sentinel: what the scores of the others are.
     """
 
     scale: float = 1.0
     added: list[Tensor] = field(default_factory=list)
     allowed: list[Node] = field(default_factory=list)
+    sentinel: Sentinel = field(default_factory=lambda: Sentinel(-math.inf))
 
 
 def spell_attention(module: GraphModule) -> None:
@@ -64,7 +66,9 @@ def _attention(node: Node) -> Node | None:
         return None
     mask = _mask(node, scores)
     own = aten.scaled_dot_product_attention.default
-    return insert(node, own, query, key, value, mask, 0.0, False, scale=scores.scale)
+    made = insert(node, own, query, key, value, mask, 0.0, False, scale=scores.scale)
+    made.meta[SENTINEL] = scores.sentinel
+    return made
 
 
 def _is_over_keys(softmax: Node) -> bool:
@@ -103,13 +107,13 @@ def _step(at: Node, node: Node, scores: _Scores) -> Any:
                 return source if _add(scores, _tensor(added)) else None
     if node.target is aten.masked_fill.Scalar:
         source, mask, number = node.args
-        return source if _exclude(at, scores, mask, number, when=True) else None
+        return source if _exclude(at, scores, node, mask, number, when=True) else None
     if node.target in (aten.where.ScalarOther, aten.where.self):
         mask, source, number = node.args
         constant_number = _tensor(number)
         if constant_number is not None and constant_number.numel() == 1:
             number = constant_number.item()
-            return source if _exclude(at, scores, mask, number, when=False) else None
+            return source if _exclude(at, scores, node, mask, number, when=False) else None
     return None
 
 
@@ -137,8 +141,8 @@ def _add(scores: _Scores, added: Tensor | None) -> bool:
     return True
 
 
-def _exclude(at: Node, scores: _Scores, mask: Any, number: Any, *, when: bool) -> bool:
-    """Excludes the keys for which the mask is `when`, whose scores become the number."""
+def _exclude(at: Node, scores: _Scores, node: Node, mask: Any, number: Any, *, when: bool) -> bool:
+    """Excludes the keys for which the mask of a node is `when`, whose scores become the number."""
     if not isinstance(number, (int, float)) or number > NEVER or not isinstance(mask, Node):
         return False
     value = value_of(mask)
@@ -146,6 +150,7 @@ def _exclude(at: Node, scores: _Scores, mask: Any, number: Any, *, when: bool) -
         hidden = value == when
         scores.added.append(torch.where(hidden, -math.inf, 0.0))
         return not bool(hidden.all(dim=-1).any())
+    scores.sentinel = sentinel_of(node, number)
     scores.allowed.append(insert(at, aten.logical_not.default, mask) if when else mask)
     return True
 

@@ -15,6 +15,7 @@ from torch.fx import GraphModule
 from cmcompiler import api
 from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.rewrites.editing import constant_value, is_constant
+from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
 from cmcompiler.frontend.sensitivity import snr
 
@@ -44,6 +45,7 @@ def with_values(module: nn.Module, *inputs: Tensor) -> GraphModule:
 
     def by(graph: GraphModule) -> None:
         note_values(graph, [inputs])
+        note_samples(graph, [inputs])
         rewrite(graph)
 
     return rewritten(module, *inputs, by=by)
@@ -97,6 +99,57 @@ def test_left_out(name: str) -> None:
     for node in filter(is_constant, graph.graph.nodes):
         held = constant_value(node)
         assert held.dtype == torch.bool or held[held.isfinite()].abs().max() < 1e3
+
+
+SPELLINGS: dict[str, tuple[Callable[[Tensor, Tensor, float], Tensor], str]] = {
+    "filled": (lambda x, m, n: x.masked_fill(m, n).softmax(-1), SOFTMAX),
+    "chosen": (lambda x, m, n: torch.where(m, torch.tensor(n), x).softmax(-1), SOFTMAX),
+    "added": (lambda x, m, n: (x + m.float() * n).softmax(-1), SOFTMAX),
+    "attention": (
+        lambda x, m, n: F.scaled_dot_product_attention(x, x, x, torch.where(m, n, 0.0)),
+        ATTENTION,
+    ),
+    "filled scores": (
+        lambda x, m, n: (x @ x.mT / 3).masked_fill(m, n).softmax(-1) @ x,
+        ATTENTION,
+    ),
+}
+
+
+@pytest.mark.parametrize("number", [-100.0, -1e4, -1e9, LOWEST])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_rows_that_are_masked_throughout(spelling: str, number: float) -> None:
+    function, operator = SPELLINGS[spelling]
+    mask = PADDED | torch.tensor([True, False])[:, None, None]
+
+    def masked(x: Tensor, m: Tensor) -> Tensor:
+        return function(x, m, number)
+
+    assert operator in targets(with_values(Masked(masked), tensor(2, 6, 6), mask))
+
+
+@pytest.mark.parametrize(
+    ("spelling", "factor", "shift", "is_left"),
+    [
+        ("filled", 1.0, -20.0, True),
+        ("filled", 1.0, -100.0, False),
+        ("added", 10.0, 0.0, True),
+        ("added", 200.0, 0.0, False),
+        ("attention", 2.0, 0.0, True),
+        ("attention", 13.0, 0.0, False),
+    ],
+)
+def test_numbers_that_scores_reach_are_no_sentinels(
+    spelling: str, factor: float, shift: float, is_left: bool
+) -> None:
+    function, operator = SPELLINGS[spelling]
+
+    def masked(x: Tensor, m: Tensor) -> Tensor:
+        return function(x, m, -100.0)
+
+    x = tensor(2, 6, 6) * factor + shift
+    found = targets(with_values(Masked(masked), x, PADDED[:, None]))
+    assert (operator in found) == is_left
 
 
 def test_a_float_tensor_that_is_given_is_added_to_scores() -> None:
