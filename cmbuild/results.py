@@ -199,10 +199,16 @@ class ArenaStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorUse:
-    """A tensor in the arena."""
+    """A tensor in the arena.
+
+    Attributes:
+        step: index of the layer that completes it; None for inputs, states and tensors of which
+            only rows are in memory.
+    """
 
     name: str
     bytes: int
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

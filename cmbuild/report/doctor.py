@@ -47,8 +47,14 @@ class DoctorReport:
             if component.status is not Status.PRESENT and component.install:
                 lines.append(Text(f"      {component.install}"))
         lacking = sum(component.is_lacking for component in self.components)
-        lines.append(Text(f"  {plural(lacking, 'thing')} missing" if lacking else "  all there"))
+        lines.append(Text(f"  {plural(lacking, 'thing')} missing" if lacking else self._complete()))
         return Text("\n").join(lines)
+
+    def _complete(self) -> str:
+        torch = next((each for each in self.components if each.name == "torch"), None)
+        if torch is None or torch.status is Status.PRESENT:
+            return "  all there"
+        return "  all there to run programs; models in PyTorch need the packages of export"
 
     def document(self, steps: Sequence[StepOutcome]) -> DoctorDocument:
         return DoctorDocument.model_validate(self)

@@ -6,7 +6,7 @@ import json
 from html.parser import HTMLParser
 from typing import Any
 
-_VOID = {"meta", "link", "br", "hr", "img"}
+_VOID = {"meta", "link", "br", "hr", "img", "wbr"}
 
 
 class Page(HTMLParser):

@@ -96,7 +96,7 @@ class PlanStage(Stage):
         if peak is None or not record.timeline:
             return None
         step = record.steps[peak.step]
-        tensors = sorted(peak.tensors, key=lambda tensor: -tensor[1])
+        tensors = sorted(zip(peak.tensors, peak.makers, strict=True), key=lambda each: -each[0][1])
         return ArenaResult(
             least=record.least_bytes,
             lower_bound=peak.bytes,
@@ -105,7 +105,9 @@ class PlanStage(Stage):
                 title=step.title,
                 source=step.source,
                 bytes=peak.bytes,
-                tensors=tuple(TensorUse(name=name, bytes=size) for name, size in tensors),
+                tensors=tuple(
+                    TensorUse(name=name, bytes=size, step=maker) for (name, size), maker in tensors
+                ),
             ),
             timeline=tuple(
                 ArenaStep(title=step.title, **use.model_dump())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from cmbuild import text
 from cmbuild.report.faithfulness import faithful_text
@@ -15,6 +17,7 @@ from cmbuild.report.fidelity import basis_text
 from cmbuild.report.html.provenance import sources
 from cmbuild.report.run import RunReport
 from cmbuild.report.stream import printable
+from cmbuild.report.words import layout, plain
 from cmbuild.results import RunResult
 
 _TEMPLATE = "run.html.j2"
@@ -38,6 +41,9 @@ def page(run: RunResult) -> str:
         "shape": text.shape,
         "percent": text.percent,
         "thousands": "{:,}".format,
+        "breakable": _breakable,
+        "laid_out": layout,
+        "plain": plain,
     }
     environment.globals["at"] = at
     whole = environment.get_template(_TEMPLATE).render(
@@ -51,6 +57,11 @@ def page(run: RunResult) -> str:
     )
     # Names are whatever a program says; HTML has no place for escapes of terminals.
     return printable(whole)
+
+
+def _breakable(name: str) -> Markup:
+    """A name that lines may be broken in, at its dots and underscores rather than anywhere."""
+    return Markup(re.sub(r"(?<=[._])(?=\w)", "<wbr>", str(escape(name))))
 
 
 def at(document: Mapping[str, Any], path: str) -> Any:

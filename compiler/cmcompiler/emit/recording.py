@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from cmcompiler.ir.graph import Port
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.plan.plan import Base, Peak, Plan, PlanStep, Ref
+from cmcompiler.plan.plan import Base, Plan, PlanStep, Ref
 from cmcompiler.plan.record import (
     ArenaUseRecord,
     PeakRecord,
@@ -40,7 +40,7 @@ def record(plan: Plan, model: str, identity: str) -> PlanRecord:
             ArenaUseRecord(tensors=use.tensors, rings=use.rings, scratch=use.scratch)
             for use in plan.timeline
         ),
-        peak=_peak(plan.peak),
+        peak=_peak(plan),
         least_bytes=plan.least_bytes,
         verified="exact" if plan.exact else "tolerance",
         macs=plan.macs,
@@ -121,12 +121,15 @@ def _place(tensor: Tensor, ref: Ref) -> PlaceRecord:
     return PlaceRecord(base=ref.base.value, offset=ref.offset, bytes=tensor.nbytes)
 
 
-def _peak(peak: Peak | None) -> PeakRecord | None:
+def _peak(plan: Plan) -> PeakRecord | None:
+    peak = plan.peak
     if peak is None:
         return None
+    makers = {tensor: index for index, step in enumerate(plan.steps) for tensor in step.writes}
     return PeakRecord(
         step=peak.step,
         bytes=peak.size,
         scratch=peak.scratch,
         tensors=tuple((tensor.name, tensor.nbytes) for tensor in peak.tensors),
+        makers=tuple(makers.get(tensor) for tensor in peak.tensors),
     )

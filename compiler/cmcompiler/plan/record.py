@@ -108,12 +108,15 @@ class PeakRecord(_Record):
     Attributes:
         step: index of the step.
         tensors: names and bytes.
+        makers: indices of the steps that complete them; None for inputs, states and tensors of
+            which only rows are in memory.
     """
 
     step: int
     bytes: int
     scratch: int
     tensors: tuple[tuple[str, int], ...]
+    makers: tuple[int | None, ...]
 
 
 class PlanRecord(_Record):

@@ -49,6 +49,33 @@ def test_a_browser_shows_it(cmbuild: Commands) -> None:
     assert printed.read_bytes().startswith(b"%PDF-")
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_a_page_is_no_wider_than_its_window(cmbuild: Commands, width: int) -> None:
+    """Tables that are wider scroll by themselves."""
+    assert cmbuild(*RUN, "--html", "page.html").exit_code == 0
+    page = cmbuild.folder / "page.html"
+    script = "<script>document.title = document.documentElement.scrollWidth + '/' + innerWidth"
+    page.write_text(page.read_text().replace("</body>", f"{script}</script></body>"))
+    # A window of Chromium has at least 500 columns; an inner frame has any number.
+    frame = cmbuild.folder / "frame.html"
+    frame.write_text(
+        f'<iframe src="page.html" width="{width}" height="900" style="border: 0"></iframe><script>'
+        "onload = () => document.title = frames[0].document.title</script>"
+    )
+    shown = browse(frame, "--dump-dom", "--allow-file-access-from-files")
+    (whole, inner) = map(int, re.findall(r"<title>(\d+)/(\d+)</title>", shown)[0])
+    assert whole <= inner <= width
+
+
+@pytest.mark.long
+def test_paper_has_all_columns(cmbuild: Commands) -> None:
+    assert cmbuild(*RUN, "--html", "page.html").exit_code == 0
+    printed = cmbuild.folder / "page.pdf"
+    browse(cmbuild.folder / "page.html", f"--print-to-pdf={printed}")
+    assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12]", printed.read_bytes())
+
+
 def test_a_console_error_is_seen() -> None:
     """What the long test relies on."""
     log = '[12:34:INFO:CONSOLE:3] "Uncaught ReferenceError: x is not defined", source: a.html (3)'

@@ -92,3 +92,10 @@ def test_unknown_numbers_are_left_out(changes: dict[str, object]) -> None:
     html = page(replace(MV2, **changes))
     assert Page(html).open == []
     assert not re.search(r"\bNone\b|\bnan\b", " ".join(Page(html).texts))
+
+
+def test_names_break_at_dots_and_underscores_only() -> None:
+    html = page(MV2)
+    assert "overflow-wrap: anywhere" not in html
+    assert re.search(r"features\.<wbr>", html) or re.search(r"_<wbr>", html)
+    assert html.count('<div class="wide"><table') == html.count("<table")
