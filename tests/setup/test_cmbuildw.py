@@ -87,6 +87,20 @@ def test_an_index_that_does_not_answer_is_no_word_lost(machine: Machine, index: 
     assert (machine.checkout / "index").read_text() == ""
 
 
+def test_locked_installs_what_the_lock_file_says(machine: Machine):
+    (machine.checkout / "constraints.txt").write_text("cmbuild==2\n")
+    assert machine.run().returncode == 0, "without --locked it does not matter"
+    done = machine.run("--locked", "boards")
+    assert done.returncode == 3
+    assert "error: pip: " in done.stderr
+    (machine.checkout / "constraints.txt").write_text("cmbuild==1\n")
+    done = machine.run("--locked", "boards")
+    assert (done.returncode, done.stdout) == (0, "cmbuild was given ['boards']\n")
+    before = machine.installations
+    assert machine.run("--locked").returncode == 0
+    assert machine.installations == before
+
+
 def test_completion_sets_nothing_up(machine: Machine):
     words = [*machine.command()]
     environment = {**machine.environment, "_CMBUILD_COMPLETE": "bash_complete"}
