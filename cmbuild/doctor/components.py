@@ -98,8 +98,10 @@ def _probes() -> Iterator[Callable[[], Component]]:
     yield partial(_optional, TOOLCHAINS[HOST].compiler)
     for tool in (tools.CMAKE, tools.NINJA):
         yield partial(_tool, tool)
+    # A set-up without any of them runs programs only, and lacks nothing.
+    export = Status.MISSING if _has_export() else Status.OPTIONAL
     for name, needed_by in _EXPORT_PACKAGES.items():
-        yield partial(_package, name, needed_by)
+        yield partial(_package, name, needed_by, export)
     for name, needed_by in _OPTIONAL_PACKAGES.items():
         yield partial(_package, name, needed_by, Status.OPTIONAL)
     for tool in (tools.WEST, tools.GIT):
@@ -157,7 +159,12 @@ def _has_unicorn() -> bool:
     return importlib.util.find_spec("unicorn") is not None
 
 
-def _package(name: str, needed_by: str, otherwise: Status = Status.MISSING) -> Component:
+def _has_export() -> bool:
+    """Whether this set-up is for exports: at least one of their packages is installed."""
+    return any(versions.package(name) is not None for name in _EXPORT_PACKAGES)
+
+
+def _package(name: str, needed_by: str, otherwise: Status) -> Component:
     install = pip_command("export")
     try:
         distribution = metadata.distribution(name)
@@ -173,7 +180,7 @@ def _disk() -> Component:
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    complete = versions.package("executorch") is not None
+    complete = versions.package("executorch") is not None or not _has_export()
     enough = free >= (_WORK_BYTES if complete else SETUP_BYTES)
     return Component(
         name="disk",

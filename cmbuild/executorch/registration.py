@@ -11,6 +11,7 @@ from cmbuild.errors import Failed, Missing
 from cmbuild.executorch.checkout import Checkout
 from cmbuild.executorch.families import Family
 from cmbuild.process import Processes
+from cmbuild.toolchain.tools import pip_command
 
 _SECONDS = 300.0
 _SELECTION = "selected_operators.yaml"
@@ -19,7 +20,6 @@ SOURCE = "RegisterCodegenUnboxedKernelsEverything.cpp"
 
 class NoGenerator(Missing):
     template = "ExecuTorch's code generator needs the Python package {package}"
-    hint = "pip install 'cmbuild[export]'"
 
 
 class NothingGenerated(Failed):
@@ -31,7 +31,7 @@ def check_generator() -> None:
     """Raises NoGenerator, which names the package that is not installed."""
     for package in ("torchgen", "yaml"):
         if importlib.util.find_spec(package) is None:
-            raise NoGenerator(package=package)
+            raise NoGenerator(package=package, hint=pip_command("export"))
 
 
 def generate(

@@ -221,6 +221,6 @@ def find_program(tool: tools.Tool) -> Path:
     """Raises MissingTool, with the command that installs it."""
     program = tools.find(tool.name)
     if program is None:
-        hint = f"pip install 'cmbuild[build]', or {tools.install_command(tool)}"
+        hint = f"{tools.pip_command('build')}, or {tools.install_command(tool)}"
         raise MissingTool(tool=tool.name, hint=hint)
     return program

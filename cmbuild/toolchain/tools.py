@@ -5,6 +5,7 @@ Needs only the standard library, since `cmbuildw` uses it on a fresh machine.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -13,12 +14,17 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.errors import CmbuildError
 from cmbuild.process import Processes
 
+TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
+"""PyTorch's own packages for CPUs: those of PyPI bring 4 GB of CUDA along."""
+
+_WITH_TORCH = ("conformance", "export", "search")
 _PROBE_SECONDS = 5.0
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
 
@@ -118,11 +124,32 @@ def install_command(*tools: Tool) -> str:
 
 
 def pip_command(extra: str) -> str:
-    """The command that installs an extra of cmbuild into this Python, ready to paste."""
+    """The command that installs an extra of cmbuild into this Python, ready to paste.
+
+    It installs from where cmbuild itself came: the checkout, the wheel's file, or an index.
+    """
     root = paths.checkout()
-    wanted = f"cmbuild[{extra}]" if root is None else f"{root}[{extra}]"
-    words = [sys.executable, "-m", "pip", "install", *(["-e"] if root else []), wanted]
-    return shlex.join(words)
+    if root is not None:
+        wanted = ["-e", f"{root}[{extra}]"]
+    else:
+        origin = _origin()
+        wanted = [f"cmbuild[{extra}] @ {origin}" if origin else f"cmbuild[{extra}]"]
+    index = ["--extra-index-url", TORCH_INDEX] if extra in _WITH_TORCH else []
+    return shlex.join([sys.executable, "-m", "pip", "install", *index, *wanted])
+
+
+def _origin() -> str | None:
+    """The file or repository that an installed cmbuild came from; None if from an index."""
+    try:
+        record = metadata.distribution("cmbuild").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        return None
+    if record is None:
+        return None
+    document = json.loads(record)
+    url: str = document["url"]
+    system = document.get("vcs_info", {}).get("vcs")
+    return f"{system}+{url}" if system else url
 
 
 def ask(program: Path, *arguments: str | Path) -> tuple[int, str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+EXPORT_HINT = "pip install 'cmbuild[export]'"
+"""What installs the packages of an export, as far as the compiler alone can tell."""
+
 
 class ErrorKind(Enum):
     """Who has to act on an error."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -134,16 +135,17 @@ def test_light_takes_a_program_to_a_board(light: Installation):
 def test_light_says_what_exports_need(light: Installation):
     done = light.run("run", "mlp", "--board", "corstone300")
     assert done.returncode == 3
-    assert done.stderr.endswith("  try: pip install 'cmbuild[export]'\n")
+    hint = done.stderr.splitlines()[-1]
+    assert re.search(r"--extra-index-url https://\S+ 'cmbuild\[export\] @ file://\S+\.whl'$", hint)
 
 
 def test_light_doctor_names_the_packages_that_lack(light: Installation):
     done = light.run("doctor", "--json")
-    assert done.returncode == 3
+    assert done.returncode == 0
     components = {each["name"]: each for each in json.loads(done.stdout)["components"]}
     for name in ("torch", "torchvision", "executorch", "torchao", "tosa-tools"):
-        assert components[name]["status"] == "missing"
-        assert components[name]["install"].endswith(" -m pip install 'cmbuild[export]'")
+        assert components[name]["status"] == "optional"
+        assert re.search(r"pip install .*'cmbuild\[export\] @ file:", components[name]["install"])
     assert components["arm-none-eabi-gcc"]["status"] == "present"
 
 

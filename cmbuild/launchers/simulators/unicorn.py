@@ -29,6 +29,7 @@ from cmbuild.launchers.emulator import (
     TRACE_UNIT_BYTES,
 )
 from cmbuild.strictfile import Inconsistent
+from cmbuild.toolchain.tools import pip_command
 
 _PAGE = 1024
 
@@ -74,7 +75,7 @@ class Unicorn(Profiled):
 
     def find(self) -> Path:
         if importlib.util.find_spec("unicorn") is None:
-            raise LauncherMissing(launcher="unicorn", hint="pip install 'cmbuild[unicorn]'")
+            raise LauncherMissing(launcher="unicorn", hint=pip_command("unicorn"))
         return Path(sys.executable)
 
     def command(self, program: Path, image: Path, folder: Path, timeout: float) -> list[str]:

@@ -24,7 +24,8 @@ from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import python_module
 from cmbuild.remote.pins import pinned
 from cmbuild.results import ExportResult
-from cmcompiler.errors import ErrorKind
+from cmbuild.toolchain.tools import pip_command
+from cmcompiler.errors import EXPORT_HINT, ErrorKind
 from cmcompiler.frontend.job import (
     INTERMEDIATES,
     NEEDED,
@@ -248,7 +249,10 @@ class Batch:
                 outcomes[stage.name] = Path(event["output"])
             elif event["event"] == "error":
                 kind = ErrorKind(event["kind"])
-                outcomes[stage.name] = compiler_failure(kind, event["error"], event["hint"])
+                hint = event["hint"]
+                if kind is ErrorKind.MISSING and hint == EXPORT_HINT:
+                    hint = pip_command("export")
+                outcomes[stage.name] = compiler_failure(kind, event["error"], hint)
 
         warm = self._context.warm
         command = [*python_module("cmcompiler"), "export"] if warm is None else warm.command()

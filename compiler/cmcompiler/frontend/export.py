@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
+from cmcompiler.errors import EXPORT_HINT, InvalidRequest, MissingPackage, Unsupported
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
@@ -314,7 +314,7 @@ def _missing_packages() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingPackage(f"exporting: {error}", "pip install 'cmbuild[export]'") from error
+        raise MissingPackage(f"exporting: {error}", EXPORT_HINT) from error
 
 
 @contextmanager

@@ -8,12 +8,14 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cmbuild import paths
 from cmbuild.doctor import components
 from cmbuild.doctor.components import Component, Status
+from cmbuild.report.doctor import DoctorReport
 from cmbuild.toolchain import tools, versions
 
 ROOT = Path(__file__).parents[3]
@@ -63,6 +65,7 @@ def test_nothing_there_is_all_missing_with_commands(bare: Path):
     components = found()
     optional = {name for name, c in components.items() if c.status is Status.OPTIONAL}
     others = {"git", "clang", "west", "arm-none-eabi-g++", "cc", "scikit-learn", "pillow"}
+    others |= {*versions.EXPORT_PACKAGES}
     assert {FVP, *others} <= optional
     assert all(name.startswith("FVP_") for name in optional - others)
     present = {name for name, c in components.items() if c.status is Status.PRESENT}
@@ -79,8 +82,9 @@ def test_nothing_there_is_all_missing_with_commands(bare: Path):
         needed_by="every board but native",
         install=f"{sudo}apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
     )
-    pip = [f"{bare.parent}/python", "-m", "pip", "install", "-e", f"{ROOT}[export]"]
-    assert shlex.split(components["torch"].install) == pip
+    pip = [f"{bare.parent}/python", "-m", "pip", "install"]
+    index = ["--extra-index-url", tools.TORCH_INDEX]
+    assert shlex.split(components["torch"].install) == [*pip, *index, "-e", f"{ROOT}[export]"]
 
 
 def test_what_pip_installs_makes_the_rest_optional(bare: Path, monkeypatch: pytest.MonkeyPatch):
@@ -89,7 +93,7 @@ def test_what_pip_installs_makes_the_rest_optional(bare: Path, monkeypatch: pyte
     there = found()
     assert there["arm-none-eabi-gcc"].status is Status.OPTIONAL
     assert there["qemu-system-arm"].status is Status.OPTIONAL
-    assert there["torch"].status is Status.MISSING
+    assert there["torch"].status is Status.OPTIONAL
 
 
 def test_broken_things_say_what_is_wrong(bare: Path):
@@ -153,7 +157,34 @@ def test_a_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch, free: int, st
     assert found()["disk"].status is status
 
 
+def test_a_set_up_without_any_export_package_lacks_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(components, "_has_export", lambda: False)
+    monkeypatch.setattr(
+        metadata, "distribution", lambda name: (_ for _ in ()).throw(metadata.PackageNotFoundError)
+    )
+    there = found()
+    assert {there[name].status for name in versions.EXPORT_PACKAGES} == {Status.OPTIONAL}
+    assert [each.name for each in there.values() if each.is_lacking] == []
+    shown = DoctorReport(list(there.values())).screen().plain
+    assert shown.endswith(
+        "all there to run programs; models in PyTorch need the packages of export"
+    )
+
+
+def test_half_an_export_is_missing_the_rest(monkeypatch: pytest.MonkeyPatch):
+    whole = metadata.distribution
+
+    def lacking(name: str) -> metadata.Distribution:
+        if name == "torchao":
+            raise metadata.PackageNotFoundError(name)
+        return whole(name)
+
+    monkeypatch.setattr(metadata, "distribution", lacking)
+    assert found()["torchao"].status is Status.MISSING
+
+
 def test_without_torch_the_disk_must_hold_it(bare: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(components, "_has_export", lambda: True)
     usage = type("Usage", (), {"free": 9 << 30})
     monkeypatch.setattr(components.shutil, "disk_usage", lambda place: usage)
     assert found()["disk"].problem == "less than 10 GB"
@@ -162,7 +193,31 @@ def test_without_torch_the_disk_must_hold_it(bare: Path, monkeypatch: pytest.Mon
 def test_outside_a_checkout_extras_come_from_the_index(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(paths, "checkout", lambda: None)
     monkeypatch.setattr(sys, "executable", "/a b/python")
+    monkeypatch.setattr(tools, "_origin", lambda: None)
     assert tools.pip_command("build") == "'/a b/python' -m pip install 'cmbuild[build]'"
+
+
+@pytest.mark.parametrize(
+    ("record", "origin"),
+    [
+        (None, None),
+        ('{"url": "file:///w/cmbuild.whl", "archive_info": {}}', "file:///w/cmbuild.whl"),
+        ('{"url": "https://h/r.git", "vcs_info": {"vcs": "git"}}', "git+https://h/r.git"),
+    ],
+)
+def test_extras_come_from_where_cmbuild_came(
+    record: str | None, origin: str | None, monkeypatch: pytest.MonkeyPatch
+):
+    """It is not on PyPI, so its name alone would lead nowhere."""
+    installed = SimpleNamespace(read_text=lambda name: record)
+    monkeypatch.setattr(paths, "checkout", lambda: None)
+    monkeypatch.setattr(metadata, "distribution", lambda name: installed)
+    wanted = f"cmbuild[export] @ {origin}" if origin else "cmbuild[export]"
+    assert shlex.split(tools.pip_command("export"))[-3:] == [
+        "--extra-index-url",
+        tools.TORCH_INDEX,
+        wanted,
+    ]
 
 
 def test_versions_name_what_is_there():
