@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from harness.sources import ROOT
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from cmbuild.cli.root import cli
 from cmbuild.strictfile import tomllib
+from cmbuild.toolchain import tools
+from cmbuild.toolchain.compilers.gcc import ARM_GCC
+from cmbuild.toolchain.compilers.host import HOST_CC
 
 PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "THIRD_PARTY.md", "CHANGELOG.md")
 
@@ -86,3 +94,37 @@ def test_templates_of_issues_have_fields_of_known_kinds():
         form = yaml.safe_load(path.read_text())
         assert {"name", "description", "body"} <= form.keys(), path.name
         assert {field["type"] for field in form["body"]} <= {"textarea", "input"}, path.name
+
+
+def test_the_lock_file_holds_what_is_required():
+    """At versions that pyproject.toml takes."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    texts = [*project["dependencies"], *optional["export"], *optional["test"], *optional["quick"]]
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    locked = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for requirement in map(Requirement, texts):
+        name = canonicalize_name(requirement.name)
+        is_needed = requirement.marker is None or requirement.marker.evaluate()
+        if is_needed and name != "cmbuild":
+            assert name in locked, f"{name}: python scripts/lock.py"
+            assert requirement.specifier.contains(locked[name], prereleases=True), name
+
+
+def test_the_action_and_the_devcontainer_run_what_exists():
+    action = yaml.safe_load((ROOT / ".github/actions/check/action.yml").read_text())
+    commands = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
+    used = re.findall(r"^cmbuild (\w+)(.*)$", commands, re.M)
+    assert [verb for verb, _ in used] == ["check", "compare"]
+    for verb, words in used:
+        command = cli.get_command(click.Context(cli), verb)
+        assert command is not None
+        known = {name for option in command.params for name in option.opts}
+        assert set(re.findall(r"--[\w-]+", words)) <= known
+    assert action["runs"]["steps"][3]["env"]["PIP_EXTRA_INDEX_URL"] == tools.TORCH_INDEX
+    text = (ROOT / ".devcontainer/devcontainer.json").read_text()
+    container = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.M))
+    assert (ROOT / ".devcontainer" / container["build"]["dockerfile"]).is_file()
+    packages = (ROOT / ".devcontainer" / "Dockerfile").read_text()
+    for tool in (ARM_GCC, tools.QEMU, HOST_CC):
+        assert {*tool.packages} <= set(packages.split())
