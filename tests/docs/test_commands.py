@@ -17,7 +17,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _BLOCK = re.compile(r"^```(?:console)?\n(.*?)^```$", re.M | re.S)
 _COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(?:\./cmbuildw|cmbuild) (.*)$", re.M)
-_OF_WRAPPER = {"test", "fuzz", "docs"}
+_OF_WRAPPER = {"test", "fuzz", "docs", "--locked"}
 """Verbs of cmbuildw alone."""
 
 
