@@ -147,7 +147,10 @@ def test_json_is_one_object_on_standard_output(capsys: pytest.CaptureFixture[str
                 "title": "conv2d 1×1",
                 "source": "…conv2d.out #5",
                 "bytes": 1509680,
-                "tensors": [{"name": "t3", "bytes": 1204224}, {"name": "t4", "bytes": 301056}],
+                "tensors": [
+                    {"name": "t3", "bytes": 1204224, "step": None},
+                    {"name": "t4", "bytes": 301056, "step": None},
+                ],
             },
             "timeline": [
                 {"title": "quantize", "tensors": 752640, "rings": 0, "scratch": 0},
