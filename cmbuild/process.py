@@ -152,6 +152,29 @@ class Completed:
         return ProcessFailed(name=name, outcome=self.outcome, detail=detail, log=self.log)
 
 
+@dataclass(frozen=True, slots=True)
+class Background:
+    """A process that runs meanwhile.
+
+    Attributes:
+        start: when it was started.
+    """
+
+    words: tuple[str, ...]
+    process: subprocess.Popen[bytes]
+    start: float
+    log: Path
+
+    def __call__(self) -> Completed:
+        """Waits until it ends by itself."""
+        status = self.process.wait()
+        return Completed(self.words, status, time.monotonic() - self.start, self.log)
+
+    @property
+    def is_over(self) -> bool:
+        return self.process.poll() is not None
+
+
 class Processes:
     """The child processes of one command, each in its own process group, so that all can be ended.
 
@@ -235,14 +258,12 @@ class Processes:
     @contextlib.contextmanager
     def background(
         self, argv: Sequence[str | Path], *, log: Path, name: str, cwd: Path
-    ) -> Iterator[Callable[[], Completed]]:
+    ) -> Iterator[Background]:
         """A command that runs while the context is entered.
 
         Args:
             log: file that gets its standard output and error; overwritten.
             name: what to call it in errors.
-
-        Returns: a function that waits until it ends by itself.
 
         Raises:
             MissingTool: there is no such program.
@@ -253,12 +274,8 @@ class Processes:
         with log.open("wb") as output:
             streams = _Streams(output.fileno(), output.fileno())
             process = self._start(words, streams, name=name, install=None, cwd=cwd, env=None)
-
-        def wait() -> Completed:
-            return Completed(words, process.wait(), time.monotonic() - start, log)
-
         try:
-            yield wait
+            yield Background(words, process, start, log)
         finally:
             _stop(process)
             self._forget(process)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,14 @@ from cmbuild.boards.board import Board, BoardTable
 from cmbuild.errors import CmbuildError, Missing, UnknownName, UsageError
 from cmbuild.hardware import methods
 from cmbuild.hardware.method import FlashMethod, Selection
+from cmbuild.hardware.program_method import ProgramMethod
 from cmbuild.image import products
 from cmbuild.strictfile import Choices, Inconsistent
 
 
 class NotFlashed(UsageError):
     template = "firmware cannot be flashed onto {board}: its board.toml has no [flash]"
-    hint = "`cmbuild boards` lists the boards; docs/boards.md says how to add your own"
+    hint = 'add one, such as [flash.probe-rs] with chip = "…": docs/flashing.md lists all'
 
 
 class NoMethod(Missing):
@@ -74,6 +75,12 @@ class Flashing:
                 method.find(selection)
                 return method
         return None
+
+    def with_servers(self, selection: Selection) -> Iterator[tuple[str, ProgramMethod]]:
+        """The methods whose programs are gdb servers, by name."""
+        for name, method in self.methods.items():
+            if isinstance(method, ProgramMethod) and method.gdb_server(0, selection) is not None:
+                yield name, method
 
     def choose(self, board: str, name: str | None, selection: Selection) -> FlashMethod:
         """The method with this name, or the first available one.

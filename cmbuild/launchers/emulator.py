@@ -11,13 +11,14 @@ from __future__ import annotations
 import struct
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from cmbuild.image import elf
 from cmbuild.image.console import PREFIX
 from cmbuild.launchers.blocks import BlockCounter, InstructionCounter
+from cmbuild.launchers.semihosting import BREAKPOINT, Semihosting
 
 if TYPE_CHECKING:
     from unicorn import Uc
@@ -50,13 +51,7 @@ TRACE_UNIT, TRACE_UNIT_BYTES = 0xE0001000, 4096
 CYCLE_COUNTER = TRACE_UNIT + 4
 """Its CYCCNT."""
 
-# "Semihosting for AArch32 and AArch64" (Arm).
-_OPEN, _CLOSE, _WRITE0, _WRITE, _READ, _SEEK, _FLEN, _EXIT = 1, 2, 4, 5, 6, 10, 12, 0x20
-_MODES = {1: "rb", 9: "ab"}
-_FAILED = 0xFFFFFFFF
-
 _BREAKPOINT = 7  # Unicorn's number for the exception
-_SEMIHOSTING = b"\xab\xbe"  # BKPT 0xAB
 
 _HARD_FAULT, _USAGE_FAULT = 3, 6
 _PRECISE_AND_VALID = 1 << 9 | 1 << 15  # CFSR: BusFault at BFAR
@@ -64,7 +59,7 @@ _UNDEFINED = 1 << 16
 
 
 class Emulator:
-    """A core, memory, and the semihosting calls of runtime/runner/semihosting.c."""
+    """A core, memory, and the semihosting."""
 
     def __init__(
         self, core: str, regions: list[tuple[int, int]], blocks: BlockCounter | None = None
@@ -78,8 +73,7 @@ class Emulator:
 
         self._registers = arm_const
         model, cpuid = _CORES[core]
-        self._files: dict[int, IO[bytes]] = {}
-        self._status: int | None = None
+        self._semihosting = Semihosting(self, Path(), lambda text: print(text, end="", flush=True))
         self._fault: tuple[int, int, int] | None = None
         mode = unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
         machine = self._machine = unicorn.Uc(unicorn.UC_ARCH_ARM, mode)
@@ -107,7 +101,7 @@ class Emulator:
             machine.mem_write(address, data)
         stack, place = elf.vectors(image)
         machine.reg_write(self._registers.UC_ARM_REG_SP, stack)
-        while self._status is None and self._fault is None:
+        while self._semihosting.status is None and self._fault is None:
             try:
                 machine.emu_start(place | 1, 0xFFFFFFFE)
             except unicorn.UcError:
@@ -119,8 +113,8 @@ class Emulator:
         if self._fault is not None:
             self._report(*self._fault)
             return 1
-        assert self._status is not None
-        return self._status
+        assert self._semihosting.status is not None
+        return self._semihosting.status
 
     def _register(self, name: str) -> int:
         value: int = self._machine.reg_read(getattr(self._registers, f"UC_ARM_REG_{name}"))
@@ -140,57 +134,23 @@ class Emulator:
 
     def _interrupted(self, machine: Uc, number: int, data: object) -> None:
         place = self._register("PC")
-        if number != _BREAKPOINT or bytes(machine.mem_read(place, 2)) != _SEMIHOSTING:
+        if number != _BREAKPOINT or bytes(machine.mem_read(place, 2)) != BREAKPOINT:
             self._fault = _HARD_FAULT, 0, 0
             machine.emu_stop()
             return
-        answer = self._call(self._register("R0"), self._register("R1"))
+        answer = self._semihosting.call(self._register("R0"), self._register("R1"))
+        if self._semihosting.status is not None:
+            machine.emu_stop()
         machine.reg_write(self._registers.UC_ARM_REG_R0, answer & 0xFFFFFFFF)
         machine.reg_write(self._registers.UC_ARM_REG_PC, place + 2 | 1)
 
-    def _call(self, operation: int, parameters: int) -> int:
-        if operation == _WRITE0:
-            print(self._text(parameters), end="", flush=True)
-            return 0
-        first, second, third = struct.unpack("<3I", self._machine.mem_read(parameters, 12))
-        if operation == _OPEN:
-            return self._open(bytes(self._machine.mem_read(first, third)).decode(), second)
-        if operation == _EXIT:
-            self._status = second & 0xFF
-            self._machine.emu_stop()
-            return 0
-        file = self._files[first]
-        if operation == _CLOSE:
-            self._files.pop(first).close()
-        elif operation == _SEEK:
-            file.seek(second)
-        elif operation == _FLEN:
-            return Path(file.name).stat().st_size
-        elif operation == _READ:
-            data = file.read(third)
-            self._machine.mem_write(second, data)
-            return int(third) - len(data)
-        elif operation == _WRITE:
-            file.write(self._machine.mem_read(second, third))
-        return 0
+    def read(self, address: int, size: int) -> bytes:
+        """Implements CoreMemory."""
+        return bytes(self._machine.mem_read(address, size))
 
-    def _open(self, name: str, mode: int) -> int:
-        """Numbers begin at 1; files outside the current folder are not opened."""
-        if mode not in _MODES or Path(name).name != name:
-            return _FAILED
-        try:
-            file: Any = Path(name).open(_MODES[mode])  # noqa: SIM115  # the image closes it
-        except OSError:
-            return _FAILED
-        number = max(self._files, default=0) + 1
-        self._files[number] = file
-        return number
-
-    def _text(self, address: int) -> str:
-        data = bytearray()
-        while (byte := self._machine.mem_read(address + len(data), 1))[0] != 0:
-            data += byte
-        return data.decode(errors="replace")
+    def write(self, address: int, data: bytes) -> None:
+        """Implements CoreMemory."""
+        self._machine.mem_write(address, data)
 
 
 def _mapped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:

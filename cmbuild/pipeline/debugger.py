@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from cmbuild.boards.board import Board
 from cmbuild.cache.folders import remove
 from cmbuild.errors import MissingTool, UsageError
-from cmbuild.hardware.method import FlashMethod, Selection
+from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.image.console import records
@@ -106,7 +105,7 @@ def probe(board: Board, image: Path, method: str | None, selection: Selection, p
         NotFlashed, UnknownName, NoMethod, MissingTool.
     """
     flash = flashing(board)
-    able = {} if flash is None else dict(_with_servers(flash, port, selection))
+    able = {} if flash is None else dict(flash.with_servers(selection))
     if not able:
         raise NotFlashed(board=board.name)
     chosen = Flashing(able).choose(board.name, method, selection)
@@ -114,14 +113,6 @@ def probe(board: Board, image: Path, method: str | None, selection: Selection, p
     command = [str(chosen.find(selection)), *(chosen.gdb_server(port, selection) or ())]
     machine = f"{board.name} through {chosen.name}"
     return Server(machine, command, image.parent, image, port, setup=("load",))
-
-
-def _with_servers(
-    flash: Flashing, port: int, selection: Selection
-) -> Iterator[tuple[str, FlashMethod]]:
-    for name, method in flash.methods.items():
-        if isinstance(method, ProgramMethod) and method.gdb_server(port, selection) is not None:
-            yield name, method
 
 
 def find_gdb(name: str | None = None) -> Path | None:
@@ -167,11 +158,3 @@ def debug(
         # The status is the image's; a server that could not start prints only the reason.
         if completed.status != 0 and not records(completed.output.splitlines()):
             raise completed.failure(server.machine)
-
-
-def free_port() -> int:
-    """An unused port of this machine."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

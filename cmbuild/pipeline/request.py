@@ -19,7 +19,7 @@ from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
 IO = ("program", "int8", "uint8")
 FEEDS = ("whole", "rows")
-SIMULATOR, HARDWARE = "simulator", "hardware"
+SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 EXECUTORS = ("static", "executorch")
 
@@ -30,7 +30,7 @@ FORCE = "Write over files that others made or changed."
 
 
 class UnknownPlace(UsageError):
-    template = "--on {on!r} is not simulator, hardware or labgrid:PLACE"
+    template = "--on {on!r} is not simulator, hardware, probe or labgrid:PLACE"
     hint = "labgrid:TAG=VALUE is any place with this tag; docs/flashing.md tells more"
 
 
@@ -332,15 +332,15 @@ class RunRequest:
         f"{listed(names(simulators))}; by default the best available.", metavar="NAME"
     )
     on: str = option(
-        "hardware: a real board, flashed first if it runs another image; labgrid:PLACE or "
-        "labgrid:TAG=VALUE: one in a rack.",
+        "hardware: a real board, flashed first if it runs another image; probe: by its debug probe "
+        "alone; labgrid:PLACE or labgrid:TAG=VALUE: one in a rack.",
         SIMULATOR,
         metavar="WHERE",
     )
     flashing: FlashOptions = field(default_factory=FlashOptions)
 
     def __post_init__(self) -> None:
-        if self.rack is None and self.on not in (SIMULATOR, HARDWARE):
+        if self.rack is None and self.on not in (SIMULATOR, HARDWARE, PROBE):
             raise UnknownPlace(on=self.on)
         self.quality.check(self.build.source)
 

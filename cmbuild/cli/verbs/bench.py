@@ -10,6 +10,7 @@ from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import (
     HARDWARE,
+    PROBE,
     SIMULATOR,
     WEIGHTS,
     Boundary,
@@ -140,7 +141,7 @@ def command(
                 runs[index].result, failures[runs[index]] = answer.result, answer.failure
         else:
             # The runs of one board wait for each other.
-            work.perform(runs, folders, 1 if on == HARDWARE else jobs)
+            work.perform(runs, folders, 1 if on in (HARDWARE, PROBE) else jobs)
             failures = {run: work.failures.of(run) for run in runs}
         cells = [matrix.cell(run, failures[run]) for run in runs]
         work.show(BenchReport(cells))

@@ -68,10 +68,10 @@ def command(
     from cmbuild.catalog import find_board
     from cmbuild.cli.session import session
     from cmbuild.hardware.method import Selection
+    from cmbuild.hardware.probe.server import free_port
     from cmbuild.pipeline.debugger import (
         debug,
         find_gdb,
-        free_port,
         launcher_with_server,
         probe,
         simulator,

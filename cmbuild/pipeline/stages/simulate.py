@@ -22,12 +22,12 @@ from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
 from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.launchers.selection import choose, hardware, rack
+from cmbuild.launchers.selection import choose, hardware, probe, rack
 from cmbuild.outputs.delivery import Destination, check_delivery
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.layers import PlacedLayer, layers
 from cmbuild.pipeline.performing import is_made
-from cmbuild.pipeline.request import HARDWARE, SIMULATOR, ModelChoice, RunRequest
+from cmbuild.pipeline.request import HARDWARE, PROBE, SIMULATOR, ModelChoice, RunRequest
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -130,6 +130,8 @@ class SimulateStage(RepeatedStage):
             return rack(board, request.rack, choice, self._note)
         if request.on == HARDWARE:
             return hardware(board, options.port)
+        if request.on == PROBE:
+            return probe(board, options.flash_method, Selection(probe=options.probe))
         return choose(self.runner.board, self._request.launcher)
 
     def check(self) -> None:
@@ -405,7 +407,7 @@ class SimulateStage(RepeatedStage):
         unit, provenance = self.launcher.unit, self.launcher.provenance
         counts: Sequence[int] = [count(ticks) or 0 for ticks in execution.step_ticks[0]]
         if not total:
-            if self._executed is None:
+            if self._executed is None or self._request.on != SIMULATOR:
                 return Instructions(None, provenance if total is None else _CLOCK_STANDS)
             total, counts = self._executed.total, self._executed.per_op
             provenance = _BY_BLOCKS.format(self.launcher.title)

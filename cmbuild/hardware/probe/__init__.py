@@ -1,0 +1,1 @@
+"""Debug probes: their programs' gdb servers, and what is flashed and run through these."""
