@@ -1,11 +1,7 @@
 /* A function of an int8 element, by table. */
+#include "cmrt/args/activation_s8.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/program.h"
-
-struct cm_activation_s8 {
-    cm_ref input, table, output;
-    int32_t count;
-};
 
 void cm_activation_s8(const struct cm_context *context, const struct cm_call *call)
 {

@@ -1,16 +1,8 @@
 /* Sum of quantised tensors; see compiler/cmcompiler/ops/add.py. */
+#include "cmrt/args/add_affine_s8.h"
+#include "cmrt/args/add_s8.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
-
-struct cm_add_s8 {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count, rhs_step;
-    int32_t lhs_zero_point, lhs_multiplier, lhs_shift;
-    int32_t rhs_zero_point, rhs_multiplier, rhs_shift;
-    int32_t zero_point, multiplier, shift;
-    int32_t minimum, maximum;
-};
 
 void cm_add_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -33,14 +25,6 @@ void cm_add_s8(const struct cm_context *context, const struct cm_call *call)
 }
 
 /* Like add_s8, if the host has found that one multiplication per operand gives the same result. */
-struct cm_add_affine_s8 {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count, rhs_step;
-    int32_t lhs_factor, rhs_factor, offset, shift;
-    int32_t minimum, maximum;
-};
-
 void cm_add_affine_s8(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_add_affine_s8 *op = call->arguments;

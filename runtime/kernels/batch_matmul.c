@@ -1,14 +1,7 @@
 /* Products of int8 matrices; see compiler/cmcompiler/ops/batch_matmul.py. */
+#include "cmrt/args/batch_matmul.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
-
-struct cm_batch_matmul {
-    cm_ref lhs, rhs, output, column_sums;
-    int32_t batch, rows, columns, depth;
-    int32_t lhs_offset, rhs_offset;
-    int32_t multiplier, shift;
-    int32_t zero_point, minimum, maximum, rounding;
-};
 
 void cm_batch_matmul(const struct cm_context *context, const struct cm_call *call)
 {

@@ -1,12 +1,7 @@
 /* Elements of one type as another; see compiler/cmcompiler/ops/cast.py. */
+#include "cmrt/args/cast.h"
 #include "cmrt/element.h"
 #include "cmrt/program.h"
-
-struct cm_cast {
-    cm_ref input, output;
-    int32_t count;
-    int32_t from, to; /* enum cm_element */
-};
 
 /* Towards zero, saturated; NaN gives 0. */
 static int64_t truncated(float x)
@@ -22,14 +17,14 @@ void cm_cast(const struct cm_context *context, const struct cm_call *call)
     const void *input = cm_read(context, op->input);
     void *output = cm_write(context, op->output);
     for (int32_t i = 0; i < op->count; ++i) {
-        if (op->from != CM_FLOAT32 && op->to == CM_FLOAT32) {
-            ((float *)output)[i] = (float)cm_load((enum cm_element)op->from, input, i);
-        } else if (op->from == CM_FLOAT32) {
+        if (op->source != CM_FLOAT32 && op->to == CM_FLOAT32) {
+            ((float *)output)[i] = (float)cm_load((enum cm_element)op->source, input, i);
+        } else if (op->source == CM_FLOAT32) {
             float x = ((const float *)input)[i];
             int64_t value = op->to == CM_BOOL ? x != 0 : truncated(x);
             cm_store((enum cm_element)op->to, output, i, value);
         } else {
-            cm_store((enum cm_element)op->to, output, i, cm_load((enum cm_element)op->from, input, i));
+            cm_store((enum cm_element)op->to, output, i, cm_load((enum cm_element)op->source, input, i));
         }
     }
 }
@@ -57,11 +52,11 @@ void cm_cast_double(const struct cm_context *context, const struct cm_call *call
     const void *input = cm_read(context, op->input);
     void *output = cm_write(context, op->output);
     for (int32_t i = 0; i < op->count; ++i) {
-        if (op->from == CM_FLOAT64)
+        if (op->source == CM_FLOAT64)
             store_double((enum cm_element)op->to, output, i, ((const double *)input)[i]);
-        else if (op->from == CM_FLOAT32)
+        else if (op->source == CM_FLOAT32)
             ((double *)output)[i] = ((const float *)input)[i];
         else
-            ((double *)output)[i] = (double)cm_load((enum cm_element)op->from, input, i);
+            ((double *)output)[i] = (double)cm_load((enum cm_element)op->source, input, i);
     }
 }

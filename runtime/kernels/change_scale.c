@@ -1,16 +1,7 @@
 /* Quantised numbers of one scale in another; see compiler/cmcompiler/ops/change_scale.py. */
+#include "cmrt/args/change_scale.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
-
-struct cm_change_scale {
-    cm_ref input, output;
-    int32_t count;
-    int32_t before;
-    int32_t multiplier, shift;
-    int32_t after, minimum, maximum;
-    int32_t from; /* bytes of an element; 0 for unsigned ones of one byte */
-    int32_t to;
-};
 
 static int32_t change_scale_element(const void *input, int32_t from, int32_t i)
 {
@@ -26,7 +17,7 @@ void cm_change_scale(const struct cm_context *context, const struct cm_call *cal
     void *output = cm_write(context, op->output);
     int64_t half = (int64_t)1 << (op->shift - 1);
     for (int32_t i = 0; i < op->count; ++i) {
-        int64_t product = (int64_t)(change_scale_element(input, op->from, i) - op->before) * op->multiplier;
+        int64_t product = (int64_t)(change_scale_element(input, op->source, i) - op->before) * op->multiplier;
         int32_t steps = (int32_t)((product + half) >> op->shift);
         int32_t value = cm_clamp(steps + op->after, op->minimum, op->maximum);
         if (op->to == 1)

@@ -1,14 +1,9 @@
 /* Quantised numbers to floats; see compiler/cmcompiler/ops/dequantize.py. */
+#include "cmrt/args/dequantize.h"
+#include "cmrt/args/dequantize_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/program.h"
-
-struct cm_dequantize_s8 {
-    cm_ref input, output;
-    int32_t count;
-    int32_t zero_point;
-    uint32_t scale; /* float */
-};
 
 void cm_dequantize_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -18,14 +13,6 @@ void cm_dequantize_s8(const struct cm_context *context, const struct cm_call *ca
 }
 
 /* Like dequantize_s8, for the rarer, wider types. */
-struct cm_dequantize {
-    cm_ref input, output;
-    int32_t count;
-    int32_t zero_point;
-    uint32_t scale; /* float */
-    int32_t size;   /* bytes of an element: 1 if unsigned, 2 if signed */
-};
-
 void cm_dequantize(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_dequantize *op = call->arguments;

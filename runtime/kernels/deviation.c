@@ -1,14 +1,8 @@
 /* Variances, standard deviations and lengths of int8 rows; see compiler/cmcompiler/ops/deviation.py. */
+#include "cmrt/args/deviation_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/norm.h"
 #include "cmrt/program.h"
-
-struct cm_deviation_s8 {
-    cm_ref input, output;
-    int32_t rows, length;
-    int32_t is_centred, centre, is_root;
-    int32_t multiplier, shift, zero_point;
-};
 
 static int32_t steps_of(const struct cm_deviation_s8 *op, uint64_t spread)
 {

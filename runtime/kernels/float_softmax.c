@@ -1,12 +1,9 @@
 /* Softmax over rows of floats, and its logarithm; see compiler/cmcompiler/ops/float_softmax.py. */
+#include "cmrt/args/log_softmax_f32.h"
+#include "cmrt/args/softmax_f32.h"
 #include "cmrt/exp.h"
 #include "cmrt/functions.h"
 #include "cmrt/program.h"
-
-struct cm_softmax_f32 {
-    cm_ref input, output;
-    int32_t rows, length;
-};
 
 static float largest(const float *row, int32_t length)
 {
@@ -37,11 +34,6 @@ void cm_softmax_f32(const struct cm_context *context, const struct cm_call *call
             *output /= sum;
     }
 }
-
-struct cm_log_softmax_f32 {
-    cm_ref input, output;
-    int32_t rows, length;
-};
 
 void cm_log_softmax_f32(const struct cm_context *context, const struct cm_call *call)
 {

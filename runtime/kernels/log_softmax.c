@@ -1,14 +1,8 @@
 /* Logarithms of softmax, and of sums of exponentials, of int8 rows; see
    compiler/cmcompiler/ops/log_softmax.py. */
+#include "cmrt/args/log_softmax_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
-
-struct cm_log_softmax_s8 {
-    cm_ref input, exponentials, output;
-    int32_t rows, length;
-    int32_t multiplier, log_multiplier, shift, zero_point;
-    int32_t is_sum, centre;
-};
 
 #define EXPONENTIAL_BITS 24
 #define LOGARITHM_BITS 16

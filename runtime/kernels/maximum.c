@@ -1,12 +1,7 @@
 /* Elementwise maximum of int8 tensors. */
+#include "cmrt/args/maximum_s8.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
-
-struct cm_maximum_s8 {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count, rhs_step;
-};
 
 void cm_maximum_s8(const struct cm_context *context, const struct cm_call *call)
 {

@@ -1,14 +1,7 @@
 /* Product of quantised tensors; see compiler/cmcompiler/ops/mul.py. */
+#include "cmrt/args/mul.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
-
-struct cm_mul {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count, rhs_step;
-    int32_t lhs_zero_point, rhs_zero_point;
-    int32_t zero_point, multiplier, shift;
-};
 
 typedef void product_microkernel(const struct cm_product *, const int8_t *, const int8_t *, int32_t, int8_t *,
                                  int32_t);

@@ -1,14 +1,7 @@
 /* Norms of int8 numbers; see compiler/cmcompiler/ops/norm.py. */
 #include "cmrt/norm.h"
+#include "cmrt/args/norm_s8.h"
 #include "cmrt/program.h"
-
-struct cm_norm_s8 {
-    cm_ref input, output, multipliers, biases;
-    int32_t images, groups, pixels, channels;
-    uint32_t epsilon_low, epsilon_high;
-    int32_t is_centred, centre;
-    int32_t shift, zero_point;
-};
 
 #define EPSILON_BITS 8
 

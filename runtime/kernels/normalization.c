@@ -1,16 +1,10 @@
 /* Groups of floats normalised to mean 0 and variance 1; see compiler/cmcompiler/ops/normalization.py. */
 #include "cmrt/normalization.h"
+#include "cmrt/args/normalization_f32.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
 
 #include <math.h>
-
-struct cm_normalization_f32 {
-    cm_ref input, weight, bias, output;
-    int32_t groups, cycle, channels, run;
-    uint32_t eps;   /* float */
-    int32_t result; /* enum result */
-};
 
 enum result { NORMALIZED, MEAN, INVERSE_DEVIATION };
 

@@ -1,13 +1,9 @@
 /* ReLU with a slope per channel; see compiler/cmcompiler/ops/prelu.py for the arithmetic. */
+#include "cmrt/args/prelu_rescaled_s8.h"
+#include "cmrt/args/prelu_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/program.h"
-
-struct cm_prelu_s8 {
-    cm_ref input, output, below;
-    int32_t rows, channels;
-    int32_t above, shift, input_zero_point, offset;
-};
 
 void cm_prelu_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -26,12 +22,6 @@ void cm_prelu_s8(const struct cm_context *context, const struct cm_call *call)
 }
 
 /* Each side has a multiplier of its own. */
-struct cm_prelu_rescaled_s8 {
-    cm_ref input, output, below;
-    int32_t rows, channels;
-    int32_t input_zero_point, zero_point, above_multiplier, above_shift, below_multiplier, below_shift;
-};
-
 void cm_prelu_rescaled_s8(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_prelu_rescaled_s8 *op = call->arguments;

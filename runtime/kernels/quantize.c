@@ -1,15 +1,11 @@
 /* Floats to quantised numbers; see compiler/cmcompiler/ops/quantize.py. */
+#include "cmrt/args/quantize.h"
+#include "cmrt/args/quantize_divided.h"
+#include "cmrt/args/quantize_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/program.h"
 #include "cmrt/rounding.h"
-
-struct cm_quantize_s8 {
-    cm_ref input, output;
-    int32_t count;
-    uint32_t inverse_scale; /* float */
-    int32_t zero_point, minimum, maximum;
-};
 
 void cm_quantize_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -24,14 +20,6 @@ void cm_quantize_s8(const struct cm_context *context, const struct cm_call *call
 }
 
 /* Like quantize_s8, for the rarer, wider types. */
-struct cm_quantize {
-    cm_ref input, output;
-    int32_t count;
-    uint32_t inverse_scale; /* float */
-    int32_t zero_point, minimum, maximum;
-    int32_t size; /* bytes of an element: 1 or 2 */
-};
-
 void cm_quantize(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_quantize *op = call->arguments;
@@ -48,15 +36,6 @@ void cm_quantize(const struct cm_context *context, const struct cm_call *call)
             ((int16_t *)output)[i] = (int16_t)value;
     }
 }
-
-/* Divided by the scale, halves away from zero. */
-struct cm_quantize_divided {
-    cm_ref input, output;
-    int32_t count;
-    int32_t zero_point, minimum, maximum;
-    uint32_t scale; /* float */
-    int32_t size;   /* bytes of an element: 1 or 2 */
-};
 
 /* x to the nearest integer, halves away from zero, within 2^24; NaN gives 0. */
 static int32_t round_away(float x)

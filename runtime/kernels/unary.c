@@ -1,18 +1,12 @@
 /* Functions of one float; see compiler/cmcompiler/ops/unary.py. They are grouped by what they share, so
    that an image links little of functions.c. */
+#include "cmrt/args/unary.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/elementwise_f32.h"
 #include "cmrt/functions.h"
 #include "cmrt/program.h"
 
 #include <math.h>
-
-struct cm_unary {
-    cm_ref input, output;
-    int32_t count;
-    int32_t function;       /* of the kernel's enum */
-    uint32_t first, second; /* float parameters */
-};
 
 /* The enums are in the order of ops/unary.py. */
 enum plain {

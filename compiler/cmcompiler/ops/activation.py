@@ -10,9 +10,11 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.channels import ChannelRule
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, RowCall, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, RowCall, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import element_rows
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.element_channels import function_rule
@@ -20,6 +22,18 @@ from cmcompiler.ops.support.element_channels import function_rule
 INT8 = np.dtype(np.int8)
 
 LOOKUP = Microkernel("lookup_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class ActivationArguments(Arguments):
+    """Elements and the table of their results."""
+
+    c_name = "cm_activation_s8"
+
+    input: Place
+    table: Place
+    output: Place
+    count: Int32
 
 
 @dataclass(frozen=True)
@@ -57,13 +71,13 @@ class Activation(Op):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         # Half a turn lets the kernel index with the element's bits as they are, unsigned.
         turned = self.table[128:] + self.table[:128]
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("table", Packed(turned)),
-            ("output", Address(outputs[0])),
-            ("count", outputs[0].numel),
-        ]
-        return [KernelCall("activation_s8", arguments, microkernel=LOOKUP)]
+        arguments = ActivationArguments(
+            input=Address(inputs[0]),
+            table=Packed(turned),
+            output=Address(outputs[0]),
+            count=outputs[0].numel,
+        )
+        return [KernelCall.of("activation_s8", arguments, microkernel=LOOKUP)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import Int32
 from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
-from cmcompiler.ops.support.elementwise import Pair, align_pair
+from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 from cmcompiler.ops.support.parameters import (
     Rescale,
     read_operand_zero_point,
@@ -28,6 +29,39 @@ LEFT_SHIFT = 20
 
 ADD = Microkernel("add_s8")
 ADD_AFFINE = Microkernel("add_affine_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class AddArguments(PairArguments):
+    """Sums of two int8 elements, each rescaled."""
+
+    c_name = "cm_add_s8"
+
+    lhs_zero_point: Int32
+    lhs_multiplier: Int32
+    lhs_shift: Int32
+    rhs_zero_point: Int32
+    rhs_multiplier: Int32
+    rhs_shift: Int32
+    zero_point: Int32
+    multiplier: Int32
+    shift: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True)
+class AddAffineArguments(PairArguments):
+    """Sums for which one multiplication per operand gives the same results."""
+
+    c_name = "cm_add_affine_s8"
+
+    lhs_factor: Int32
+    rhs_factor: Int32
+    offset: Int32
+    shift: Int32
+    minimum: Int32
+    maximum: Int32
 
 
 @dataclass(frozen=True)
@@ -51,22 +85,27 @@ class Add(Pair):
         return (result.reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments = self.words(inputs, outputs)
-        affine = _affine(self.lhs, self.rhs, self.output, self.range)
+        tensors, limits = (*inputs, *outputs), self.range
+        affine = _affine(self.lhs, self.rhs, self.output, limits)
         if affine is None:
-            microkernel = ADD
-            arguments += self.lhs.arguments("lhs_") + self.rhs.arguments("rhs_")
-            arguments += self.output.arguments()
-        else:
-            microkernel = ADD_AFFINE
-            arguments += [
-                ("lhs_factor", affine.lhs_factor),
-                ("rhs_factor", affine.rhs_factor),
-                ("offset", affine.offset),
-                ("shift", affine.shift),
-            ]
-        arguments += [("minimum", self.range.minimum), ("maximum", self.range.maximum)]
-        return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
+            scales = {
+                prefix + field: getattr(scale, field)
+                for prefix, scale in (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
+                for field in ("zero_point", "multiplier", "shift")
+            }
+            ends = {"minimum": limits.minimum, "maximum": limits.maximum}
+            return self.call(AddArguments, tensors, ADD, **scales, **ends)
+        return self.call(
+            AddAffineArguments,
+            tensors,
+            ADD_AFFINE,
+            lhs_factor=affine.lhs_factor,
+            rhs_factor=affine.rhs_factor,
+            offset=affine.offset,
+            shift=affine.shift,
+            minimum=limits.minimum,
+            maximum=limits.maximum,
+        )
 
 
 def sums(

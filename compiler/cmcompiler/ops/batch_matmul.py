@@ -5,16 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.requantize import Requantize
 
 MATMUL = Microkernel("matmul_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class BatchMatmulArguments(Arguments):
+    """Products of int8 matrices, the second one transposed."""
+
+    c_name = "cm_batch_matmul"
+
+    lhs: Place
+    rhs: Place
+    output: Place
+    column_sums: Place
+    batch: Int32
+    rows: Int32
+    columns: Int32
+    depth: Int32
+    lhs_offset: Int32
+    rhs_offset: Int32
+    multiplier: Int32
+    shift: Int32
+    values: Annotated[OutputValues, INLINE]
 
 
 @dataclass(frozen=True)
@@ -48,22 +73,22 @@ class BatchMatmul(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         batch, rows, columns, depth = self.shape
-        arguments: Words = [
-            ("lhs", Address(inputs[0])),
-            ("rhs", Address(inputs[1])),
-            ("output", Address(outputs[0])),
-            ("column_sums", Scratch(4 * columns)),
-            ("batch", batch),
-            ("rows", rows),
-            ("columns", columns),
-            ("depth", depth),
-            ("lhs_offset", -self.lhs_zero_point),
-            ("rhs_offset", -self.rhs_zero_point),
-            ("multiplier", self.requantize.multipliers[0]),
-            ("shift", self.requantize.shifts[0]),
-            *self.requantize.arguments(),
-        ]
-        return [KernelCall("batch_matmul", arguments, microkernel=MATMUL)]
+        arguments = BatchMatmulArguments(
+            Address(inputs[0]),
+            Address(inputs[1]),
+            Address(outputs[0]),
+            column_sums=Scratch(4 * columns),
+            batch=batch,
+            rows=rows,
+            columns=columns,
+            depth=depth,
+            lhs_offset=-self.lhs_zero_point,
+            rhs_offset=-self.rhs_zero_point,
+            multiplier=self.requantize.multipliers[0],
+            shift=self.requantize.shifts[0],
+            values=OutputValues(**dict(self.requantize.arguments())),
+        )
+        return [KernelCall.of("batch_matmul", arguments, microkernel=MATMUL)]
 
 
 @program_op(

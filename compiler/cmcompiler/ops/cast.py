@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import DOUBLE, check_element, code, converted
 from cmcompiler.ops.support.movement import broadcast, move
+
+
+@dataclass(frozen=True)
+class CastArguments(Arguments):
+    """Elements of one type and of another."""
+
+    c_name = "cm_cast"
+
+    input: Place
+    output: Place
+    count: Int32
+    source: Annotated[Int32, "enum cm_element"]
+    to: Int32
 
 
 @dataclass(frozen=True)
@@ -33,14 +48,14 @@ class Cast(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         is_double = DOUBLE in (inputs[0].dtype, outputs[0].dtype)
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("count", outputs[0].numel),
-            ("from", code(inputs[0])),
-            ("to", code(outputs[0])),
-        ]
-        return [KernelCall("cast_double" if is_double else "cast", arguments)]
+        arguments = CastArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            count=outputs[0].numel,
+            source=code(inputs[0]),
+            to=code(outputs[0]),
+        )
+        return [KernelCall.of("cast_double" if is_double else "cast", arguments)]
 
 
 def cast(call: Call, source: Operand, dtype: np.dtype[Any]) -> Operand:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import frexp, isfinite
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.ir.channels import ChannelRule
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors
 from cmcompiler.ir.rows import element_rows
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.element_channels import function_rule
@@ -19,6 +21,25 @@ from cmcompiler.ops.support.element_channels import function_rule
 MULTIPLIER_BITS = 31
 LEAST_SHIFT, MOST_SHIFT = 18, 46
 """With a number of 17 bits the product has 48, and what is left of it no more than 30."""
+
+
+@dataclass(frozen=True)
+class ChangeScaleArguments(Arguments):
+    """Quantised elements with another scale or type."""
+
+    c_name = "cm_change_scale"
+
+    input: Place
+    output: Place
+    count: Int32
+    before: Int32
+    multiplier: Int32
+    shift: Int32
+    after: Int32
+    minimum: Int32
+    maximum: Int32
+    source: Annotated[Int32, "bytes of an element; 0 for unsigned ones of one byte"]
+    to: Int32
 
 
 @dataclass(frozen=True)
@@ -83,20 +104,20 @@ class ChangeScale(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         source = inputs[0].dtype
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("count", outputs[0].numel),
-            ("before", self.before),
-            ("multiplier", self.multiplier),
-            ("shift", self.shift),
-            ("after", self.after),
-            ("minimum", self.minimum),
-            ("maximum", self.maximum),
-            ("from", source.itemsize if source.kind == "i" else 0),
-            ("to", self.dtype.itemsize),
-        ]
-        return [KernelCall("change_scale", arguments)]
+        arguments = ChangeScaleArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            count=outputs[0].numel,
+            before=self.before,
+            multiplier=self.multiplier,
+            shift=self.shift,
+            after=self.after,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            source=source.itemsize if source.kind == "i" else 0,
+            to=self.dtype.itemsize,
+        )
+        return [KernelCall.of("change_scale", arguments)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

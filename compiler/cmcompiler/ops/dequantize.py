@@ -4,17 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
+from cmcompiler.ir.layout import Float32, Int32, Place, Settled
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors
 from cmcompiler.ir.rows import element_rows
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.quantize import DTYPES
 from cmcompiler.ops.support.parameters import read_scale
 
 DEQUANTIZE = Microkernel("dequantize_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class DequantizeInt8Arguments(Arguments):
+    """From int8 to floats."""
+
+    c_name = "cm_dequantize_s8"
+
+    input: Place
+    output: Place
+    count: Settled
+    zero_point: Int32
+    scale: Float32
+
+
+@dataclass(frozen=True)
+class DequantizeArguments(DequantizeInt8Arguments):
+    """From other types to floats."""
+
+    c_name = "cm_dequantize"
+
+    size: Annotated[Int32, "bytes of an element: 1 if unsigned, 2 if signed"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +62,13 @@ class Dequantize(Op):
         return (steps * np.float32(self.scale),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("count", outputs[0].numel),
-            ("zero_point", self.zero_point),
-            ("scale", self.scale),
-        ]
+        ends, count = (Address(inputs[0]), Address(outputs[0])), outputs[0].numel
+        by = self.zero_point, self.scale
         if inputs[0].dtype == np.int8:
-            return [KernelCall("dequantize_s8", arguments, microkernel=DEQUANTIZE)]
-        return [KernelCall("dequantize", [*arguments, ("size", inputs[0].dtype.itemsize)])]
+            arguments = DequantizeInt8Arguments(*ends, count, *by)
+            return [KernelCall.of("dequantize_s8", arguments, microkernel=DEQUANTIZE)]
+        size = inputs[0].dtype.itemsize
+        return [KernelCall.of("dequantize", DequantizeArguments(*ends, count, *by, size))]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

@@ -9,7 +9,9 @@ from math import prod
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.norm import LONGEST
 from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
@@ -19,6 +21,24 @@ from cmcompiler.ops.support.square_root import inverse_square_root
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
 
 FARTHEST_SHIFT = 100
+
+
+@dataclass(frozen=True)
+class DeviationArguments(Arguments):
+    """Rows of int8 elements, and what becomes of their variance."""
+
+    c_name = "cm_deviation_s8"
+
+    input: Place
+    output: Place
+    rows: Int32
+    length: Int32
+    is_centred: Int32
+    centre: Int32
+    is_root: Int32
+    multiplier: Int32
+    shift: Int32
+    zero_point: Int32
 
 
 @dataclass(frozen=True)
@@ -73,19 +93,19 @@ class Deviation(Op):
         return (product + (1 << (right - 1))) >> right
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("rows", inputs[0].numel // self.length),
-            ("length", self.length),
-            ("is_centred", int(self.centre is not None)),
-            ("centre", self.centre or 0),
-            ("is_root", int(self.is_root)),
-            ("multiplier", self.multiplier),
-            ("shift", self.shift),
-            ("zero_point", self.zero_point),
-        ]
-        return [KernelCall("deviation_s8", arguments, microkernel=MOMENTS)]
+        arguments = DeviationArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            rows=inputs[0].numel // self.length,
+            length=self.length,
+            is_centred=int(self.centre is not None),
+            centre=self.centre or 0,
+            is_root=int(self.is_root),
+            multiplier=self.multiplier,
+            shift=self.shift,
+            zero_point=self.zero_point,
+        )
+        return [KernelCall.of("deviation_s8", arguments, microkernel=MOMENTS)]
 
 
 def _multiply(x: int, y: int) -> int:

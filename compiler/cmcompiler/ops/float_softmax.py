@@ -8,12 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.functions import Floats, exp, log
 
 EXP = Microkernel("exp_f32", mve=True)
+
+
+@dataclass(frozen=True)
+class FloatSoftmaxArguments(Arguments):
+    """Rows of floats."""
+
+    c_name = "cm_softmax_f32"
+
+    input: Place
+    output: Place
+    rows: Int32
+    length: Int32
+
+
+@dataclass(frozen=True)
+class FloatLogSoftmaxArguments(FloatSoftmaxArguments):
+    """Rows of floats, whose results are logarithms."""
+
+    c_name = "cm_log_softmax_f32"
 
 
 @dataclass(frozen=True)
@@ -48,15 +69,12 @@ class FloatSoftmax(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         length = (1, *outputs[0].shape)[-1]
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("rows", outputs[0].numel // length),
-            ("length", length),
-        ]
+        form = FloatLogSoftmaxArguments if self.is_log else FloatSoftmaxArguments
+        rows = outputs[0].numel // length
+        arguments = form(Address(inputs[0]), Address(outputs[0]), rows, length)
         if self.is_log:
-            return [KernelCall("log_softmax_f32", arguments)]
-        return [KernelCall("softmax_f32", arguments, microkernel=EXP)]
+            return [KernelCall.of("log_softmax_f32", arguments)]
+        return [KernelCall.of("softmax_f32", arguments, microkernel=EXP)]
 
 
 @program_op(

@@ -9,7 +9,9 @@ from math import prod
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.parameters import INT8, read_zero_point
@@ -25,6 +27,25 @@ LONGEST = 1 << 20
 LARGEST_MULTIPLIER = 1 << 22
 LARGEST_LOG_MULTIPLIER = 1 << 24
 MOST_FRACTION_BITS = 20
+
+
+@dataclass(frozen=True)
+class LogSoftmaxArguments(Arguments):
+    """Rows of int8 elements and the table of their exponentials."""
+
+    c_name = "cm_log_softmax_s8"
+
+    input: Place
+    exponentials: Place
+    output: Place
+    rows: Int32
+    length: Int32
+    multiplier: Int32
+    log_multiplier: Int32
+    shift: Int32
+    zero_point: Int32
+    is_sum: Int32
+    centre: Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +90,20 @@ class LogSoftmax(Op):
         return (INT8.clamp(rounded + self.zero_point).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("exponentials", Packed(self.exponentials.astype("<i4").tobytes())),
-            ("output", Address(outputs[0])),
-            ("rows", inputs[0].numel // self.length),
-            ("length", self.length),
-            ("multiplier", self.multiplier),
-            ("log_multiplier", self.log_multiplier),
-            ("shift", self.shift),
-            ("zero_point", self.zero_point),
-            ("is_sum", int(self.centre is not None)),
-            ("centre", self.centre or 0),
-        ]
-        return [KernelCall("log_softmax_s8", arguments)]
+        arguments = LogSoftmaxArguments(
+            input=Address(inputs[0]),
+            exponentials=Packed(self.exponentials.astype("<i4").tobytes()),
+            output=Address(outputs[0]),
+            rows=inputs[0].numel // self.length,
+            length=self.length,
+            multiplier=self.multiplier,
+            log_multiplier=self.log_multiplier,
+            shift=self.shift,
+            zero_point=self.zero_point,
+            is_sum=int(self.centre is not None),
+            centre=self.centre or 0,
+        )
+        return [KernelCall.of("log_softmax_s8", arguments)]
 
 
 def _logarithms(sums: Array) -> Array:

@@ -12,10 +12,24 @@ from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
-from cmcompiler.ops.support.elementwise import Pair, align_pair
+from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 
 MINIMUM = Microkernel("minimum_s8", mve=True)
 MAXIMUM = Microkernel("maximum_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class MinimumArguments(PairArguments):
+    """The smaller of two int8 elements."""
+
+    c_name = "cm_minimum_s8"
+
+
+@dataclass(frozen=True)
+class MaximumArguments(PairArguments):
+    """The larger of two int8 elements."""
+
+    c_name = "cm_maximum_s8"
 
 
 @dataclass(frozen=True)
@@ -25,14 +39,14 @@ class Minimum(Pair):
     label = "minimum"
     error_steps = fine_error_steps = 0.0
     microkernel = MINIMUM
+    form: ClassVar[type[PairArguments]] = MinimumArguments
     choose: ClassVar[np.ufunc] = np.minimum
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (self.choose(*self.broadcast(inputs)).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        words = self.words(inputs, outputs)
-        return [KernelCall(self.microkernel.name, words, microkernel=self.microkernel)]
+        return self.call(self.form, (*inputs, *outputs), self.microkernel)
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,7 @@ class Maximum(Minimum):
     label = "maximum"
     error_steps = fine_error_steps = 0.0
     microkernel = MAXIMUM
+    form = MaximumArguments
     choose = np.maximum
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
+from cmcompiler.ir.layout import Int32
+from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.elementwise import Pair, align_pair
+from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
 
 SHORT_SHIFTS = range(-11, 1)
@@ -18,6 +19,19 @@ SHORT_SHIFTS = range(-11, 1)
 
 MUL = Microkernel("mul_s8")
 MUL_RIGHT = Microkernel("mul_right_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class MulArguments(PairArguments):
+    """Products of two int8 elements, rescaled."""
+
+    c_name = "cm_mul"
+
+    lhs_zero_point: Int32
+    rhs_zero_point: Int32
+    zero_point: Int32
+    multiplier: Int32
+    shift: Int32
 
 
 @dataclass(frozen=True)
@@ -40,13 +54,16 @@ class Mul(Pair):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         microkernel = MUL_RIGHT if self.output.shift in SHORT_SHIFTS else MUL
-        arguments: Words = [
-            *self.words(inputs, outputs),
-            ("lhs_zero_point", self.lhs_zero_point),
-            ("rhs_zero_point", self.rhs_zero_point),
-            *self.output.arguments(),
-        ]
-        return [KernelCall(microkernel.name, arguments, microkernel=microkernel)]
+        return self.call(
+            MulArguments,
+            (*inputs, *outputs),
+            microkernel,
+            lhs_zero_point=self.lhs_zero_point,
+            rhs_zero_point=self.rhs_zero_point,
+            zero_point=self.output.zero_point,
+            multiplier=self.output.multiplier,
+            shift=self.output.shift,
+        )
 
 
 SCHEMA = (

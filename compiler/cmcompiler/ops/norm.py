@@ -9,7 +9,9 @@ from math import prod
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place, UInt32
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8, read_zero_point
 from cmcompiler.ops.support.requantize import Int32Array, doubling_high_multiply
@@ -31,6 +33,28 @@ MOST_FRACTION_BITS = 20
 def fraction_bits(count: int) -> int:
     """Of the normalised elements of a group, which are at most the root of their number."""
     return 29 - (count.bit_length() + 1) // 2
+
+
+@dataclass(frozen=True)
+class NormArguments(Arguments):
+    """Groups of int8 channels, each with its parameters."""
+
+    c_name = "cm_norm_s8"
+
+    input: Place
+    output: Place
+    multipliers: Place
+    biases: Place
+    images: Int32
+    groups: Int32
+    pixels: Int32
+    channels: Int32
+    epsilon_low: UInt32
+    epsilon_high: UInt32
+    is_centred: Int32
+    centre: Int32
+    shift: Int32
+    zero_point: Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,23 +125,23 @@ class Norm(Op):
         return (INT8.clamp(rounded + self.zero_point).reshape(inputs[0].shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("multipliers", Packed(self.multipliers.astype("<i4").tobytes())),
-            ("biases", Packed(self.biases.astype("<i4").tobytes())),
-            ("images", outputs[0].numel // (self.count * self.groups)),
-            ("groups", self.groups),
-            ("pixels", self.pixels),
-            ("channels", self.channels),
-            ("epsilon_low", self.epsilon & 0xFFFFFFFF),
-            ("epsilon_high", self.epsilon >> 32),
-            ("is_centred", int(self.centre is not None)),
-            ("centre", self.centre or 0),
-            ("shift", self.shift),
-            ("zero_point", self.zero_point),
-        ]
-        return [KernelCall("norm_s8", arguments, microkernel=NORM)]
+        arguments = NormArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            multipliers=Packed(self.multipliers.astype("<i4").tobytes()),
+            biases=Packed(self.biases.astype("<i4").tobytes()),
+            images=outputs[0].numel // (self.count * self.groups),
+            groups=self.groups,
+            pixels=self.pixels,
+            channels=self.channels,
+            epsilon_low=self.epsilon & 0xFFFFFFFF,
+            epsilon_high=self.epsilon >> 32,
+            is_centred=int(self.centre is not None),
+            centre=self.centre or 0,
+            shift=self.shift,
+            zero_point=self.zero_point,
+        )
+        return [KernelCall.of("norm_s8", arguments, microkernel=NORM)]
 
 
 PARAMETERS = "Tensor multipliers, Tensor biases, int epsilon, int shift, int zero_point"

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import Float32, Int32, Place
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.matmul import NONE
@@ -29,6 +32,24 @@ class NormalizationResult(IntEnum):
     NORMALIZED = 0
     MEAN = 1
     INVERSE_DEVIATION = 2
+
+
+@dataclass(frozen=True)
+class NormalizationArguments(Arguments):
+    """Groups of floats; their parameters repeat after a cycle."""
+
+    c_name = "cm_normalization_f32"
+
+    input: Place
+    weight: Place
+    bias: Place
+    output: Place
+    groups: Int32
+    cycle: Int32
+    channels: Int32
+    run: Int32
+    eps: Float32
+    result: Annotated[Int32, "enum result"]
 
 
 @dataclass(frozen=True)
@@ -82,20 +103,20 @@ class Normalization(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         parameters = list(inputs[1:])
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("weight", Address(parameters.pop(0)) if self.has_weight else NONE),
-            ("bias", Address(parameters.pop(0)) if self.has_bias else NONE),
-            ("output", Address(outputs[0])),
-            ("groups", inputs[0].numel // (self.channels * self.run)),
-            ("cycle", self.cycle),
-            ("channels", self.channels),
-            ("run", self.run),
-            ("eps", self.eps),
-            ("result", int(self.result)),
-        ]
+        arguments = NormalizationArguments(
+            input=Address(inputs[0]),
+            weight=Address(parameters.pop(0)) if self.has_weight else NONE,
+            bias=Address(parameters.pop(0)) if self.has_bias else NONE,
+            output=Address(outputs[0]),
+            groups=inputs[0].numel // (self.channels * self.run),
+            cycle=self.cycle,
+            channels=self.channels,
+            run=self.run,
+            eps=self.eps,
+            result=int(self.result),
+        )
         microkernel = NORMALIZE if self.result is NormalizationResult.NORMALIZED else MOMENTS
-        return [KernelCall("normalization_f32", arguments, microkernel=microkernel)]
+        return [KernelCall.of("normalization_f32", arguments, microkernel=microkernel)]
 
 
 def _mean(rows: Floats) -> Floats:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_zero_point
 from cmcompiler.ops.support.requantize import Int32Array
@@ -18,6 +21,45 @@ PRELU = Microkernel("prelu_s8", mve=True)
 
 FACTOR_BITS = 22
 """Of factors and shifts: so sums of a product, an offset and a half fit 32 bits."""
+
+
+@dataclass(frozen=True)
+class SlopedRows(Struct):
+    """Rows of channels, each with a factor below zero."""
+
+    input: Place
+    output: Place
+    below: Place
+    rows: Int32
+    channels: Int32
+
+
+@dataclass(frozen=True)
+class PreluArguments(Arguments):
+    """Factors within 32 bits, and one shift for all."""
+
+    c_name = "cm_prelu_s8"
+
+    operands: Annotated[SlopedRows, INLINE]
+    above: Int32
+    shift: Int32
+    input_zero_point: Int32
+    offset: Annotated[Int32, "added before the shift"]
+
+
+@dataclass(frozen=True)
+class PreluRescaledArguments(Arguments):
+    """Factors that are rescaled as CMSIS-NN does."""
+
+    c_name = "cm_prelu_rescaled_s8"
+
+    operands: Annotated[SlopedRows, INLINE]
+    input_zero_point: Int32
+    zero_point: Int32
+    above_multiplier: Int32
+    above_shift: Int32
+    below_multiplier: Int32
+    below_shift: Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,32 +97,33 @@ class Prelu(Op):
         return (INT8.clamp(rounded + self.zero_point),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("below", Packed(self.below.astype("<i4").tobytes())),
-            ("rows", prod(outputs[0].shape[:-1])),
-            ("channels", len(self.below)),
-        ]
+        operands = SlopedRows(
+            Address(inputs[0]),
+            Address(outputs[0]),
+            below=Packed(self.below.astype("<i4").tobytes()),
+            rows=prod(outputs[0].shape[:-1]),
+            channels=len(self.below),
+        )
         if self.rescales is not None:
             above, below = self.rescales
-            arguments += [
-                ("input_zero_point", self.input_zero_point),
-                ("zero_point", self.zero_point),
-                ("above_multiplier", above.multiplier),
-                ("above_shift", above.shift),
-                ("below_multiplier", below.multiplier),
-                ("below_shift", below.shift),
-            ]
-            return [KernelCall("prelu_rescaled_s8", arguments)]
-        arguments += [
-            ("above", self.above),
-            ("shift", self.shift),
-            ("input_zero_point", self.input_zero_point),
-            # Added before the shift.
-            ("offset", (self.zero_point << self.shift) + (1 << self.shift >> 1)),
-        ]
-        return [KernelCall("prelu_s8", arguments, microkernel=PRELU)]
+            rescaled = PreluRescaledArguments(
+                operands,
+                input_zero_point=self.input_zero_point,
+                zero_point=self.zero_point,
+                above_multiplier=above.multiplier,
+                above_shift=above.shift,
+                below_multiplier=below.multiplier,
+                below_shift=below.shift,
+            )
+            return [KernelCall.of("prelu_rescaled_s8", rescaled)]
+        arguments = PreluArguments(
+            operands,
+            above=self.above,
+            shift=self.shift,
+            input_zero_point=self.input_zero_point,
+            offset=(self.zero_point << self.shift) + (1 << self.shift >> 1),
+        )
+        return [KernelCall.of("prelu_s8", arguments, microkernel=PRELU)]
 
 
 @program_op(

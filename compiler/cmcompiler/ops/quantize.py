@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors, Words
+from cmcompiler.ir.layout import Float32, Int32, Place, Settled
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors
 from cmcompiler.ir.rows import element_rows
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import read_scale
 
@@ -18,6 +20,46 @@ DTYPES = tuple(np.dtype(name) for name in ("int8", "uint8", "int16"))
 """Quantised types that kernels know."""
 
 QUANTIZE = Microkernel("quantize_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class QuantizeInt8Arguments(Arguments):
+    """From floats to int8."""
+
+    c_name = "cm_quantize_s8"
+
+    input: Place
+    output: Place
+    count: Settled
+    inverse_scale: Float32
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True)
+class QuantizeArguments(QuantizeInt8Arguments):
+    """From floats to other types."""
+
+    c_name = "cm_quantize"
+
+    size: Annotated[Int32, "bytes of an element: 1 or 2"]
+
+
+@dataclass(frozen=True)
+class QuantizeDividedArguments(Arguments):
+    """From floats to other types, by a scale that they are divided by."""
+
+    c_name = "cm_quantize_divided"
+
+    input: Place
+    output: Place
+    count: Settled
+    zero_point: Int32
+    minimum: Int32
+    maximum: Int32
+    scale: Float32
+    size: Annotated[Int32, "bytes of an element: 1 or 2"]
 
 
 @dataclass(frozen=True)
@@ -63,22 +105,17 @@ class Quantize(Op):
         return (np.clip(steps + self.zero_point, self.minimum, self.maximum).astype(self.dtype),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("count", outputs[0].numel),
-            ("inverse_scale", float(self.inverse_scale)),
-            ("zero_point", self.zero_point),
-            ("minimum", self.minimum),
-            ("maximum", self.maximum),
-        ]
+        ends, count = (Address(inputs[0]), Address(outputs[0])), outputs[0].numel
+        to, size = (self.zero_point, self.minimum, self.maximum), self.dtype.itemsize
         if self.is_divided:
-            scale = [("scale", float(np.float32(self.scale))), ("size", self.dtype.itemsize)]
-            rest = [word for word in arguments if word[0] != "inverse_scale"]
-            return [KernelCall("quantize_divided", [*rest, *scale])]
+            scale = float(np.float32(self.scale))
+            divided = QuantizeDividedArguments(*ends, count, *to, scale, size)
+            return [KernelCall.of("quantize_divided", divided)]
+        inverse = float(self.inverse_scale)
         if self.dtype == np.int8:
-            return [KernelCall("quantize_s8", arguments, microkernel=QUANTIZE)]
-        return [KernelCall("quantize", [*arguments, ("size", self.dtype.itemsize)])]
+            arguments = QuantizeInt8Arguments(*ends, count, inverse, *to)
+            return [KernelCall.of("quantize_s8", arguments, microkernel=QUANTIZE)]
+        return [KernelCall.of("quantize", QuantizeArguments(*ends, count, inverse, *to, size))]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import Float32, Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.cast import cast, check_castable, emit_and_cast
 from cmcompiler.ops.support import functions
@@ -100,6 +103,20 @@ _KERNEL_OF = {name: kernel for kernel, table in KERNELS.items() for name in tabl
 
 
 @dataclass(frozen=True)
+class UnaryArguments(Arguments):
+    """Floats and a function of them."""
+
+    c_name = "cm_unary"
+
+    input: Place
+    output: Place
+    count: Int32
+    function: Annotated[Int32, "of the kernel's enum"]
+    first: Annotated[Float32, "float parameters"]
+    second: Float32
+
+
+@dataclass(frozen=True)
 class Unary(Op):
     """A function of float32 numbers.
 
@@ -131,16 +148,16 @@ class Unary(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         kernel = _KERNEL_OF[self.name]
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("count", outputs[0].numel),
-            ("function", list(KERNELS[kernel]).index(self.name)),
-            ("first", self.parameters[0]),
-            ("second", self.parameters[1]),
-        ]
+        arguments = UnaryArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            count=outputs[0].numel,
+            function=list(KERNELS[kernel]).index(self.name),
+            first=self.parameters[0],
+            second=self.parameters[1],
+        )
         microkernel = CLAMP if self.name == "clamp" else None
-        return [KernelCall(kernel, arguments, microkernel=microkernel)]
+        return [KernelCall.of(kernel, arguments, microkernel=microkernel)]
 
 
 def emit_unary(

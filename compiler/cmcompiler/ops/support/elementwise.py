@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.channels import ChannelRule
+from cmcompiler.ir.layout import Int32, Place, Settled
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Array, Op, RowCall, RowCount, Tensors, Words
+from cmcompiler.ir.op import Array, KernelCall, Op, RowCall, RowCount, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import SAME, image_rows, one_row, turned_shape
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.isa import Isa
+from cmcompiler.ir.work import Arguments
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import PairRule
 from cmcompiler.ops.support.movement import broadcast
 
@@ -89,15 +92,42 @@ class Elementwise(Op):
 
 
 @dataclass(frozen=True)
+class PairArguments(Arguments):
+    """The fields that the kernels of all pairs begin with: operands, and the loops over them."""
+
+    lhs: Place
+    rhs: Place
+    output: Place
+    levels: Place
+    depth: Int32
+    count: Settled
+    rhs_step: Annotated[Int32, "1, or 0 to repeat one element"]
+
+
+@dataclass(frozen=True)
 class Pair(Elementwise):
     """An op on two int8 operands, of which the first moves in the innermost loop."""
 
     element = np.dtype(np.int8)
 
-    def words(self, inputs: Tensors, outputs: Tensors) -> Words:
-        """What the kernels of all such ops take first."""
-        operands = self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0])
-        return [*operands, ("rhs_step", self.loops.inner[1])]
+    def call(
+        self,
+        form: type[PairArguments],
+        tensors: Tensors,
+        microkernel: Microkernel,
+        **values: int,
+    ) -> Sequence[KernelCall]:
+        """The call of the microkernel's own kernel.
+
+        Args:
+            tensors: both operands and the output.
+            values: the fields of the struct after those of all pairs.
+        """
+        lhs, rhs, output = tensors
+        operands = dict(self.loops.arguments(lhs=lhs, rhs=rhs, output=output))
+        words = {**operands, "rhs_step": self.loops.inner[1], **values}
+        arguments = form.of_words(words.items())
+        return [KernelCall.of(microkernel.name, arguments, microkernel=microkernel)]
 
     def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
         """Where both operands lie as the output does; the second one may be repeated."""

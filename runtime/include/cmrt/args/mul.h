@@ -1,0 +1,24 @@
+/* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
+#ifndef CMRT_ARGS_MUL_H
+#define CMRT_ARGS_MUL_H
+
+#include "cmrt/program.h"
+
+/* Products of two int8 elements, rescaled. */
+struct cm_mul {
+    cm_ref lhs;
+    cm_ref rhs;
+    cm_ref output;
+    cm_ref levels;
+    int32_t depth;
+    int32_t count;
+    /* 1, or 0 to repeat one element */
+    int32_t rhs_step;
+    int32_t lhs_zero_point;
+    int32_t rhs_zero_point;
+    int32_t zero_point;
+    int32_t multiplier;
+    int32_t shift;
+};
+
+#endif

@@ -1,0 +1,15 @@
+/* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
+#ifndef CMRT_ARGS_SOFTMAX_F32_H
+#define CMRT_ARGS_SOFTMAX_F32_H
+
+#include "cmrt/program.h"
+
+/* Rows of floats. */
+struct cm_softmax_f32 {
+    cm_ref input;
+    cm_ref output;
+    int32_t rows;
+    int32_t length;
+};
+
+#endif
