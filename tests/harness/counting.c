@@ -252,9 +252,10 @@ void cm_isa_normalize_f32(const struct cm_normalized *by, const float *in, float
     counts.outputs += count;
 }
 
-void cm_isa_softmax_s8(const int8_t *in, const int32_t *exponentials, int8_t *out, int32_t length)
+void cm_isa_softmax_s8(const int8_t *in, const int32_t *exponentials, int8_t *out, int32_t length,
+                       int32_t finer_bits)
 {
-    (void)in, (void)exponentials, (void)out;
+    (void)in, (void)exponentials, (void)out, (void)finer_bits;
     counts.outputs += length;
 }
 
