@@ -9,6 +9,15 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from cmbuild.report.actions import (
+    CleanDocument,
+    CompletionDocument,
+    DebugDocument,
+    MonitorDocument,
+    NewDocument,
+    SchemaDocument,
+    WorkerDocument,
+)
 from cmbuild.report.bench import BenchDocument
 from cmbuild.report.boards import BoardDetailDocument, BoardsDocument
 from cmbuild.report.build import BuildDocument
@@ -34,8 +43,11 @@ DOCUMENTS: Mapping[str, tuple[type[Document], ...]] = {
     "build": (BuildDocument,),
     "check": (CheckDocument,),
     "chips": (ChipsDocument,),
+    "clean": (CleanDocument,),
     "compare": (CompareDocument,),
+    "completion": (CompletionDocument,),
     "conformance": (ConformanceDocument,),
+    "debug": (DebugDocument,),
     "doctor": (DoctorDocument,),
     "eval": (EvalDocument,),
     "explain": (ExplainDocument,),
@@ -44,8 +56,12 @@ DOCUMENTS: Mapping[str, tuple[type[Document], ...]] = {
     "flash": (FlashDocument,),
     "init": (InitDocument,),
     "models": (ModelsDocument,),
+    "monitor": (MonitorDocument,),
+    "new": (NewDocument,),
     "package": (PackageDocument,),
     "run": (RunDocument,),
+    "schema": (SchemaDocument,),
+    "worker": (WorkerDocument,),
     "zephyr": (WestDocument,),
 }
 """What a verb prints if it has results; otherwise an ErrorDocument."""

@@ -21,20 +21,26 @@ Examples:
 @click.option("--board", "-b", metavar="NAME", help="Only this board's builds.")
 @click.option("--cache", is_flag=True, help="Exports, libraries and references instead of builds.")
 @options.build_dir
-def command(model: str | None, board: str | None, cache: bool, build_dir: Path) -> int:
+@options.json
+def command(
+    *, model: str | None, board: str | None, cache: bool, build_dir: Path, as_json: bool
+) -> int:
     """Remove all builds, or those of MODEL. Everything removed can be rebuilt.
 
     Waits for other commands that are building in these folders.
     """
     from cmbuild.cache.cleaning import clean_builds, clean_cache
     from cmbuild.errors import UsageError
+    from cmbuild.report.actions import CleanDocument, Done
     from cmbuild.report.choice import reporter
 
-    note = reporter(json=False).note
+    report = reporter(as_json)
     if cache:
         if model or board:
             raise UsageError(message="--cache is shared by all models and boards")
-        clean_cache(note)
+        removed = clean_cache(report.note)
     else:
-        clean_builds(build_dir, model, board, note)
+        removed = clean_builds(build_dir, model, board, report.note)
+    if as_json:
+        report.close([Done(CleanDocument(removed=removed))], None)
     return 0

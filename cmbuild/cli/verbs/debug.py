@@ -51,7 +51,7 @@ Exit status: 0 the session ended; 1 it could not be built or started;
     help="Port of the gdb server; by default any free one.",
 )
 @options.jobs
-@options.verbose
+@options.output
 def command(
     *,
     launcher: str | None,
@@ -59,11 +59,12 @@ def command(
     no_gdb: bool,
     gdb_port: int | None,
     jobs: int,
+    as_json: bool,
     verbose: bool,
     **chosen: Any,
 ) -> int:
     """Build MODEL for a board, load the image into a simulator or onto a real board, and attach
-    gdb if it is installed. Prints what VS Code needs to attach.
+    gdb if it is installed. Prints what VS Code needs to attach; --json implies --no-gdb.
     """
     from cmbuild.catalog import find_board
     from cmbuild.cli.session import session
@@ -79,14 +80,16 @@ def command(
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.report.actions import DebugDocument
     from cmbuild.report.debug import server_lines
+    from cmbuild.toolchain import tools
 
     named, remarks = complete(chosen)
     request = compose(RunRequest, **named)
     method = request.flashing.flash_method
     board, port = find_board(request.build.place.board), gdb_port or free_port()
     selection = Selection(probe=request.flashing.probe)
-    program = None if no_gdb else find_gdb(gdb)
+    program = None if no_gdb or as_json else find_gdb(gdb)
     folder = build_folder(request.build)
     is_real = request.on == HARDWARE
     if is_real:
@@ -95,7 +98,7 @@ def command(
     else:
         place = launcher_with_server(board, launcher)
     # One session: its lock keeps other builds from replacing the image while gdb runs.
-    with session(folder / "logs", json=False, verbose=verbose, remarks=remarks) as work:
+    with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
         runner = run.runner
         work.perform([runner, run.reference], [folder], jobs)
@@ -105,6 +108,15 @@ def command(
             server = simulator(place, runner, run.reference, folder / "debug", port)
 
         def tell() -> None:
+            if as_json:
+                told = DebugDocument(
+                    machine=server.machine,
+                    address=server.address,
+                    image=server.image,
+                    gdb=tuple(server.gdb(tools.GDB.name)),
+                )
+                click.echo(told.model_dump_json(indent=2))
+                return
             for line in server_lines(server, has_gdb=program is not None):
                 work.note(line)
 

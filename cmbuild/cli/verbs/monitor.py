@@ -27,7 +27,8 @@ Exit status: 0 time limit reached; 1 port lost; 2 usage, or several ports found;
     only=("port", "timeout"),
     timeout={"help": "Duration; by default until Ctrl-C."},
 )
-def command(board: str, port: str | None, timeout: float | None) -> int:
+@options.json
+def command(*, board: str, port: str | None, timeout: float | None, as_json: bool) -> int:
     """Show the output of a board's serial port: text as it is, the runner's messages decoded.
     Sends nothing, so a board that waits for the host keeps announcing itself.
     """
@@ -39,9 +40,19 @@ def command(board: str, port: str | None, timeout: float | None) -> int:
     line = hardware(find_board(board), port)
     transcript = Transcript()
     end = None if timeout is None else time.monotonic() + timeout
+    lines: list[str] = []
     with SerialPort(str(line.port), line.baud) as opened:
         click.echo(f"-- {opened.name} at {line.baud}", err=True)
         while end is None or time.monotonic() < end:
             for text in transcript.feed(opened.read()):
-                click.echo(text)
+                if as_json:
+                    lines.append(text)
+                else:
+                    click.echo(text)
+    if as_json:
+        from cmbuild.report.actions import Done, MonitorDocument
+        from cmbuild.report.choice import reporter
+
+        told = MonitorDocument(port=str(line.port), baud=line.baud, lines=tuple(lines))
+        reporter(as_json).close([Done(told)], None)
     return 0

@@ -49,8 +49,10 @@ def command(context: click.Context) -> None:
     metavar="DIR",
     help="Parent of the folder NAME; cmbuild searches ./boards and CMBUILD_BOARD_PATH.",
 )
+@options.json
 def board(
     *,
+    as_json: bool,
     name: str,
     chip: str | None,
     cpu: str | None,
@@ -72,6 +74,8 @@ def board(
     from cmbuild.chips.table import find_chip
     from cmbuild.launchers.matching import launcher_tables
     from cmbuild.launchers.registry import launchers_of
+    from cmbuild.report.actions import Done, NewDocument
+    from cmbuild.report.choice import reporter
 
     rom = None if flash is None else parse_memory(Memory.FLASH, flash)
     memory = None if ram is None else parse_memory(Memory.RAM, ram)
@@ -90,8 +94,12 @@ def board(
         folder = make_board(
             name, place, cpu=cpu, fpu=fpu, flash=rom, ram=memory, hertz=hertz, launchers=tables
         )
-    for path in sorted(folder.iterdir()):
-        click.echo(f"  wrote     {path}")
+    written = tuple(sorted(folder.iterdir()))
     verb = "run" if launchers_of(read_board(folder)) else "build"
-    click.echo(f"  try       cmbuild {verb} mlp --board {name}")
+    lines = [
+        *(f"  wrote     {path}" for path in written),
+        f"  try       cmbuild {verb} mlp --board {name}",
+    ]
+    told = NewDocument(board=name, folder=folder, written=written)
+    reporter(as_json).close([Done(told, "\n".join(lines))], None)
     return 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from cmbuild.cli import options
+
 EPILOG = """\b
 Examples:
   cmbuild schema run
@@ -15,8 +17,9 @@ Without VERB: one object with the schema of each verb.
 
 @click.command("schema", epilog=EPILOG, short_help="Print the JSON Schema of what --json prints.")
 @click.argument("verb", required=False)
-def command(verb: str | None) -> int:
-    """Print the JSON Schema of what `cmbuild VERB --json` prints."""
+@options.json
+def command(verb: str | None, as_json: bool) -> int:
+    """Print the JSON Schema of what `cmbuild VERB --json` prints; with or without --json."""
     import json
 
     from cmbuild.errors import UnknownName

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from cmbuild.cli import options
+
 EPILOG = """\b
 Examples:
   dask scheduler                                  # on one machine
@@ -29,12 +31,21 @@ A worker does one unit of work at a time. It ends with its scheduler, or with Ct
     metavar="NAME",
     help="How the scheduler calls it, with -0, -1, ... if several; by default its address.",
 )
-def command(scheduler: str, workers: int, name: str | None) -> int:
+@options.json
+def command(*, scheduler: str, workers: int, name: str | None, as_json: bool) -> int:
     """Work for the scheduler at an address, with what is installed here."""
     from cmbuild.workers.choice import WorkersChoice
 
     WorkersChoice(scheduler=scheduler)
     from cmbuild.workers.crew import work
 
-    work(scheduler, workers, name, lambda address: click.echo(f"  worker    {address}"))
+    # Standard output is for the one object, so addresses go elsewhere.
+    work(
+        scheduler, workers, name, lambda address: click.echo(f"  worker    {address}", err=as_json)
+    )
+    if as_json:
+        from cmbuild.report.actions import Done, WorkerDocument
+        from cmbuild.report.choice import reporter
+
+        reporter(as_json).close([Done(WorkerDocument(scheduler=scheduler, workers=workers))], None)
     return 0

@@ -47,6 +47,18 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_bash_offers_models_of_the_zoo_and_files(cmbuild: Commands, place: Path) -> None:
+    (place / "mv2_own.py").touch()
+    script = place / "completion.bash"
+    script.write_text(cmbuild("completion", "bash").stdout)
+    text = BASH.format(script=script, words="cmbuild run", last="mv2", name="cmbuild")
+    environment = {**cmbuild.variables, "PATH": f"{place / 'bin'}:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["bash", "-c", text], cwd=place, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["mv2", "mv2_own.py"]
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     "case",

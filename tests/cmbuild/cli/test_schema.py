@@ -22,14 +22,18 @@ CALLS: dict[str, list[tuple[str | Path, ...]]] = {
     "build": [(NETWORK, "--board", "native"), (MISSING, "--board", "native")],
     "check": [()],
     "chips": [("STM32F411",), ("nothing",)],
+    "clean": [()],
     "compare": [("nothing",)],
+    "completion": [("bash",)],
     "doctor": [()],
     "eval": [(NETWORK,)],
     "export": [(NETWORK,)],
     "fit": [(NETWORK,), (MISSING,)],
     "flash": [(NETWORK, "--board", "rp2350", "--dry-run")],
     "models": [()],
+    "new": [("board", "mine", "--chip", "STM32F411RE"), ("board", "other")],
     "package": [(NETWORK,)],
+    "schema": [("run",), ()],
     "run": [(NETWORK, "--board", "corstone300"), (MISSING, "--board", "native")],
 }
 
@@ -46,8 +50,9 @@ def verbs_with_json() -> set[str]:
     return found
 
 
-def test_every_verb_with_json_has_a_schema() -> None:
-    assert verbs_with_json() == DOCUMENTS.keys()
+def test_every_verb_takes_json_and_has_a_schema() -> None:
+    verbs = set(Verbs().list_commands(cli.make_context("cmbuild", ["models"])))
+    assert verbs_with_json() == DOCUMENTS.keys() == verbs
 
 
 @pytest.mark.parametrize("verb", CALLS)
