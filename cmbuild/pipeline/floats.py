@@ -13,6 +13,10 @@ from cmbuild.text import percent, plural
 from cmbuild.toolchain.toolchains import fpus
 from cmcompiler.frontend.hints import UNSUPPORTED, hint
 from cmcompiler.ir.arithmetic import Arithmetic
+from cmcompiler.ir.work import Work
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.dot import FLOAT_BYTES
+from cmcompiler.plan.streams.costs.rates import rough_prices
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.program import ProgramSource
@@ -21,12 +25,6 @@ if TYPE_CHECKING:
 
 _INSTRUCTION = re.compile(r"#(\d+)$")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
-
-_INTEGER_MAC = {"mve": 0.2, "dsp": 0.8, "scalar": 2.0}
-"""Instructions that a multiply-accumulate takes: rough figures, only their ratios count."""
-_FLOAT_MAC = {"mve": 2.0, "dsp": 5.0, "scalar": 5.0}
-_SOFTWARE_MAC = 80.0
-_INTEGER_ELEMENT, _FLOAT_ELEMENT, _SOFTWARE_ELEMENT = 4.0, 10.0, 150.0
 
 
 class TooMuchFloat(Failed):
@@ -112,12 +110,10 @@ def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
 
 def _estimate(step: StepRecord, isa: str, has_fpu: bool) -> float:
     """Instructions of a step, to compare it with others of its program."""
-    elements = sum(tensor.place.bytes for tensor in step.writes)
-    if step.arithmetic is not Arithmetic.FLOAT:
-        return step.macs * _INTEGER_MAC[isa] + elements * _INTEGER_ELEMENT
-    if not has_fpu:
-        return step.macs * _SOFTWARE_MAC + elements / 4 * _SOFTWARE_ELEMENT
-    return step.macs * _FLOAT_MAC[isa] + elements / 4 * _FLOAT_ELEMENT
+    is_float = step.arithmetic is Arithmetic.FLOAT
+    written = sum(tensor.place.bytes for tensor in step.writes)
+    work = Work(macs=step.macs, outputs=written / (FLOAT_BYTES if is_float else 1))
+    return work.at(rough_prices(Isa.named(isa), is_float, has_fpu))
 
 
 def _groups(

@@ -1,16 +1,8 @@
 /* Scaled dot product attention of int8 numbers; see compiler/cmcompiler/ops/attention.py. */
 #include "cmrt/attention.h"
+#include "cmrt/args/attention_s8.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
-
-struct cm_attention_s8 {
-    cm_ref query, key, value, mask, output, weights, key_sums, scores, value_sums, values, workspace;
-    int32_t batch, group, rows, keys, depth, width;
-    int32_t is_causal, empty_rows, is_bool, mask_matrix_stride, mask_row_stride;
-    int32_t query_zero_point, value_zero_point;
-    int32_t score_multiplier, score_shift;
-    int32_t multiplier, shift, zero_point;
-};
 
 /* The largest score of a row of which the mask excludes all keys. */
 static int32_t score_empty(const struct cm_attention *attention, int32_t *scores, int32_t keys)

@@ -1,14 +1,10 @@
 /* Largest or smallest int8 numbers; see compiler/cmcompiler/ops/extreme.py. */
 #include "cmrt/extreme.h"
+#include "cmrt/args/extreme_image_s8.h"
+#include "cmrt/args/extreme_s8.h"
 #include "cmrt/rows.h"
 
 #include <string.h>
-
-struct cm_extreme_s8 {
-    cm_ref input, output;
-    int32_t outer, members, inner;
-    int32_t flip;
-};
 
 static void start(int8_t *extremes, int32_t count, int32_t flip)
 {
@@ -28,13 +24,6 @@ void cm_extreme_s8(const struct cm_context *context, const struct cm_call *call)
 }
 
 /* Of each channel over rows and columns of an image, row by row. */
-struct cm_extreme_image_s8 {
-    struct cm_rows input;
-    cm_ref extremes; /* so far; kept from call to call */
-    cm_ref output;
-    int32_t rows, flip;
-};
-
 void cm_extreme_image_s8(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_extreme_image_s8 *op = call->arguments;

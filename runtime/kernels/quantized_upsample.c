@@ -1,12 +1,8 @@
 /* Int8 images resized by bilinear interpolation; see compiler/cmcompiler/ops/quantized_upsample.py. */
+#include "cmrt/args/upsample_bilinear_exact_s8.h"
+#include "cmrt/args/upsample_bilinear_s8.h"
 #include "cmrt/bilinear.h"
 #include "cmrt/rows.h"
-
-struct cm_upsample_bilinear_s8 {
-    struct cm_rows input, output;
-    cm_ref rows, columns; /* a struct cm_blend for each output row and column */
-    cm_ref row;           /* an input row of int16 */
-};
 
 void cm_upsample_bilinear_s8(const struct cm_context *context, const struct cm_call *call)
 {
@@ -30,11 +26,6 @@ void cm_upsample_bilinear_s8(const struct cm_context *context, const struct cm_c
 }
 
 /* Weights have 10 fractional bits, and only the result is rounded. */
-struct cm_upsample_bilinear_exact_s8 {
-    struct cm_rows input, output;
-    cm_ref rows, columns; /* a struct cm_blend for each output row and column */
-};
-
 enum { EXACT_ONE = 1 << 10, EXACT_HALF = 1 << 19 };
 
 /* x * 2^-20 to the nearest integer, halves away from zero. */

@@ -1,12 +1,7 @@
 /* Softmax over rows of int8 numbers; see compiler/cmcompiler/ops/softmax.py. */
 #include "cmrt/softmax.h"
+#include "cmrt/args/softmax_s8.h"
 #include "cmrt/program.h"
-
-struct cm_softmax_s8 {
-    cm_ref input, exponentials, output;
-    int32_t rows, length;
-    int32_t finer_bits;
-};
 
 void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
 {

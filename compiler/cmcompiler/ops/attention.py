@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.convolution import check_output
@@ -52,6 +54,43 @@ def reciprocal(total: int) -> tuple[int, int]:
     bits = total.bit_length()
     shift = min(bits - 1, 32 - bits)
     return min((1 << (31 + shift)) // total, INT32_MAX), shift
+
+
+@dataclass(frozen=True)
+class AttentionArguments(Arguments):
+    """Matrices of queries, keys and values, and the scratch to weigh them."""
+
+    c_name = "cm_attention_s8"
+
+    query: Place
+    key: Place
+    value: Place
+    mask: Place
+    output: Place
+    weights: Place
+    key_sums: Place
+    scores: Place
+    value_sums: Place
+    values: Place
+    workspace: Place
+    batch: Int32
+    group: Int32
+    rows: Int32
+    keys: Int32
+    depth: Int32
+    width: Int32
+    is_causal: Int32
+    empty_rows: Int32
+    is_bool: Int32
+    mask_matrix_stride: Int32
+    mask_row_stride: Int32
+    query_zero_point: Int32
+    value_zero_point: Int32
+    score_multiplier: Int32
+    score_shift: Int32
+    multiplier: Int32
+    shift: Int32
+    zero_point: Int32
 
 
 @dataclass(frozen=True)
@@ -148,38 +187,38 @@ class Attention(Op):
         provider = ATTENTION.provider(isa)
         values = 0 if provider is Isa.SCALAR else padded * self.width
         rows = 2 if provider is Isa.DSP else 1
-        arguments: Words = [
-            ("query", Address(inputs[0])),
-            ("key", Address(inputs[1])),
-            ("value", Address(inputs[2])),
-            ("mask", NONE if mask is None else Address(mask)),
-            ("output", Address(outputs[0])),
-            ("weights", Packed(weights_by_distance().tobytes())),
-            ("key_sums", Scratch(4 * padded)),
-            ("scores", Scratch(4 * padded * rows)),
-            ("value_sums", Scratch(4 * (self.width + 3))),
-            ("values", Scratch(values)),
-            ("workspace", Scratch(4 * max(padded, depth) if provider is Isa.DSP else 0)),
-            ("batch", self.batch),
-            ("group", self.group),
-            ("rows", self.rows),
-            ("keys", self.keys),
-            ("depth", self.depth),
-            ("width", self.width),
-            ("is_causal", int(self.is_causal)),
-            ("empty_rows", int(self.empty_rows)),
-            ("is_bool", int(mask is not None and mask.dtype == np.bool_)),
-            ("mask_matrix_stride", self.mask_strides[0]),
-            ("mask_row_stride", self.mask_strides[1]),
-            ("query_zero_point", self.query_zero_point),
-            ("value_zero_point", self.value_zero_point),
-            ("score_multiplier", self.score[0]),
-            ("score_shift", self.score[1]),
-            ("multiplier", self.output[0]),
-            ("shift", self.output[1]),
-            ("zero_point", self.zero_point),
-        ]
-        return [KernelCall("attention_s8", arguments, microkernel=ATTENTION)]
+        arguments = AttentionArguments(
+            query=Address(inputs[0]),
+            key=Address(inputs[1]),
+            value=Address(inputs[2]),
+            mask=NONE if mask is None else Address(mask),
+            output=Address(outputs[0]),
+            weights=Packed(weights_by_distance().tobytes()),
+            key_sums=Scratch(4 * padded),
+            scores=Scratch(4 * padded * rows),
+            value_sums=Scratch(4 * (self.width + 3)),
+            values=Scratch(values),
+            workspace=Scratch(4 * max(padded, depth) if provider is Isa.DSP else 0),
+            batch=self.batch,
+            group=self.group,
+            rows=self.rows,
+            keys=self.keys,
+            depth=self.depth,
+            width=self.width,
+            is_causal=int(self.is_causal),
+            empty_rows=int(self.empty_rows),
+            is_bool=int(mask is not None and mask.dtype == np.bool_),
+            mask_matrix_stride=self.mask_strides[0],
+            mask_row_stride=self.mask_strides[1],
+            query_zero_point=self.query_zero_point,
+            value_zero_point=self.value_zero_point,
+            score_multiplier=self.score[0],
+            score_shift=self.score[1],
+            multiplier=self.output[0],
+            shift=self.output[1],
+            zero_point=self.zero_point,
+        )
+        return [KernelCall.of("attention_s8", arguments, microkernel=ATTENTION)]
 
 
 @program_op(

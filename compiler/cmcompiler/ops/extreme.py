@@ -4,19 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call
 from cmcompiler.ir.channels import ChannelRule
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Reach, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Reach, RowCall, Scratch, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.arguments import ImageRows
 from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
-from cmcompiler.ops.support.window import rows_arguments
 
 EXTREME_ROWS = Microkernel("extreme_rows_s8", dsp=True, mve=True)
+
+
+@dataclass(frozen=True)
+class ExtremeArguments(Arguments):
+    """Extremes of the members of [outer, members, inner]."""
+
+    c_name = "cm_extreme_s8"
+
+    input: Place
+    output: Place
+    outer: Int32
+    members: Int32
+    inner: Int32
+    flip: Int32
+
+
+@dataclass(frozen=True)
+class ExtremeImageArguments(Arguments):
+    """Extremes over rows and columns of an image, row by row."""
+
+    c_name = "cm_extreme_image_s8"
+
+    input: ImageRows
+    extremes: Annotated[Place, "so far; kept from call to call"]
+    output: Place
+    rows: Int32
+    flip: Int32
 
 
 @dataclass(frozen=True)
@@ -57,29 +87,30 @@ class Extreme(Op):
         return (extremes.reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("outer", self.outer),
-            ("members", self.members),
-            ("inner", self.inner),
-            ("flip", self._flip),
-        ]
-        return [KernelCall("extreme_s8", arguments, microkernel=EXTREME_ROWS)]
+        arguments = ExtremeArguments(
+            Address(inputs[0]),
+            Address(outputs[0]),
+            outer=self.outer,
+            members=self.members,
+            inner=self.inner,
+            flip=self._flip,
+        )
+        return [KernelCall.of("extreme_s8", arguments, microkernel=EXTREME_ROWS)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Over all rows and columns of an image, row by row."""
         _, height, width, channels = inputs[0].shape
         if (self.outer, self.members, self.inner) != (1, height * width, channels):
             return []
-        words: Words = [
-            *rows_arguments(input=inputs[0]),
-            ("extremes", Scratch(channels, kept=True)),
-            ("output", Address(outputs[0])),
-            ("rows", height),
-            ("flip", self._flip),
-        ]
-        call = KernelCall("extreme_image_s8", words, (0, height), EXTREME_ROWS)
+        arguments = ExtremeImageArguments(
+            ImageRows.of(inputs[0]),
+            extremes=Scratch(channels, kept=True),
+            output=Address(outputs[0]),
+            rows=height,
+            flip=self._flip,
+        )
+        rows = (0, height)
+        call = KernelCall.of("extreme_image_s8", arguments, rows, microkernel=EXTREME_ROWS)
         return [RowCall(call, {inputs[0]: Reach(1, 0, 0)}, step=0)]
 
     @property

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Op, Packed, RowCall, Scratch, Tensors, Words
+from cmcompiler.ir.layout import Place
+from cmcompiler.ir.op import Array, KernelCall, Op, Packed, RowCall, Scratch, Tensors
 from cmcompiler.ir.rows import turned_shape
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.window import rows_arguments
+from cmcompiler.ops.support.arguments import ImageRows
 from cmcompiler.ops.upsample import Blend, read_blends
 
 BILINEAR_ROW = Microkernel("bilinear_row_s8", mve=True)
@@ -27,6 +30,27 @@ LARGEST_WEIGHT = (1 << WEIGHT) - 1
 
 EXACT_WEIGHT = 10
 """Fractional bits of weights where only the result is rounded."""
+
+
+@dataclass(frozen=True)
+class ExactBilinearArguments(Arguments):
+    """Images and the weights of their rows and columns."""
+
+    c_name = "cm_upsample_bilinear_exact_s8"
+
+    input: ImageRows
+    output: ImageRows
+    rows: Annotated[Place, "a struct cm_blend for each output row"]
+    columns: Annotated[Place, "a struct cm_blend for each output column"]
+
+
+@dataclass(frozen=True)
+class BilinearArguments(ExactBilinearArguments):
+    """The same, with rows that are blended first."""
+
+    c_name = "cm_upsample_bilinear_s8"
+
+    row: Annotated[Place, "an input row of int16"]
 
 
 @dataclass(frozen=True)
@@ -67,16 +91,14 @@ class QuantizedBilinear(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         _, _, width, channels = inputs[0].shape
-        arguments: Words = [
-            *rows_arguments(input=inputs[0], output=outputs[0]),
-            ("rows", self._table(self.rows, 1)),
-            ("columns", self._table(self.columns, channels)),
-            ("row", Scratch(2 * width * channels + 16)),
-        ]
-        rows_range = (0, self.output_shape[1])
+        images = ImageRows.of(inputs[0]), ImageRows.of(outputs[0])
+        tables = self._table(self.rows, 1), self._table(self.columns, channels)
+        rows = (0, self.output_shape[1])
         if self.is_exact:
-            return [KernelCall("upsample_bilinear_exact_s8", arguments[:-1], rows_range)]
-        return [KernelCall("upsample_bilinear_s8", arguments, rows_range, BILINEAR_ROW)]
+            exact = ExactBilinearArguments(*images, *tables)
+            return [KernelCall.of("upsample_bilinear_exact_s8", exact, rows)]
+        arguments = BilinearArguments(*images, *tables, Scratch(2 * width * channels + 16))
+        return [KernelCall.of("upsample_bilinear_s8", arguments, rows, microkernel=BILINEAR_ROW)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

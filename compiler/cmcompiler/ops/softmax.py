@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.exponential import (
     exp_of_negative,
@@ -34,6 +36,20 @@ LONGEST, BITS_OF_LONGER = 4095, 3
 """Rows with any finer bits, and the most of longer ones, whose sums may not fit."""
 
 SOFTMAX = Microkernel("softmax_s8", mve=True)
+
+
+@dataclass(frozen=True)
+class SoftmaxArguments(Arguments):
+    """Rows of int8 elements and the table of their exponentials."""
+
+    c_name = "cm_softmax_s8"
+
+    input: Place
+    exponentials: Place
+    output: Place
+    rows: Int32
+    length: Int32
+    finer_bits: Int32
 
 
 @dataclass(frozen=True)
@@ -85,15 +101,15 @@ class Softmax(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         length = (1, *outputs[0].shape)[-1]
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("exponentials", Packed(self.exponentials().astype("<i4").tobytes())),
-            ("output", Address(outputs[0])),
-            ("rows", outputs[0].numel // length),
-            ("length", length),
-            ("finer_bits", self.finer_bits),
-        ]
-        return [KernelCall("softmax_s8", arguments, microkernel=SOFTMAX)]
+        arguments = SoftmaxArguments(
+            input=Address(inputs[0]),
+            exponentials=Packed(self.exponentials().astype("<i4").tobytes()),
+            output=Address(outputs[0]),
+            rows=outputs[0].numel // length,
+            length=length,
+            finer_bits=self.finer_bits,
+        )
+        return [KernelCall.of("softmax_s8", arguments, microkernel=SOFTMAX)]
 
 
 @program_op(

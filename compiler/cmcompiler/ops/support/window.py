@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.registry import Reader, program_op
-from cmcompiler.ir.op import Address, Array, Reach, RingRows, Words
-from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.op import Array, Reach
 
 Pair = tuple[int, int]
 
@@ -130,22 +129,3 @@ class Window:
         """The input rows that a row of outputs takes."""
         low = -self.padding[0]
         return Reach(self.stride[0], low, low + self.reach[0] - 1)
-
-
-def rows_arguments(**tensors: Tensor) -> Words:
-    """NHWC tensors of bytes as the fields of a `struct cm_rows` of each name."""
-    words: Words = []
-    for name, tensor in tensors.items():
-        batch, height, width, channels = tensor.shape
-        row = width * channels
-        words += [
-            (f"{name}.data", Address(tensor)),
-            (f"{name}.batch", batch),
-            (f"{name}.height", height),
-            (f"{name}.width", width),
-            (f"{name}.channels", channels),
-            (f"{name}.batch_stride", height * row),
-            (f"{name}.row_stride", row),
-            (f"{name}.ring", RingRows(tensor)),
-        ]
-    return words

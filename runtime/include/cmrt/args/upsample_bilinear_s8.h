@@ -1,0 +1,20 @@
+/* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
+#ifndef CMRT_ARGS_UPSAMPLE_BILINEAR_S8_H
+#define CMRT_ARGS_UPSAMPLE_BILINEAR_S8_H
+
+#include "cmrt/program.h"
+#include "cmrt/rows.h"
+
+/* The same, with rows that are blended first. */
+struct cm_upsample_bilinear_s8 {
+    struct cm_rows input;
+    struct cm_rows output;
+    /* a struct cm_blend for each output row */
+    cm_ref rows;
+    /* a struct cm_blend for each output column */
+    cm_ref columns;
+    /* an input row of int16 */
+    cm_ref row;
+};
+
+#endif
