@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import math
 import os
 import re
 import shlex
@@ -16,10 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import IO
 
+from cmbuild import watchdog
 from cmbuild.errors import (
     CmbuildError,
     Interrupted,
@@ -28,11 +27,11 @@ from cmbuild.errors import (
     ProcessFailed,
     TimedOut,
 )
+from cmbuild.watchdog import Limit, Watchdog
 
-_TAIL = 64 * 1024
 _GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+_TAIL = 64 * 1024
 _CLEANING = 20.0  # seconds that an attendant has to clean up
-_PERIOD = 0.2  # seconds between checks of the log's size
 # A compiler's; those of GNU's and LLVM's linkers, which also print warnings and context.
 _DIAGNOSTIC = re.compile(
     r":\d+: (fatal |syntax )?error|undefined reference to "
@@ -40,7 +39,6 @@ _DIAGNOSTIC = re.compile(
 )
 # Those of git, run by CMake, and of CMake, whose explanation follows in indented lines.
 _CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.MULTILINE)
-_LOG_LIMIT = 64 * 1024 * 1024
 
 
 # A command whose process group is killed when the other end of its standard input is closed: by the
@@ -232,9 +230,9 @@ class Processes:
         with log.open("wb") as output:
             streams = _Streams(subprocess.PIPE if listener else output.fileno(), output.fileno())
             process = self._start(words, streams, name=name, install=install, cwd=cwd, env=env)
-            watchdog = _Watchdog(process, output.fileno(), timeout)
+            guard = Watchdog(output.fileno(), timeout, lambda: _stop(process))
             try:
-                with watchdog:
+                with guard:
                     if process.stdout is not None and listener is not None:
                         _listen(process.stdout, listener)
                     status = process.wait()
@@ -246,10 +244,10 @@ class Processes:
         completed = Completed(words, status, time.monotonic() - start, log)
         if self._ended.is_set():
             raise Interrupted()
-        if watchdog.reason is Limit.TIME:
+        if guard.reason is Limit.TIME:
             raise TimedOut(name=name, seconds=timeout, log=log)
-        if watchdog.reason is Limit.OUTPUT:
-            detail = f"it printed more than {_LOG_LIMIT >> 20} MiB"
+        if guard.reason is Limit.OUTPUT:
+            detail = f"it printed more than {watchdog.LOG_LIMIT >> 20} MiB"
             raise ProcessFailed(name=name, outcome="was stopped", detail=detail, log=log)
         if check and status != 0:
             raise completed.failure(name)
@@ -413,42 +411,6 @@ def _listen(stream: IO[bytes], listener: Callable[[str], None]) -> None:
     with stream:
         for line in stream:
             listener(line.decode(errors="replace").rstrip("\r\n"))
-
-
-class Limit(Enum):
-    """Why a process was stopped."""
-
-    TIME = "time"
-    OUTPUT = "output"
-
-
-class _Watchdog:
-    """While entered, stops a process that runs too long or prints too much."""
-
-    def __init__(self, process: subprocess.Popen[bytes], output: int, timeout: float | None):
-        self.reason: Limit | None = None
-        self._process = process
-        self._output = output
-        self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(min(_PERIOD, max(0.0, self._deadline - time.monotonic()))):
-            if time.monotonic() >= self._deadline:
-                self.reason = Limit.TIME
-            elif os.fstat(self._output).st_size > _LOG_LIMIT:
-                self.reason = Limit.OUTPUT
-            if self.reason is not None:
-                _stop(self._process)
-                return
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

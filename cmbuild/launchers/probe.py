@@ -21,7 +21,7 @@ _CONNECTING_SECONDS = 20.0
 _R0, _R1, _PC = 0, 1, 15
 
 
-class Stopped(Failed):
+class StoppedElsewhere(Failed):
     template = "{machine} stopped at 0x{place:08x}, in {function}, outside of a call to the host"
     hint = "the full output is in {log}"
 
@@ -31,7 +31,7 @@ class DifferentFlash(Failed):
     hint = "the flash may be worn or locked, or the board another one; see {log}"
 
 
-class NoServer(Failed):
+class ServerSilent(Failed):
     template = "{machine} did not open its port within {seconds:g} s"
     hint = "its output is in {log}"
 
@@ -81,7 +81,7 @@ class ProbeLine(Launcher):
     ) -> ProperRun:
         """Raises, in addition to those of every launcher:
         ProcessFailed: the probe's program does not start: no probe, another chip, a locked one.
-        ServerLost, Refused, DifferentFlash, NoServer, Stopped.
+        ServerLost, ProbeRefused, DifferentFlash, ServerSilent, StoppedElsewhere.
         """
         port, start = free_port(), time.monotonic()
         output = log.with_name("probe.txt")
@@ -115,7 +115,7 @@ class ProbeLine(Launcher):
                 return CoreServer(port, self.title, log, is_ended)
             except OSError:
                 time.sleep(0.1)
-        raise NoServer(machine=self.title, seconds=_CONNECTING_SECONDS, log=log)
+        raise ServerSilent(machine=self.title, seconds=_CONNECTING_SECONDS, log=log)
 
     def _load(self, core: CoreServer, image: Path, log: Path) -> None:
         """Writes an image unless the board holds it."""
@@ -148,7 +148,7 @@ class ProbeLine(Launcher):
             place = registers[_PC]
             if core.read(place, len(BREAKPOINT)) != BREAKPOINT:
                 function = Symbols.read(image).nearest(place)
-                raise Stopped(machine=self.title, place=place, function=function, log=log)
+                raise StoppedElsewhere(machine=self.title, place=place, function=function, log=log)
             answer = host.call(registers[_R0], registers[_R1])
             core.set_register(_R0, answer)
             core.set_register(_PC, place + len(BREAKPOINT))

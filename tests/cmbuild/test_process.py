@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild import process
+from cmbuild import watchdog
 from cmbuild.errors import Interrupted, MissingTool, NoSpace, ProcessFailed, TimedOut
 from cmbuild.process import Processes
 
@@ -108,7 +108,7 @@ def test_sigkill_takes_the_child_with_it(tmp_path: Path) -> None:
 
 
 def test_endless_output_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_LOG_LIMIT", 1 << 20)
+    monkeypatch.setattr(watchdog, "LOG_LIMIT", 1 << 20)
     with pytest.raises(ProcessFailed, match="printed more than 1 MiB"):
         Processes().run(python("while True: print('x' * 999)"), log=tmp_path / "log", timeout=60)
 

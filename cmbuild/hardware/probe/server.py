@@ -26,7 +26,7 @@ class ServerLost(Failed):
     hint = "is the probe still plugged in, and the board powered? Its output is in {log}"
 
 
-class Refused(Failed):
+class ProbeRefused(Failed):
     template = "{machine} refused to {what}"
     hint = "a chip may be locked (readout protection), or of another kind; see {log}"
 
@@ -65,8 +65,18 @@ class CoreServer:
         self._log = log
         self._is_ended = is_ended
         self._buffer = bytearray()
+        self._packet = _PACKET_BYTES
+        self._has_map = False
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=_POLL)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        """Asks what the server can do."""
         said = self.ask(b"qSupported:swbreak+;hwbreak+").decode(errors="replace")
         size = re.search(r"PacketSize=([0-9a-fA-F]+)", said)
         self._packet = max(256, int(size[1], 16) if size else _PACKET_BYTES) - _OVERHEAD
@@ -92,7 +102,7 @@ class CoreServer:
         return self._answer(seconds)
 
     def read(self, address: int, size: int) -> bytes:
-        """Raises Refused, and as `ask`."""
+        """Raises ProbeRefused, and as `ask`."""
         out = bytearray()
         while len(out) < size:
             count = min(size - len(out), self._packet // 2)
@@ -108,7 +118,7 @@ class CoreServer:
         return bytes(out)
 
     def write(self, address: int, data: bytes) -> None:
-        """Writes RAM; raises Refused, and as `ask`."""
+        """Writes RAM; raises ProbeRefused, and as `ask`."""
         for at in range(0, len(data), self._packet // 2):
             part = data[at : at + self._packet // 2]
             text = part.hex().encode()
@@ -119,7 +129,7 @@ class CoreServer:
         """Writes an image, into flash where the server says that there is some.
 
         Raises:
-            Refused, and as `ask`.
+            ProbeRefused, and as `ask`.
         """
         blocks = self._flash()
         places = [
@@ -226,8 +236,8 @@ class CoreServer:
         except (ElementTree.ParseError, ValueError, TypeError) as error:
             raise self._refused("describe its memory") from error
 
-    def _refused(self, what: str) -> Refused:
-        return Refused(machine=self._machine, what=what, log=self._log)
+    def _refused(self, what: str) -> ProbeRefused:
+        return ProbeRefused(machine=self._machine, what=what, log=self._log)
 
     def _lost(self, when: str) -> ServerLost:
         return ServerLost(machine=self._machine, when=when, log=self._log)
