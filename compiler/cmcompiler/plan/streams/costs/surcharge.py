@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from cmcompiler.ir.graph import Node
@@ -43,6 +43,8 @@ class Surcharge:
     fixed: float
     growth: Growth | None
     bands: Mapping[int, int]
+    _known: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By units of scratch: searches ask for the same few again and again."""
 
     def at(self, room: int) -> float:
         """
@@ -58,8 +60,11 @@ class Surcharge:
         Args:
             units: of the scratch that grows.
         """
-        more = 0.0 if self.growth is None else self.growth.more(self.bands, units)
-        return self.fixed + more
+        if self.growth is None:
+            return self.fixed
+        if units not in self._known:
+            self._known[units] = self.fixed + self.growth.more(self.bands, units)
+        return self._known[units]
 
 
 def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 0)) -> Surcharge:
