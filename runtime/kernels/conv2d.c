@@ -1,5 +1,6 @@
 /* Convolution as a matrix product over patches; see compiler/cmcompiler/ops/conv2d.py. */
 #include "cmrt/args/conv2d.h"
+#include "cmrt/clamp_rows.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
@@ -237,4 +238,29 @@ void cm_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
 void cm_conv2d_w16_general(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_gemm_s8_w16_general);
+}
+
+static void clamp(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_conv2d *op = call->arguments;
+    cm_clamp_rows(context, call, &op->output, op->output_pixel, op->minimum, op->maximum);
+}
+
+/* For ranges that are not all of int8, where shortcuts saturate to it. */
+void cm_conv2d_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_conv2d(context, call);
+    clamp(context, call);
+}
+
+void cm_conv2d_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_conv2d_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_conv2d_w16_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_conv2d_w16(context, call);
+    clamp(context, call);
 }

@@ -1,5 +1,6 @@
 /* Depthwise convolution, one filter per channel; see compiler/cmcompiler/ops/depthwise_conv2d.py. */
 #include "cmrt/args/depthwise_conv2d.h"
+#include "cmrt/clamp_rows.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
@@ -87,4 +88,54 @@ void cm_depthwise_conv2d_3x3_stride_2_half_up(const struct cm_context *context, 
 void cm_depthwise_conv2d_5x5(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_5x5_s8);
+}
+
+static void clamp(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_depthwise_conv2d *op = call->arguments;
+    cm_clamp_rows(context, call, &op->output, op->output.channels, op->minimum, op->maximum);
+}
+
+/* For ranges that are not all of int8, where shortcuts saturate to it. */
+void cm_depthwise_conv2d_3x3_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_row_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_row(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_row_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_row_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_stride_2(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_half_up_clamped(const struct cm_context *context,
+                                                      const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_stride_2_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_5x5_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_5x5(context, call);
+    clamp(context, call);
 }

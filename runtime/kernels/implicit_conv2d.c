@@ -1,6 +1,7 @@
 /* Convolution as an implicit matrix product: windows are packed from where they lie in the image, four at a
    time, and patches are stored nowhere; see compiler/cmcompiler/ops/conv2d.py. */
 #include "cmrt/args/implicit_conv2d.h"
+#include "cmrt/clamp_rows.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
@@ -68,4 +69,23 @@ void cm_implicit_conv2d(const struct cm_context *context, const struct cm_call *
 void cm_implicit_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_pack_rows_s8_w16, cm_isa_gemm_s8_w16);
+}
+
+static void clamp(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_implicit_conv2d *op = call->arguments;
+    cm_clamp_rows(context, call, &op->output, op->output_pixel, op->minimum, op->maximum);
+}
+
+/* For ranges that are not all of int8, where shortcuts saturate to it. */
+void cm_implicit_conv2d_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_implicit_conv2d(context, call);
+    clamp(context, call);
+}
+
+void cm_implicit_conv2d_w16_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_implicit_conv2d_w16(context, call);
+    clamp(context, call);
 }

@@ -69,3 +69,40 @@ void cm_linear_vector_w16_general(const struct cm_context *context, const struct
 {
     apply(context, call, cm_isa_gemv_s8_w16_general);
 }
+
+static void clamp(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_linear *op = call->arguments;
+    cm_isa_clamp_s8(cm_write(context, op->output), op->rows * op->columns, op->minimum, op->maximum);
+}
+
+/* For ranges that are not all of int8, where shortcuts saturate to it. */
+void cm_linear_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_vector_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_vector(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w16_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w16(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_vector_w16_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_vector_w16(context, call);
+    clamp(context, call);
+}

@@ -6,6 +6,7 @@
    and Brand, "MEC: Memory-efficient Convolution for Deep Neural Network" (2017), do so with columns for rows.
  */
 #include "cmrt/args/strip_conv2d.h"
+#include "cmrt/clamp_rows.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
@@ -108,4 +109,23 @@ void cm_strip_conv2d_general(const struct cm_context *context, const struct cm_c
 void cm_strip_conv2d_half_up(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_gemm_s8_half_up);
+}
+
+static void clamp(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_strip_conv2d *op = call->arguments;
+    cm_clamp_rows(context, call, &op->output, op->output_pixel, op->minimum, op->maximum);
+}
+
+/* For ranges that are not all of int8, where shortcuts saturate to it. */
+void cm_strip_conv2d_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_half_up(context, call);
+    clamp(context, call);
 }

@@ -44,6 +44,9 @@ COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
 COPY_PIXELS = Microkernel("copy_pixels_s8", mve=True)
 """Fills strips."""
 
+CLAMP = Microkernel("clamp_s8", dsp=True, mve=True)
+"""Follows loops that saturate to int8, for outputs of a smaller range."""
+
 PATCH_BYTES = 16384
 """Of the patch buffer, if there is room: weights are read once per bufferful."""
 
@@ -86,7 +89,7 @@ class Conv2d(Convolution):
         )
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        return None if self._is_implicit(isa) else packing.gemm(self._filters, isa)[0]
+        return None if self._is_implicit(isa) else packing.product(self._filters, isa)
 
     @property
     def turned(self) -> Conv2d:
@@ -216,9 +219,10 @@ class Conv2d(Convolution):
     def _call(self, arguments: ProductArguments, filters: Filters, isa: Isa) -> KernelCall:
         suffix, microkernel = packing.gemm(filters, isa, self.wide)
         wide = "_w16" if packing.is_wide(isa, self.wide) else ""
+        clamped = filters.clamp_suffix(isa)
         name = arguments.c_name.removeprefix("cm_")
         return KernelCall(
-            name + (suffix if arguments.has_roundings else wide),
+            name + (suffix if arguments.has_roundings else wide + clamped),
             arguments.words(),
             (0, self.output_shape[1]),
             microkernel,

@@ -98,7 +98,7 @@ class Linear(Op):
     def product_of_rows(self, isa: Isa) -> str | None:
         if self.rows == 1 and not self.by_rows:
             return None
-        return packing.gemm(self._filters, isa)[0]
+        return packing.product(self._filters, isa)
 
     @property
     def widened(self) -> Linear:

@@ -66,6 +66,9 @@ CM_MICROKERNEL void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
  * agree. */
 CM_MICROKERNEL void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
 
+/* Numbers within bounds, in place. */
+CM_MICROKERNEL void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum);
+
 /* Packs depths [at, at + bytes) of four rows into the workspace, multiples of four from 0 on, one part after
    the other: then they are the rows of the product. For outputs that are not general. */
 enum { CM_PACKED_ROWS = 4 };

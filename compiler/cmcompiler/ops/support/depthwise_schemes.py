@@ -154,7 +154,7 @@ def _for_3x3_dsp(
     if portions == 1 and band == 2:
         portions = bands = min(-(-height // band), MOST_BANDS)
     workspace = 16 * (stride[1] + 1) * ((chunk - 1) * stride[1] + 3)
-    weights, name = _3x3_dsp(filters), _3x3_name(filters, stride[1])
+    weights, name = _3x3_dsp(filters), _3x3_name(filters, stride[1], Isa.DSP)
     return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
 
 
@@ -185,12 +185,12 @@ def _for_3x3_mve(
     else:
         return None
     weights = _3x3_mve(filters)
-    name = _3x3_name(filters, stride, alone=band == 1)
+    name = _3x3_name(filters, stride, Isa.MVE, alone=band == 1)
     columns = 2 * count
     return Scheme(name, FOR_3X3, weights, band, chunk, 64 * columns, portions, bands, base=128)
 
 
-def _3x3_name(filters: Filters, stride: int, alone: bool = False) -> str:
+def _3x3_name(filters: Filters, stride: int, isa: Isa, alone: bool = False) -> str:
     """Of the kernel with the loops for this rounding and this many columns.
 
     Args:
@@ -198,7 +198,7 @@ def _3x3_name(filters: Filters, stride: int, alone: bool = False) -> str:
     """
     apart = "_stride_2" if stride == 2 else "_row" if alone else ""
     rounding = "_half_up" if filters.rounding is Rounding.HALF_UP else ""
-    return f"depthwise_conv2d_3x3{apart}{rounding}"
+    return f"depthwise_conv2d_3x3{apart}{rounding}{filters.clamp_suffix(isa)}"
 
 
 def _pitch(window: Window, columns: int, width: int) -> int:
@@ -260,7 +260,8 @@ def _for_5x5(
         return None
     workspace = 128 * ((chunk - 1) * stride + 6)  # a column more is read, though not used
     weights = _5x5_mve(filters)
-    return Scheme("depthwise_conv2d_5x5", FOR_5X5, weights, min(rows, height), chunk, workspace)
+    name = f"depthwise_conv2d_5x5{filters.clamp_suffix(isa)}"
+    return Scheme(name, FOR_5X5, weights, min(rows, height), chunk, workspace)
 
 
 def _5x5_mve(filters: Filters) -> bytes:

@@ -122,11 +122,16 @@ class Filters:
     def is_general(self, isa: Isa) -> bool:
         """Whether the instruction set's shortcuts cannot make the outputs.
 
-        Helium's saturate to int8, and shift to the right. Loops of scalars take all outputs.
+        Helium's shift to the right. Loops of scalars take all outputs.
         """
         if isa is Isa.DSP:
             return not self.suits_factors
         return isa is Isa.MVE and not self.suits_saturation
+
+    def clamp_suffix(self, isa: Isa) -> str:
+        """What follows the name of a kernel that saturates to int8, for a smaller range."""
+        is_short = isa is not Isa.SCALAR and not self.is_general(isa)
+        return "_clamped" if is_short and not self.requantize.range.is_int8 else ""
 
     def blocks(self, size: int) -> Iterator[Filters]:
         """Whole blocks of channels; the last channel is repeated to fill the last one."""
@@ -143,9 +148,9 @@ class Filters:
     def rescale_dsp(self) -> Int32Array:
         """Multiplier, shift and offset of each channel for microkernels of the DSP extension.
 
-        Where the output's rounding is not general and its range is all of int8, these are such
-        that (sum + ((sum * multiplier) >> 32) + offset) >> shift is the output, but for its
-        roundings.
+        Where the output's rounding is not general, these are such that
+        (sum + ((sum * multiplier) >> 32) + offset) >> shift is the output, but for its roundings
+        and clamp.
         """
         if not self.suits_saturation:
             return np.stack([self.multipliers, self.shifts, np.zeros_like(self.shifts)], axis=1)
@@ -178,8 +183,8 @@ class Filters:
 
     @property
     def suits_saturation(self) -> bool:
-        """Whether right shifts that round and saturation to int8 give the output."""
-        return self.rounding is not Rounding.GENERAL and self.requantize.range.is_int8
+        """Whether right shifts that round and saturation to int8 give the output, clamped."""
+        return self.rounding is not Rounding.GENERAL
 
     @property
     def head(self) -> npt.NDArray[np.int32]:
@@ -194,13 +199,19 @@ def is_wide(isa: Isa, wide: bool) -> bool:
 
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """What follows the name of a kernel that multiplies so, and its microkernel."""
-    suffix = _variant(filters, isa, wide) or _half_up(filters, isa)
+    suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
     return suffix, WIDE_GEMM if is_wide(isa, wide) else GEMM
+
+
+def product(filters: Filters, isa: Isa, wide: bool = False) -> str:
+    """The same without the clamp: kernels with one suffix share their loops."""
+    return _variant(filters, isa, wide) or _half_up(filters, isa)
 
 
 def gemv(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """The same for one row."""
-    return _variant(filters, isa, wide), WIDE_GEMV if is_wide(isa, wide) else GEMV
+    suffix = _variant(filters, isa, wide) + filters.clamp_suffix(isa)
+    return suffix, WIDE_GEMV if is_wide(isa, wide) else GEMV
 
 
 def _half_up(filters: Filters, isa: Isa) -> str:

@@ -26,11 +26,12 @@ def filters(shift: int = -8, maximum: int = 127, zero_point: int = 3) -> Filters
         (Isa.MVE, filters(), ""),
         (Isa.MVE, filters(shift=-1), ""),
         (Isa.MVE, filters(shift=1), "_general"),
-        (Isa.MVE, filters(maximum=100), "_general"),
+        (Isa.MVE, filters(maximum=100), "_clamped"),
         (Isa.DSP, filters(), ""),
         (Isa.DSP, filters(shift=-1), "_general"),
-        (Isa.DSP, filters(maximum=100), "_general"),
+        (Isa.DSP, filters(maximum=100), "_clamped"),
         (Isa.SCALAR, filters(shift=1), ""),
+        (Isa.SCALAR, filters(maximum=100), ""),
     ],
 )
 def test_what_shortcuts_cannot_make_has_kernels_of_its_own(
@@ -40,6 +41,7 @@ def test_what_shortcuts_cannot_make_has_kernels_of_its_own(
     assert packing.gemv(layer, isa) == (suffix, packing.GEMV)
     wide = "_w16" if isa is Isa.DSP else ""
     assert packing.gemm(layer, isa, wide=True)[0] == wide + suffix
+    assert packing.product(layer, isa) == suffix.replace("_clamped", "")
 
 
 @pytest.mark.parametrize(
