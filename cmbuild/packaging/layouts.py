@@ -74,6 +74,7 @@ def _platformio(plan: PlanRecord) -> dict[str, object]:
         "description": _sentence(plan),
         "keywords": ["neural network", "inference", "cortex-m"],
         "authors": [{"name": "cmbuild"}],
+        "license": "BSD-3-Clause",
         "headers": f"{plan.model}.h",
         "frameworks": "*",
         "platforms": "*",

@@ -9,7 +9,7 @@
 #define WIDEN_WEIGHTS(single, paired) "sxtb16 " single ", " paired ", ror #8\n"
 
 /* Two depths of four rows: r8 and r9 are weights of both columns and of the second one, r10 and r11 rows, two each. */
-#if __ARM_ARCH_7EM__ && __ARM_FP & 8
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
 /* A Cortex-M7, as no other core of Armv7E-M has double precision: it issues a load or SXTB16 beside each product.
    So the first words of the next two depths are loaded here, even after the last ones: those are of the rescaling,
    and up to four bytes behind the rows. */

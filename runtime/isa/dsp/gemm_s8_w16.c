@@ -5,7 +5,7 @@
 
 /* clang-format off */
 /* Two depths of four rows: r8 and r9 are weights, r10 and r11 rows, two each. */
-#if __ARM_ARCH_7EM__ && __ARM_FP & 8
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
 /* A Cortex-M7, as no other core of Armv7E-M has double precision: it issues a load beside each product, of
    what is used two cycles later. So the first words of the next two depths are loaded here, even after the
    last ones: those are of the rescaling, and up to four bytes behind the rows. */

@@ -30,7 +30,7 @@ struct strip {
 #define TAKE_OFFSET_OFF "ldr r4, [lr, #-4]\n" "sub r0, r4\n" "sub r2, r4\n"
 
 /* Four depths: 18 instructions of four bytes. */
-#if __ARM_ARCH_7EM__ && __ARM_FP & 8
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
 /* A Cortex-M7: see gemm_s8_w16.c. Up to eight bytes behind the weights and four behind the row are read. */
 #define PAIRED_PRELOAD \
     TAKE_OFFSET_OFF \

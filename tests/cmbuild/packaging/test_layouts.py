@@ -17,7 +17,10 @@ CATEGORIES = (
     *("Data Storage", "Data Processing", "Other", "Uncategorized"),
 )
 
-STRICT = ("-Wall", "-Wextra", "-Wmissing-prototypes", "-Wstrict-prototypes", "-Werror")
+DOCUMENT = Path(__file__).parents[3] / "docs" / "packages.md"
+(LISTED,) = re.findall(r"no warnings with\s+`(.*?)`", DOCUMENT.read_text(), re.DOTALL)
+STRICT = (*LISTED.split(), "-Werror")
+"""Those that the page on packages lists."""
 
 
 def packaged(cmbuild: Commands, form: str) -> Path:
@@ -70,6 +73,7 @@ def test_platformio(cmbuild: Commands) -> None:
     assert re.fullmatch(r"[^:;/,@<>]{1,50}", manifest["name"])
     assert re.fullmatch(r"\d+\.\d+\.\d+", manifest["version"])
     assert len(manifest["description"]) <= 255
+    assert manifest["license"] == "BSD-3-Clause"
     build = manifest["build"]
     assert (folder / build["srcDir"] / manifest["headers"]).is_file()
     flags = [flag for flag in build["flags"] if not flag.startswith("-I")]
