@@ -1,4 +1,4 @@
-"""New projects: a folder with cmbuild.toml, a model, a test and a workflow of GitHub."""
+"""New projects: a folder with cmbuild.toml, a model, a test, a workflow and tasks of an editor."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from cmcompiler import zoo
 SKELETON = Path(__file__).parent / "skeleton"
 
 IGNORE = "build/\n"
+_VSCODE = ("launch.json", "tasks.json")
 _MODEL_BUDGET = {
     "flash": '"32K"',
     "instructions": '"250k"',
@@ -127,6 +128,9 @@ def _texts(
     texts[folder / "tests" / f"test_{stem}.py"] = fill(SKELETON / "test_model.py.j2", values)
     workflow = folder / ".github" / "workflows" / "cmbuild.yml"
     texts[workflow] = fill(SKELETON / "workflow.yml.j2", values)
+    if chosen.toolchain != HOST:
+        for name in _VSCODE:
+            texts[folder / ".vscode" / name] = fill(SKELETON / f"{name}.j2", values)
     texts[folder / ".gitignore"] = IGNORE
     return texts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -27,7 +28,8 @@ def test_a_project_of_a_model_that_exists(cmbuild: Commands):
     (cmbuild.folder / "net.pte").write_bytes(NETWORK.read_bytes())
     words = ("--model", "net", "--source", "net.pte", "--board", "corstone300", "--json")
     made = cmbuild("init", "firmware", *words).document
-    names = ("cmbuild.toml", "tests/test_net.py", WORKFLOW, ".gitignore")
+    vscode = (".vscode/launch.json", ".vscode/tasks.json")
+    names = ("cmbuild.toml", "tests/test_net.py", WORKFLOW, *vscode, ".gitignore")
     assert made["written"] == [f"firmware/{name}" for name in names]
     project = replace(cmbuild, folder=cmbuild.folder / "firmware")
     assert project("run").exit_code == 0
@@ -41,6 +43,24 @@ def test_a_project_of_a_model_that_exists(cmbuild: Commands):
     assert status == 1
     assert re.search(r"^error: net on corstone300: flash [\d,]+ bytes over$", said, re.MULTILINE)
     assert "Traceback" not in said
+
+
+def test_an_editor_can_run_check_and_debug(cmbuild: Commands):
+    assert cmbuild("init", "--model", "net", "--source", "digits").exit_code == 0
+    folder = cmbuild.folder / ".vscode"
+    tasks = json.loads((folder / "tasks.json").read_text())["tasks"]
+    launch = json.loads(re.sub(r"^\s*//.*$", "", (folder / "launch.json").read_text(), flags=re.M))
+    (configuration,) = launch["configurations"]
+    assert configuration["preLaunchTask"] in [task["label"] for task in tasks]
+    assert "build/net/rp2350/runner/" in configuration["executable"]
+    for task in tasks:
+        _, verb, *words = task["command"].split()
+        command = cli.get_command(cli.make_context("cmbuild", [verb]), verb)
+        assert command is not None
+        known = {name for option in command.params for name in option.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+    port = configuration["gdbTarget"].rpartition(":")[2]
+    assert f"--gdb-port {port}" in tasks[-1]["command"]
 
 
 def test_what_is_written_is_valid(cmbuild: Commands):
