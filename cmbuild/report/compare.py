@@ -86,13 +86,18 @@ class CompareReport:
         )
 
 
+_DIFFERENCE = 12  # columns
+_LEAST_VALUE = 9
+
+
 def _lines(comparison: SideBySide, run: RunChange) -> Iterator[Text]:
     room = _room()
     before, after = (
         text.fit(side.title, room - 1) for side in (comparison.before, comparison.after)
     )
     titles = (f"{before:>{room}}{after:>{room}}", FAINT)
-    yield Text.assemble(f"  {text.fit(run.title, 24):<24}", titles)
+    name = _names(24, 2)
+    yield Text.assemble(f"  {text.fit(run.title, name):<{name}}", titles)
     for change in run.changes:
         if change.before is not None or change.after is not None or change.problem is not None:
             yield _metric(change)
@@ -107,7 +112,14 @@ def _lines(comparison: SideBySide, run: RunChange) -> Iterator[Text]:
 
 def _room() -> int:
     """Columns of a value, beside names and the difference."""
-    return max(11, min(36, (text.width() - 40) // 2))
+    return max(
+        _LEAST_VALUE if text.width() < text.FEW_COLUMNS else 11, min(36, (text.width() - 40) // 2)
+    )
+
+
+def _names(most: int, indent: int) -> int:
+    """Columns of a name: what values and the difference leave of a narrow terminal."""
+    return max(6, min(most, text.width() - indent - 2 * _room() - _DIFFERENCE))
 
 
 def _metric(change: Change) -> Text:
@@ -115,7 +127,9 @@ def _metric(change: Change) -> Text:
     values = [
         "-" if value is None else metric.written(value) for value in (change.before, change.after)
     ]
-    line = Text(f"    {metric.name:<22}{values[0]:>{room}}{values[1]:>{room}}")
+    name = _names(22, 4)
+    title = text.fit(metric.name, name)
+    line = Text(f"    {title:<{name}}{values[0]:>{room}}{values[1]:>{room}}")
     difference = _difference(change)
     if difference is not None:
         is_better = (difference > 0) is metric.is_least
@@ -129,7 +143,9 @@ def _metric(change: Change) -> Text:
 def _op(op: OpChange) -> Text:
     room = _room()
     values = ["-" if each is None else count(each) for each in (op.before, op.after)]
-    line = Text(f"      {text.fit(op.title, 20):<20}{values[0]:>{room}}{values[1]:>{room}}")
+    name = _names(20, 6)
+    title = text.fit(op.title, name)
+    line = Text(f"      {title:<{name}}{values[0]:>{room}}{values[1]:>{room}}")
     told = f"{op.change:+,}" if not op.before else f"{100 * op.change / op.before:+.1f} %"
     line.append(f"{told:>12}", GOOD if op.change < 0 else "")
     return line

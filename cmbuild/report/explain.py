@@ -31,6 +31,9 @@ class ExplainDocument(ResultDocument):
     steps: tuple[StepDocument, ...]
 
 
+_LEAST_REASON = 8  # columns that a reason needs
+
+
 @dataclass(frozen=True, slots=True)
 class ExplainReport:
     """Implements Report."""
@@ -67,7 +70,7 @@ def _block(placed: PlacedBlock) -> Iterator[Text]:
         ),
         "bold",
     )
-    room = 30 if text.width() >= 80 else 18
+    room = 30 if text.width() >= 80 else max(12, min(18, text.width() - 26))
     yield Text(f"  {'address':<10} {'instruction':<{room}}{'issue':>6}{'stall':>6}  why", "dim")
     for each in block.instructions:
         yield Text(_instruction(each, room))
@@ -81,4 +84,5 @@ def _instruction(each: TimedInstruction, room: int) -> str:
         f"  {each.address:08x}   {text.fit(each.text, room - 1):<{room}}"
         f"{each.issue:>6.3g}{f'{each.stall:.3g}' if each.stall else '':>6}  "
     )
-    return (start + text.fit(each.reason, text.width() - len(start))).rstrip()
+    left = text.width() - len(start)
+    return (start + (text.fit(each.reason, left) if left > _LEAST_REASON else "")).rstrip()

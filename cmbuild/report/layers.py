@@ -21,6 +21,9 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
     has_cycles = any(layer.cycles is not None for layer in layers)
     costs = [layer.cycles if has_cycles else layer.instructions for layer in layers]
     whole = sum(filter(None, costs))
+    if text.width() < text.FEW_COLUMNS:
+        yield from _narrow_lines(layers, costs, "cycles" if has_cycles else "instr")
+        return
     op = 20 if text.width() >= 80 else 11
     live = _LIVE if any(map(is_pruned, layers)) else 0
     name = min(60, text.width() - _REST - op - live)
@@ -44,6 +47,19 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
         yield Text(row.rstrip())
         if layer.fallback is not None:
             yield Text(text.indented(layer.fallback, 6), "yellow")
+
+
+def _narrow_lines(
+    layers: Sequence[PlacedLayer], costs: Sequence[int | None], unit: str
+) -> Iterator[Text]:
+    """Names, costs and shares alone."""
+    whole = sum(filter(None, costs))
+    name = text.width() - 17
+    yield Text(f"  {'layer':<{name}} {unit:>8} share", _DIM)
+    for layer, cost in zip(layers, costs, strict=True):
+        share = "" if cost is None or not whole else f"{cost / whole:.0%}"
+        told = "" if cost is None else count(cost)
+        yield Text(f"  {_tail(plain(layer.name), name):<{name}} {told:>8} {share:>5}".rstrip())
 
 
 def is_pruned(layer: PlacedLayer) -> bool:

@@ -22,7 +22,8 @@ REASON = 6  # indentation of the line that says why a step failed
 def line(kind: str, subject: str, status: str) -> str:
     """`  runner    mv2 on corstone300                  linked 0.6 s`."""
     start = f"  {kind:<{text.LABEL}}"
-    room = max(_FIRST, min(_LAST, text.width() - _STATUS)) - len(start)
+    first = min(_FIRST, text.width() - len(status))
+    room = max(first, min(_LAST, text.width() - _STATUS)) - len(start)
     return f"{start}{text.fit(subject, room - 1):<{room}}{status}"
 
 

@@ -281,10 +281,23 @@ def _titles(groups: Sequence[_Group], room: int) -> int:
     return max(_TITLE_LEAST, min(max(_TITLE, longest), room))
 
 
+def _narrow(groups: Sequence[_Group], unit: str) -> Iterator[Text]:
+    """Titles, counts and shares alone."""
+    whole = max(1, sum(group.instructions for group in groups))
+    name = text.width() - 22
+    yield Text(f"  {'op':<{name}}{unit:>13}  share", FAINT)
+    for group in groups:
+        share, title = group.instructions / whole, text.fit(group.title, name)
+        yield Text(f"  {title:<{name}}{count(group.instructions):>13}{share:>7.0%}")
+
+
 def _comparison(groups: Sequence[_Group]) -> Iterator[Text]:
     """What the board counted beside what the model says."""
-    name = _titles(groups, text.width() - 42)
     yield Text()
+    if text.width() < text.FEW_COLUMNS:
+        yield from _narrow(groups, "measured")
+        return
+    name = _titles(groups, text.width() - 42)
     yield Text(f"  {'op':<{name}}{'n':>4}{'measured':>12}{'model':>12}{'difference':>12}", FAINT)
     for group in groups:
         estimated = group.estimated or 0
@@ -304,6 +317,9 @@ def _table(instructions: Instructions, cycles: Cycles | None) -> Iterator[Text]:
     yield Text()
     unit = instructions.unit
     ratio = "MAC/instr" if unit == "instructions" else "MAC/cycle"
+    if text.width() < text.FEW_COLUMNS:
+        yield from _narrow(groups, unit)
+        return
     name = _titles(groups, text.width() - 43 - _BAR_LEAST)
     yield Text(f"  {'op':<{name}}{'n':>4}{unit:>15}   share   {ratio}", FAINT)
     whole = max(1, sum(group.instructions for group in groups))

@@ -8,7 +8,10 @@ import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
 
-NARROWEST, WIDEST = 60, 200
+NARROWEST, WIDEST = 40, 200
+FEW_COLUMNS = 60
+"""Below it, tables keep the columns that matter most."""
+
 _USUAL = 80  # of what is no terminal
 LABEL = 10  # width of the labels at the left
 
@@ -69,6 +72,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     A narrow terminal has the last one on a line of its own, then one space between the others. Only
     then are the widest of them cut: names are for typing, and figures mean nothing without an end.
+    With fewer than 60 columns, each cell gets a line instead.
     """
     lines = (header, *rows)
     *widths, last = (max(map(len, column)) for column in zip(*lines, strict=True))
@@ -76,9 +80,20 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     is_below = sum(widths) + gap * (len(widths) + 1) + min(_LEAST, last) > width()
     if is_below and sum(widths) + gap * len(widths) > width():
         gap = 1
+        if width() < FEW_COLUMNS and sum(widths) + len(widths) + 1 > width():
+            return "\n".join(_block(header, row) for row in rows)
         while sum(widths) + len(widths) + 1 > width():
             widths[widths.index(max(widths))] -= 1
     return "\n".join(_row(row, widths, gap, is_below) for row in lines)
+
+
+def _block(header: Sequence[str], cells: Sequence[str]) -> str:
+    """A row as lines of its own, for terminals that no row fits in."""
+    first, *others = cells
+    named = [
+        f"{title} {cell}".strip() for title, cell in zip(header[1:], others, strict=True) if cell
+    ]
+    return "\n".join([indented(first, 2), *(indented(each, 4) for each in named)])
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], gap: int, is_below: bool) -> str:

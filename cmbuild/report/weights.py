@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cmbuild.report.text import entry
+from cmbuild.report.text import entry, warning
 from cmbuild.results import WeightsResult
 
 
 def weights_lines(weights: WeightsResult) -> Iterator[Text]:
     """`weights   trained: …`; for random ones, what that means and how to load others."""
     if weights.is_random:
-        yield Text("  ! random weights: bit-exact but meaningless outputs", "yellow")
+        yield Text(warning("random weights: bit-exact but meaningless outputs"), "yellow")
         yield Text(entry("", f"{weights.detail}; --weights FILE loads a state dict"))
     else:
         yield Text(entry("weights", f"{weights.source}: {weights.detail}"))

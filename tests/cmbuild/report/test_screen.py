@@ -47,7 +47,7 @@ def test_screen_says_all_in_80_columns() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("columns", [60, 70, 80, 100, 200])
+@pytest.mark.parametrize("columns", [40, 50, 60, 70, 80, 100, 200])
 def test_the_screen_follows_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     assert MV2.cycles is not None
@@ -230,3 +230,11 @@ def test_a_board_s_cycles_stand_beside_the_model_s() -> None:
     assert "time      2.81 s at 32 MHz (90 M cycles measured; 86.8 M, -3.6 %, by the" in shown
     assert "  op                           n    measured       model  difference" in shown
     assert "  conv2d 1×1                   1      88.1 M      60.0 M     -31.9 %" in shown
+
+
+@pytest.mark.parametrize("columns", [40, 59])
+def test_layers_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = screen(MV2, by_layer=True).plain
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "share" in shown

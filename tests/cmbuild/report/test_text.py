@@ -11,7 +11,7 @@ from cmbuild.report.lines import line
 @pytest.mark.parametrize("columns", [20, 60, 80, 120, 200, 500])
 def test_lines_follow_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    width = max(60, min(200, columns))
+    width = max(40, min(200, columns))
     assert text.width() == width
     rows = [("corstone300", "Arm Corstone-300 with Cortex-M55", "FVP or QEMU " * 20)]
     shown = text.table(("board", "what it is", "runs on"), rows)
@@ -28,7 +28,7 @@ FITS = [
 ]
 
 
-@pytest.mark.parametrize("columns", range(60, 201, 5))
+@pytest.mark.parametrize("columns", range(40, 201, 5))
 def test_tables_keep_names_and_figures(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     shown = text.table(("model", "board", "flash", "of", "RAM", "of", ""), FITS)
@@ -36,7 +36,8 @@ def test_tables_keep_names_and_figures(monkeypatch: pytest.MonkeyPatch, columns:
     assert max(map(len, lines)) <= columns
     assert [cell for row in FITS for cell in row if cell not in shown] == []
     assert "…" not in shown
-    assert len(lines) == (5 if columns < 77 else 3)
+    if columns >= 60:
+        assert len(lines) == (5 if columns < 77 else 3)
 
 
 def test_a_table_without_room_cuts_the_widest(monkeypatch: pytest.MonkeyPatch) -> None:
