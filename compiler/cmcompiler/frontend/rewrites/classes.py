@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.fx import Node
 
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments
@@ -30,3 +31,14 @@ def each_class(node: Node, index: Node, count: int) -> Node:
         table = constant(node, f"{node.name}_table", every[:, None])
         column = insert(node, aten.embedding.default, table, index)
     return insert(node, aten.eq.Tensor, column, constant(node, f"{node.name}_classes", every))
+
+
+def truth_of(value: object) -> Node | None:
+    """A bool, or the bool that zeros and ones were made of; else None."""
+    if isinstance(value, Node) and value.target is aten.to.dtype and not _is_bool(value):
+        value = value.args[0]
+    return value if isinstance(value, Node) and _is_bool(value) else None
+
+
+def _is_bool(node: Node) -> bool:
+    return isinstance(held := node.meta.get("val"), Tensor) and held.dtype == torch.bool

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.classes import each_class
+from cmcompiler.frontend.rewrites.classes import each_class, truth_of
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import (
     constant,
@@ -40,7 +40,8 @@ def spell_combinations(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
         spell = _SPELLINGS.get(node.target)
         value = node.meta.get("val")
-        if spell is None or (isinstance(value, Tensor) and value.dtype != torch.float32):
+        is_number = not isinstance(value, Tensor) or value.dtype == torch.float32
+        if spell is None or not (is_number or node.target is aten.one_hot.default):
             continue
         made = spell(node, named_arguments(node))
         if made is not None:
@@ -283,23 +284,24 @@ def _soft_maximum(node: Node, given: _Given) -> Node:
     return insert(node, aten.add.Tensor, insert(node, aten.maximum.default, *pair), rest)
 
 
+def _one_of_some(node: Node, given: _Given) -> Node:
+    found = each_class(node, given["self"], fake(node).shape[-1])
+    return insert(node, aten.to.dtype, found, fake(node).dtype)
+
+
 def _as_number(node: Node, given: _Given) -> Node | None:
-    """A bool, or whether an index is each of some, as 1 or 0."""
-    source = given["self"]
-    if source.target is aten.one_hot.default:
-        source = each_class(node, source.args[0], fake(source).shape[-1])
-    if fake(source).dtype != torch.bool:
-        return None
-    return insert(node, aten.where.Scalar, source, 1.0, 0.0)
+    """A bool as 1 or 0."""
+    source = truth_of(given["self"])
+    return source and insert(node, aten.where.Scalar, source, 1.0, 0.0)
 
 
 def _selected(node: Node, given: _Given) -> Node | None:
     """A product with a bool."""
     for factor, mask in ((given["self"], given["other"]), (given["other"], given["self"])):
-        if isinstance(mask, Node) and fake(mask).dtype == torch.bool:
+        if (truth := truth_of(mask)) is not None:
             is_tensor = isinstance(factor, Node)
             operator = aten.where.ScalarOther if is_tensor else aten.where.Scalar
-            return insert(node, operator, mask, factor if is_tensor else float(factor), 0.0)
+            return insert(node, operator, truth, factor if is_tensor else float(factor), 0.0)
     return None
 
 
@@ -389,6 +391,7 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.kthvalue.default: _ranked,
     aten.median.default: _ranked,
     aten.median.dim: _ranked,
+    aten.one_hot.default: _one_of_some,
     aten.to.dtype: _as_number,
     aten.type_as.default: _as_number,
     aten.mul.Tensor: _selected,

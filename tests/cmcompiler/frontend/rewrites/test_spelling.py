@@ -84,6 +84,14 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
         lambda x: functional.one_hot(x.argmax(-1) + 1, x.shape[-1] + 1).type_as(x),
         "argmax add embedding eq where",
     ),
+    "one of some, as integers": (
+        lambda x: functional.one_hot(x.argmax(-1) + 1, x.shape[-1] + 1),
+        "argmax add embedding eq to",
+    ),
+    "one of some, as a factor": (
+        lambda x: functional.one_hot(x.argmax(-1), x.shape[-1]) * x,
+        "argmax unsqueeze eq where",
+    ),
     "product of a bool and a number": (lambda x: (x > x.flip(1)) * 0.5, "flip gt where"),
     "product with a bool": (lambda x: (x > x.flip(1)) * x, "flip gt where"),
     "lower triangle": (lambda x: x.tril(-1), "where"),
