@@ -116,7 +116,7 @@ class Corpus:
         """
         if way not in self._ways and len(self._seeds) < MOST_SEEDS:
             self._ways.add(way)
-            if len(data) < LARGEST_SEED:
+            if 0 < len(data) < LARGEST_SEED:
                 self._seeds.append(Seed(data))
 
     def _choose(self, chance: random.Random) -> Seed:

@@ -65,6 +65,14 @@ def test_mutants_are_the_same_from_the_same_seed() -> None:
     assert first == second
 
 
+def test_nothing_is_made_of_an_empty_program() -> None:
+    corpus = Corpus.of_tests()
+    empty = Corpus([])
+    empty.learn("is no program", b"")
+    empty.learn("is one", corpus.mutant(random.Random(0)))
+    assert all(empty.mutant(random.Random(i)) is not None for i in range(50))
+
+
 @pytest.mark.parametrize("file", FOUND, ids=lambda file: file.stem)
 def test_what_was_found_is_refused_or_right(campaign: Campaign, file: Path) -> None:
     data = file.read_bytes()
