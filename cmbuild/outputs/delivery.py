@@ -170,7 +170,10 @@ def _is_device(path: Path) -> bool:
 
 def _stream(path: Path, data: bytes) -> None:
     try:
-        with path.open("wb") as file:
+        # A pipe without a reader would wait for one forever.
+        number = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK)
+        os.set_blocking(number, True)
+        with os.fdopen(number, "wb") as file:
             file.write(data)
     except OSError as error:
         raise unwritable(path, error) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -39,8 +39,8 @@ class Manifest(BaseModel):
 
 
 def own_files(folder: Path) -> dict[Path, str]:
-    """The digests of the files of a package in a folder, by what the package itself says; none if
-    there is no package.
+    """The digests of a package's files that are in a folder, by what the package itself says; none
+    if there is no package.
     """
     files = _files_of(folder)
     digest = digest_of(folder / MANIFEST) if files else None
@@ -55,9 +55,14 @@ def _files_of(folder: Path) -> dict[str, str]:
         files = Manifest.model_validate_json((folder / MANIFEST).read_bytes()).files
     except (OSError, ValidationError):
         return {}
-    return {path: digest for path, digest in files.items() if _is_inside(path)}
+    return {path: digest for path, digest in files.items() if _is_inside(folder, path)}
 
 
-def _is_inside(path: str) -> bool:
-    parts = PurePosixPath(path)
-    return not parts.is_absolute() and ".." not in parts.parts
+def _is_inside(folder: Path, path: str) -> bool:
+    """Whether it is a file of the folder: a name or a link may lead elsewhere, or nowhere."""
+    try:
+        file = (folder / path).resolve(strict=True)
+        return file.is_file() and file.is_relative_to(folder.resolve())
+    # A name may be too long, or hold a zero; links may turn in a circle.
+    except (OSError, ValueError, RuntimeError):
+        return False

@@ -68,6 +68,8 @@ def _problems(name: str) -> Iterator[str]:
         yield f"would make a header {name}.h, which hides another of this name"
     if name in reserved["library"]:
         yield "is a name of the C or C++ library"
+    if name in reserved["macros"]:
+        yield "is a macro of builds, CMSIS or Arduino"
     if "__" in name or name.endswith(("_", "_t")):
         yield "is reserved by C, C++ or POSIX: no __, and no _ or _t at the end"
     if f"{lower}_".startswith(("cm_", "cmrt_")):

@@ -128,7 +128,7 @@ class Call:
     def arrange(self, operand: Operand, order: Sequence[int]) -> Tensor:
         """The operand with its logical dimensions in physical `order`, outermost first."""
         order = tuple(order)
-        shape = tuple(operand.shape[dim] for dim in order)
+        shape = self._arranged(operand, order)
         if operand.dim_order == order:
             return operand.tensor
         if operand.data is not None:
@@ -199,13 +199,19 @@ class Call:
         order = tuple(order)
         if operand.dim_order == order:
             return operand.tensor
-        shape = tuple(operand.shape[dim] for dim in order)
+        shape = self._arranged(operand, order)
         held = operand.tensor.held
         held = held and replace(held, dim_order=order)
         arranged = self._scope.new(operand.tensor.name, operand.dtype, shape, held=held)
         movement = self._movement(Operand(arranged, operand.shape, order), operand.dim_order)
         self._epilogue.append(Node(movement, (arranged,), (operand.tensor,), self.source))
         return arranged
+
+    def _arranged(self, operand: Operand, order: tuple[int, ...]) -> tuple[int, ...]:
+        """The physical shape; operators that take several ranks may forget to compare them."""
+        if operand.rank != len(order):
+            self.invalid(f"a tensor of {operand.rank} dimensions, not {len(order)}")
+        return tuple(operand.shape[dim] for dim in order)
 
     def move(self, source: Operand, target: Operand) -> None:
         """Copies an operand to an output of the same logical shape."""

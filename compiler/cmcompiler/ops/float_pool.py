@@ -246,6 +246,8 @@ def _tensors_of_max_pool(call: Call) -> tuple[Operand, Operand, Operand]:
     check_element(call, source.dtype)
     if output.dtype != source.dtype or places.dtype != np.int64:
         call.unsupported(f"{source.dtype.name} to {output.dtype.name}, {places.dtype.name}")
+    if not source.rank == output.rank == places.rank:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)} and {list(places.shape)}")
     return source, output, places
 
 

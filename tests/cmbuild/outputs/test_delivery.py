@@ -127,6 +127,12 @@ def test_a_stream_takes_everything(tmp_path: Path) -> None:
     assert Path(os.devnull).is_char_device()
 
 
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="cannot write"):
+        deliver({tmp_path / "pipe": b"table"})
+
+
 def test_a_folder_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,31 @@ def test_nothing_outside_of_the_folder_is_its_own(tmp_path: Path, path: str) -> 
     folder.mkdir()
     write_package(folder, **{path.format(root=str(tmp_path).lstrip("/")): "a"})
     assert own_files(folder).keys() <= {folder / MANIFEST}
+
+
+@pytest.mark.parametrize("link", ["folder", "file"])
+def test_nothing_that_a_link_leads_out_to_is_its_own(tmp_path: Path, link: str) -> None:
+    folder, outside = tmp_path / "package", tmp_path / "outside"
+    for each in (folder, outside):
+        each.mkdir()
+        write_package(each, **{"kws.h": "h", "sub/x.c": "a"})
+    if link == "folder":
+        (folder / "sub").rename(tmp_path / "moved")
+        (folder / "sub").symlink_to(outside / "sub")
+    else:
+        (folder / "sub/x.c").unlink()
+        (folder / "sub/x.c").symlink_to(outside / "sub/x.c")
+    assert own_files(folder).keys() == {folder / "kws.h", folder / MANIFEST}
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, "d/" * 3000 + "x", "a\0b", "loop", "", "."])
+def test_a_name_that_no_file_has_is_left_out(tmp_path: Path, path: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    write_package(tmp_path, **{"kws.h": "a"})
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
+    manifest["files"][path] = "0" * 64
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))
+    assert own_files(tmp_path).keys() == {tmp_path / "kws.h", tmp_path / MANIFEST}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"name": "an npm package"}'])

@@ -58,6 +58,10 @@ BAD = [
     "FILE",
     "printf",
     "bool",
+    "NDEBUG",
+    "SysTick",
+    "DWT",
+    "HIGH",
 ]
 COMPILERS = {
     "newlib-c": ("arm-none-eabi-gcc", "-mcpu=cortex-m33", "-std=gnu11", "-xc"),
