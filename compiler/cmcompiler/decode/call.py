@@ -200,8 +200,7 @@ class Call:
         if operand.dim_order == order:
             return operand.tensor
         shape = self._arranged(operand, order)
-        held = operand.tensor.held
-        held = held and replace(held, dim_order=order)
+        held = operand.tensor.held and replace(operand.tensor.held, dim_order=order)
         arranged = self._scope.new(operand.tensor.name, operand.dtype, shape, held=held)
         movement = self._movement(Operand(arranged, operand.shape, order), operand.dim_order)
         self._epilogue.append(Node(movement, (arranged,), (operand.tensor,), self.source))
