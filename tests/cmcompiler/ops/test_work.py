@@ -15,7 +15,8 @@ import pytest
 from harness.calls import In, Out, calling
 from harness.counting import Counts, counting_kernels
 from harness.examples import Example
-from harness.recurrent_calls import gate_product
+from harness.operator_calls import operator_calls
+from harness.recurrent_calls import gate_product, recurrent_calls
 
 from cmcompiler.ir.op import KernelCall, Op
 from cmcompiler.ir.tensor import Tensor
@@ -325,3 +326,28 @@ def test_work_is_what_the_kernels_do() -> None:
 @pytest.mark.long
 def test_work_is_what_the_kernels_do_on_many_shapes() -> None:
     assert check(MANY, 1) > 5 * MANY
+
+
+AT_MOST = {
+    "aten::convolution.out": "taps outside of the image are left out",
+    "cmbuild::quantized_svdf.out": "the newest features are multiplied beside the filter",
+    "cmbuild::quantized_attention.out": "a causal mask leaves keys out",
+}
+"""Operators whose microkernels are asked for fewer multiply-accumulates than are stated."""
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_macs_of_every_operator(isa: Isa) -> None:
+    wrong, compared = [], 0
+    for name, arguments in {**operator_calls(), **recurrent_calls()}.items():
+        graph = calling(name, *arguments).graph
+        plan = make_plan(graph, isa, PlanOptions(streams=False))
+        if not all(step.is_call for step in plan.steps):
+            continue
+        compared += 1
+        counted, stated_macs = counting_kernels().count_plan(plan).macs, plan.macs
+        if counted < stated_macs if name in AT_MOST else counted == stated_macs:
+            continue
+        wrong.append(f"{name}: {counted} in C, {stated_macs}")
+    assert wrong == []
+    assert compared > 200
