@@ -27,6 +27,10 @@ STEPS = 64
 """Of a score, that halve a weight."""
 
 LARGEST_WEIGHT = 255
+
+FEW_KEYS_ERROR, KEY_ERROR = 0.95, 1 / 30
+"""Steps of the result, and for each key: the largest seen, beside a single large weight."""
+
 LAST_DISTANCE = 576
 """From the largest score of a row; from here on weights are 0."""
 
@@ -115,7 +119,6 @@ class Attention(Op):
     """
 
     label = "attention"
-    error_steps = 0.95
     element = np.dtype(np.int8)
 
     batch: int
@@ -132,6 +135,11 @@ class Attention(Op):
     output: tuple[int, int]
     zero_point: int
     empty_rows: EmptyRows = EmptyRows.ZERO
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        """Each weight is rounded to 8 bits of the largest, and many small ones add up."""
+        return FEW_KEYS_ERROR + self.keys * KEY_ERROR
 
     @property
     def macs(self) -> int:

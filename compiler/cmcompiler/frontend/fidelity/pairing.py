@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from torchao.quantization.pt2e import FixedQParamsObserver
 
 from cmcompiler.decode.registry import operators
 from cmcompiler.frontend.call_sites import marked
+from cmcompiler.frontend.rewrites.exclusions import PADS, padding_of
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.tensor import HeldValue, Tensor
 from cmcompiler.ops.change_scale import ChangeScale
@@ -226,7 +227,17 @@ def _bounded(program: Graph, pairs: Sequence[ValuePair]) -> Iterator[ValuePair]:
         if walk is not None and isinstance(walk.op, Recurrence) and walk.outputs[0] in known:
             yield replace(pair, bound=_SLACK + _EXACT_ROUNDING, by_turn=True)
         else:
-            yield replace(pair, bound=_SLACK + _steps_between(program, pair.tensor, known))
+            steps = _steps_between(program, pair.tensor, known) + _number_steps(pair)
+            yield replace(pair, bound=_SLACK + steps)
+
+
+def _number_steps(pair: ValuePair) -> float:
+    """Steps by which the number is rounded with which a node pads."""
+    number = padding_of(pair.node) if pair.node.target in PADS else None
+    if pair.range is None or number is None or not isfinite(number):
+        return 0.0
+    steps = number / pair.range.scale
+    return abs(steps - round(steps))
 
 
 def _inputs(program: Graph, prepared: GraphModule) -> Iterator[ValuePair]:
