@@ -42,6 +42,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.float_parts",
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",
+    "cmcompiler.frontend.joined_outputs",
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lowering",
     "cmcompiler.frontend.observations",

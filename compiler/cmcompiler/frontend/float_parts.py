@@ -99,6 +99,12 @@ class UnroundedPart:
                 self._results[node] = _inline(node, self.members)
         return True
 
+    def read_by_outputs(self) -> None:
+        """Has outputs take results in float."""
+        *_, output = self._graph.nodes
+        leaves, form = tree_flatten(output.args[0])
+        output.args = (tree_unflatten([self._unrounded(leaf) for leaf in leaves], form),)
+
     def has_layers(self, node: Node) -> bool:
         """Whether a node would take convolutions or linear layers with it."""
         return any(each.target in LAYERS for each in _joined([node]))
@@ -126,6 +132,9 @@ class UnroundedPart:
             for node in self._graph.nodes
             if node.op == "call_function" and (node in self.members or node not in self._before)
         )
+
+    def _unrounded(self, leaf: Any) -> Any:
+        return self._direct(leaf) if isinstance(leaf, Node) else leaf
 
     def _direct(self, argument: Node) -> Node:
         """What an operator in float reads in place of an argument that is rounded for others."""

@@ -18,7 +18,7 @@ from cmcompiler.frontend import backend
 from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch, RangeChange, is_free, observer_of
 from cmcompiler.frontend.rewrites.editing import fake, owner
 
-_JOINING = {
+JOINING = {
     *(torch.ops.aten.cat.default, torch.ops.aten.stack.default),
     torch.ops.aten.where.self,
 }
@@ -30,7 +30,7 @@ LEAST_RATIO = 4.0
 def joined_operands(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
     """Those that others than the concatenation read, each connected with it in one way."""
     for node in list(prepared.graph.nodes):
-        if node.target not in _JOINING:
+        if node.target not in JOINING:
             continue
         for source in dict.fromkeys(node.all_input_nodes):
             part = watch.part(source, node, is_after=False) if source.op == "call_module" else None
@@ -54,7 +54,7 @@ def separate_operands(operands: Sequence[GroupPart]) -> RangeChange | None:
     made, done = RangeChange(), set[Node]()
     for part in sorted(operands, key=lambda part: len(part.held)):
         shared, own = observer_of(part.source), owner(part.user).get_submodule(part.own)
-        if done & set(part.held) or not _width(shared) >= LEAST_RATIO * _width(own):
+        if done & set(part.held) or not width(shared) >= LEAST_RATIO * width(own):
             continue
         _round_for(part, made)
         made.give_own_range(part)
@@ -62,7 +62,7 @@ def separate_operands(operands: Sequence[GroupPart]) -> RangeChange | None:
     return made if done else None
 
 
-def _width(observer: Any) -> float:
+def width(observer: Any) -> float:
     least, largest = (float(each) for each in (observer.min_val, observer.max_val))
     return max(largest, 0.0) - min(least, 0.0)
 

@@ -26,6 +26,8 @@ from cmcompiler.frontend.feedback import REASON, keep_feedback
 from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
+from cmcompiler.frontend.joined_outputs import REASON as JOINED
+from cmcompiler.frontend.joined_outputs import join_in_float, joined_outputs
 from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import holds_classes, names_of_outputs, with_plain_outputs
@@ -119,6 +121,7 @@ def prepare(
         watch = GroupWatch(prepared)
         means = () if is_portable else tuple(image_means(prepared, watch))
         operands = tuple(joined_operands(prepared, watch))
+        outputs = tuple(joined_outputs(prepared, watch))
         meters = watch_states(prepared)
         probabilities = () if is_portable else watch_softmaxes(prepared)
         prepared.recompile()
@@ -131,6 +134,7 @@ def prepare(
         reasons = quantizer.rejections()
         if refinement:
             reasons.update(dict.fromkeys(keep_feedback(prepared, observed, len(states)), REASON))
+            reasons.update(dict.fromkeys(join_in_float(prepared, outputs), JOINED))
             refiner = Refiner(prepared, observed, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)

@@ -24,7 +24,7 @@ STEP = "own ranges of joined operands"
 
 
 class Decoding(nn.Module):
-    """Probabilities beside places up to `size`, both from the same results."""
+    """Probabilities beside places up to `size`, both from the same results; the largest of each."""
 
     def __init__(self, size: float) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Decoding(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         results = self.layer(x).sigmoid()
         places, probabilities = results[:, :2], results[:, 2:]
-        return torch.cat([places * self.size, probabilities], 1)
+        return torch.cat([places * self.size, probabilities], 1).amax(0)
 
 
 def inputs(count: int) -> list[tuple[Tensor, ...]]:
@@ -105,7 +105,7 @@ class Choosing(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         small = self.small(x)
-        return torch.where(small > 0, small, 50 * self.large(x))
+        return torch.where(small > 0, small, 50 * self.large(x)).amax(0)
 
 
 def test_a_number_that_is_compared_keeps_its_bits_beside_larger_ones() -> None:
