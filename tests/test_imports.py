@@ -61,6 +61,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.single_precision",
     "cmcompiler.frontend.softmax_ranges",
     "cmcompiler.frontend.state_ranges",
+    "cmcompiler.frontend.torchscript",
     "cmcompiler.frontend.training",
 )
 # What `pip install cmbuild` must run without the extra `export`.

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.frontend.call_sites import with_lines
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
@@ -152,7 +153,11 @@ def compile(
             vectors, left = Samples.stack(arrays), quantized.float_operators
             fidelity = fidelity_of(lowered, quantized.real, vectors)
     pte, names = lowered.program, quantized.input_names
-    compiled = _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
+    try:
+        compiled = _compiled(pte, parse(pte), target, names, vectors, left_in_float=left)
+    except Unsupported as error:
+        message = with_lines(error.message, lowered.nodes, quantized.call_sites)
+        raise Unsupported(message, error.hint) from error
     return replace(compiled, fidelity=fidelity, notes=notes)
 
 

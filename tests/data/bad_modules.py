@@ -65,12 +65,43 @@ def infinite_weight() -> Made:
 
 
 def scripted() -> Made:
-    return torch.jit.script(nn.Sequential(nn.Linear(8, 8), nn.ReLU()).eval()), torch.ones(1, 8)
+    class Steps(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            while bool(x.abs().max() > 1):
+                x = x * 0.5
+            return x
+
+    return torch.jit.script(Steps().eval()), torch.ones(1, 8)
 
 
-def traced() -> Made:
-    net = nn.Sequential(nn.Linear(8, 8), nn.ReLU()).eval()
-    return torch.jit.trace(net, torch.ones(1, 8)), torch.ones(1, 8)
+def scripted_inside() -> Made:
+    return nn.Sequential(torch.jit.script(nn.Linear(8, 8)), nn.ReLU()).eval(), torch.ones(1, 8)
+
+
+def inverse() -> Made:
+    return _made(lambda x: torch.linalg.inv(x.T @ x + torch.eye(8)))
+
+
+def solved() -> Made:
+    return _made(lambda x: torch.linalg.solve(x.T @ x + torch.eye(8), x[0]))
+
+
+def decomposed() -> Made:
+    return _made(lambda x: torch.linalg.svd(x.T @ x)[1])
+
+
+def determinant() -> Made:
+    return _made(lambda x: torch.det(x.T @ x + torch.eye(8)))
+
+
+def derivative() -> Made:
+    return _made(torch.func.grad(lambda y: (y**2).sum()))
+
+
+def endless() -> Made:
+    from torch._higher_order_ops.while_loop import while_loop
+
+    return _made(lambda x: while_loop(lambda v: v.max() > 1, lambda v: (v / 2,), (x,))[0])
 
 
 def text() -> Made:
@@ -128,3 +159,164 @@ def infinite_weight_of_a_sequence() -> Made:
     net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU()).eval()
     torch.nn.init.constant_(net[0].bias, torch.nan)
     return net, torch.ones(1, 1, 4, 4)
+
+
+def eigenvalues() -> Made:
+    return _made(lambda x: torch.linalg.eigvalsh(x.T @ x))
+
+
+def orthogonal() -> Made:
+    return _made(lambda x: torch.linalg.qr(x.T @ x)[0])
+
+
+def cholesky() -> Made:
+    return _made(lambda x: torch.linalg.cholesky(x.T @ x + torch.eye(8)))
+
+
+def histogram() -> Made:
+    return _made(lambda x: torch.histc(x, 4))
+
+
+def counted() -> Made:
+    return _made(lambda x: torch.bincount(x[0].abs().long(), minlength=4))
+
+
+def multinomial() -> Made:
+    return _made(lambda x: torch.multinomial(F.softmax(x, 1), 1))
+
+
+def gumbel() -> Made:
+    return _made(F.gumbel_softmax)
+
+
+def random_slopes() -> Made:
+    return _made(lambda x: F.rrelu(x, training=True))
+
+
+def attention_dropout() -> Made:
+    return _made(lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.1))
+
+
+def where() -> Made:
+    return _made(lambda x: torch.where(x > 0)[0])
+
+
+def argwhere() -> Made:
+    return _made(lambda x: torch.argwhere(x > 0))
+
+
+def assertion() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        assert x.sum() < 1e9  # here: assertion
+        return x
+
+    return _made(compute)
+
+
+def numbers_one_by_one() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        return torch.stack([v for v in x[0] if v > 0])  # here: numbers_one_by_one
+
+    return _made(compute)
+
+
+def size_from_value() -> Made:
+    return _made(lambda x: x[:, : int(x.sum())])  # here: size_from_value
+
+
+def repeated() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        for _ in range(int(x.abs().sum())):  # here: repeated
+            x = x + 1
+        return x
+
+    return _made(compute)
+
+
+def while_true() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        while x.max() > 1:  # here: while_true
+            x = x / 2
+        return x
+
+    return _made(compute)
+
+
+def chosen_index() -> Made:
+    return _made(lambda x: x[:, [i for i in range(8) if x[0, i] > 0]])  # here: chosen_index
+
+
+def own_error() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        if len(x) == 1:
+            raise ValueError("need a batch")  # here: own_error
+        return x
+
+    return _made(compute)
+
+
+def wrong_shape() -> Made:
+    return _made(lambda x: x @ torch.ones(5, 3))  # here: wrong_shape
+
+
+def wrong_name() -> Made:
+    return _made(lambda x: x.nothing())  # type: ignore[attr-defined]  # here: wrong_name
+
+
+def own_operator() -> Made:
+    @torch.library.custom_op("bad_modules::twice", mutates_args=())
+    def twice(x: Tensor) -> Tensor:
+        return x * 2
+
+    twice.register_fake(torch.empty_like)
+    return _made(torch.ops.bad_modules.twice)
+
+
+def region_of_interest() -> Made:
+    from torchvision.ops import roi_align
+
+    return _made(lambda x: roi_align(x.reshape(1, 1, 2, 4), [x[:, :4]], 2))
+
+
+def nested() -> Made:
+    return _made(lambda x: torch.nested.nested_tensor([x[0], x[0, :4]]))  # here: nested
+
+
+def place_in_margins() -> Made:
+    return _made(lambda x: F.max_pool1d(x[None], 2, padding=1, return_indices=True)[1])
+
+
+def computed_kernel() -> Made:
+    return _made(lambda x: F.conv_transpose1d(x[None], x.reshape(1, 2, 4)))
+
+
+def lazy() -> Made:
+    return nn.LazyLinear(4), torch.ones(1, 8)
+
+
+def without_values() -> Made:
+    return nn.Linear(8, 4, device="meta"), torch.ones(1, 8)
+
+
+def complex_input() -> Made:
+    return nn.Identity(), torch.ones(1, 8, dtype=torch.complex64)
+
+
+def shifted_by_input() -> Made:
+    return _made(lambda x: x.long() >> x.abs().long())
+
+
+def product_of_scattered() -> Made:
+    places = torch.zeros(1, 8, dtype=torch.long)
+    return _made(lambda x: torch.ones(1, 3).scatter_reduce(1, places, x, "prod"))
+
+
+def reflected_samples() -> Made:
+    return _made(
+        lambda x: F.grid_sample(
+            x.reshape(1, 1, 2, 4),
+            x.reshape(1, 2, 2, 2),
+            padding_mode="reflection",
+            align_corners=False,
+        )
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from cmbuild.errors import UsageError
 from cmbuild.results import WeightsResult
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.extension import Extension
+from cmcompiler.frontend.call_sites import with_lines
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.importer.suffixes import TFLITE
-from cmcompiler.usercode import shown
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.export import ExportStage
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from cmcompiler.ir.graph import Graph
     from cmcompiler.pte.program import Method, Program
 
-_INSTRUCTION = re.compile(r"#(\d+)\b")
 _READERS = ("decode", "errors.py", "importer", "ir", "isa.py", "ops", "pte", "tflite")
 
 
@@ -159,11 +157,7 @@ class ProgramSource:
         """A message with the lines of the user's source that its instructions, `#3`, come from."""
         if self.record is None:
             return message
-        numbers = dict.fromkeys(map(int, _INSTRUCTION.findall(message)))
-        nodes = (self.record.instructions.get(number) for number in numbers)
-        sites = [self.record.call_sites[node] for node in nodes if node is not None]
-        lines = {f"{shown(site.file)}:{site.line}": None for site in sites if site.file}
-        return f"{', '.join(lines)}: {message}" if lines else message
+        return with_lines(message, self.record.instructions, self.record.call_sites)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -7,8 +7,8 @@ changing its inputs, with outputs that can be taken apart.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ from cmcompiler.frontend.copies import copied, in_eval_mode, tensors_of
 from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import check_outputs
 from cmcompiler.frontend.single_precision import FloatWatch, converted, other_types, single
+from cmcompiler.frontend.torchscript import exported
+from cmcompiler.usercode import reason_of, user_line
 
 _QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
 
@@ -34,11 +36,15 @@ def adapted(
         inputs: examples, of any floating type.
 
     Raises:
-        Unsupported: a module of TorchScript, one that is quantised or has no weights yet, complex
-            inputs, or outputs without tensors.
+        Unsupported: a module of TorchScript that cannot be exported, one that is quantised or has
+            no weights yet, complex inputs, or outputs without tensors.
     """
     if is_quantization_aware(module):
         return module, ()
+    # What torch.compile returns compiles itself when it is called.
+    module = getattr(module, "_orig_mod", module)
+    if isinstance(module, torch.jit.ScriptModule):
+        module = exported(module, inputs)
     _check(module)
     if any(x.is_complex() for x in inputs):
         raise Unsupported("an input is complex", "take real and imaginary parts as two inputs")
@@ -63,9 +69,9 @@ def _check(module: torch.nn.Module) -> None:
         at = f"{name}: " if name else ""
         if isinstance(part, torch.jit.ScriptModule):
             raise Unsupported(
-                f"{at}a module of TorchScript cannot be exported",
-                "give the eager module that was scripted or traced; "
-                "load_state_dict(scripted.state_dict()) gives it the same weights",
+                f"{at}a module of TorchScript within another cannot be exported",
+                "script or trace the whole model, or give the eager module that this one was made "
+                "from",
             )
         if kind.__module__.startswith(_QUANTIZED):
             raise Unsupported(
@@ -86,8 +92,8 @@ class _Trial:
     Attributes:
         types: other floating types than float32 among the results of operators.
         is_written: whether the module changes each input.
-        outputs: the only item is what forward() returns; none if it fails, for which the export
-            names the place.
+        outputs: the only item is what forward() returns; none if it fails in a library, for which
+            the export names the place.
     """
 
     types: tuple[str, ...]
@@ -99,10 +105,34 @@ class _Trial:
         watch, outputs = FloatWatch(), tuple[Any, ...]()
         given = [x.detach().clone() for x in inputs]
         before = [x._version for x in given]
+        own: torch.nn.Module | None = None
+        with suppress(Exception):
+            own = in_eval_mode(copied(module))
+        if own is None:
+            return cls((), (False,) * len(given), ())
         with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
-            outputs = (in_eval_mode(copied(module))(*given),)
+            outputs = (own(*given),)
+        if not outputs:
+            # Some libraries fail only because their operators are watched.
+            with _told(), torch.random.fork_rng(devices=[]), torch.no_grad():
+                outputs = (own(*(x.detach().clone() for x in inputs)),)
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
         return cls(watch.types, written, outputs)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Leaves errors to the export, which names more, unless a line of the user's raises them.
+
+    Raises:
+        Unsupported: names that line.
+    """
+    try:
+        yield
+    except Exception as error:
+        place = None if type(error).__module__.startswith("torch._dynamo") else user_line(error)
+        if place is not None:
+            raise Unsupported(f"{place}: {type(error).__name__}: {reason_of(error)}") from error
 
 
 def _without_writes(module: torch.nn.Module, is_written: Sequence[bool]) -> torch.nn.Module:

@@ -9,12 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cmcompiler.usercode import shown
+
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
     from torch.fx import Graph, Node
 
 _KEY = "cmbuild_node"
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_INSTRUCTION = re.compile(r"#(\d+)\b")
 _LIBRARIES = ("torch", "torchao", "executorch")
 
 
@@ -63,6 +66,20 @@ def marked(node: Node) -> str | None:
     """The name that `mark` gave."""
     name = node.meta.get("custom", {}).get(_KEY)
     return None if name is None else str(name)
+
+
+def with_lines(message: str, instructions: Mapping[int, str], sites: Mapping[str, CallSite]) -> str:
+    """A message with the lines of the user's source that its instructions, `#3`, come from.
+
+    Args:
+        instructions: names of nodes: see Lowered.
+        sites: of nodes, by name.
+    """
+    numbers = dict.fromkeys(map(int, _INSTRUCTION.findall(message)))
+    nodes = [instructions[number] for number in numbers if number in instructions]
+    found = [sites[node] for node in nodes if node in sites]
+    lines = {f"{shown(site.file)}:{site.line}": None for site in found if site.file}
+    return f"{', '.join(lines)}: {message}" if lines else message
 
 
 def instruction_nodes(program: ExportedProgram) -> dict[int, str]:

@@ -10,7 +10,7 @@ from cmcompiler.usercode import place_of
 
 UNSUPPORTED = "the backend has no int8 kernel for it"
 
-_OWN = "give it an int8 form of your own with quantized_op: docs/adding-an-op.md"
+OWN = "give it an int8 form of your own with quantized_op: docs/adding-an-op.md"
 
 _HINTS = {
     "conv": "a convolution with constant weights and a number of groups that divides the channels",
@@ -34,7 +34,7 @@ def hint(operator: str) -> str:
         operator: `conv1d` or `aten::convolution.out`.
     """
     name = operator.rpartition("::")[2].lstrip("_")
-    return next((text for start, text in _HINTS.items() if name.startswith(start)), _OWN)
+    return next((text for start, text in _HINTS.items() if name.startswith(start)), OWN)
 
 
 _SEEN = {

@@ -12,6 +12,8 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.hints import OWN
+from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import named_arguments
@@ -29,6 +31,18 @@ _CONVOLUTIONS = {
     *(_aten.conv_transpose2d.input, _aten.conv_transpose3d.input),
 }
 """As rewrites leave them."""
+_FACTORISATIONS = {
+    *("linalg_inv", "linalg_inv_ex", "inverse", "linalg_pinv", "pinverse", "linalg_lstsq"),
+    *("linalg_solve", "linalg_solve_ex", "_linalg_solve_ex", "linalg_solve_triangular"),
+    *("triangular_solve", "cholesky_solve", "linalg_det", "_linalg_det", "det", "logdet"),
+    *("linalg_slogdet", "_linalg_slogdet", "slogdet", "linalg_svd", "_linalg_svd", "svd"),
+    *("linalg_eig", "linalg_eigh", "_linalg_eigh", "linalg_eigvals", "_linalg_eigvals"),
+    *("linalg_eigvalsh", "linalg_qr", "qr", "linalg_cholesky", "linalg_cholesky_ex", "cholesky"),
+    *("linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_ldl_factor"),
+    *("linalg_matrix_exp", "matrix_exp", "linalg_matrix_rank", "linalg_svdvals", "linalg_cond"),
+}
+"""Operators that solve or factor matrices."""
+_NAMESPACES = {"aten", "prim", "prims", "cmbuild", "quantized_decomposed"}
 _SWITCHES = {"train": False, "training": False, "p": 0, "dropout_p": 0, "dropout": 0}
 """Arguments of operators that draw random numbers, and the values with which they draw none."""
 
@@ -36,8 +50,9 @@ _SWITCHES = {"train": False, "training": False, "p": 0, "dropout_p": 0, "dropout
 def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
     """
     Raises:
-        Unsupported: sizes or weights depend on values, something uses the indices of a pool, draws
-            random numbers, is sparse or complex, or has weights that are not finite.
+        Unsupported: sizes or weights depend on values, something uses the indices of a pool with
+            margins, factors matrices, draws random numbers, is sparse or complex, or has weights
+            that are not finite.
     """
     for node in graph.graph.nodes:
         value = node.meta.get("val")
@@ -57,6 +72,13 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
             raise Unsupported(
                 f"{place}the weights of {_name(node)} depend on inputs",
                 "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
+            )
+        if _is_foreign(node):
+            raise Unsupported(f"{place}no kernel for {node.target._schema.name}", OWN)
+        if _name(node) in _FACTORISATIONS:
+            raise Unsupported(
+                f"{place}{_name(node)} of values: boards neither solve nor factor matrices",
+                "do it before the model, or write out the formula, as for a matrix of 2×2",
             )
         if node.users and _draws(node):
             raise Unsupported(
@@ -78,6 +100,16 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
                 f"{place}the weights of {_name(node)} are not finite: inf or NaN is among them",
                 "train again, or replace them: torch.nan_to_num",
             )
+
+
+def _is_foreign(node: Node) -> bool:
+    """Whether an operator of other libraries or the user has no int8 form, parts or out variant."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target.namespace in _NAMESPACES or target in QUANTIZED:
+        return False
+    name = target._schema.name
+    has_parts = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+    return not has_parts and "out" not in target.overloadpacket.overloads()
 
 
 def _draws(node: Node) -> bool:

@@ -43,6 +43,8 @@ def other_types(tensors: Iterable[Tensor]) -> tuple[str, ...]:
 class FloatWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes the floating types of the results of operators."""
 
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._types: dict[torch.dtype, Tensor] = {}

@@ -131,9 +131,15 @@ def test_a_module_that_needs_nothing_is_left_as_it_is() -> None:
     assert adapted(net, _samples()[:1]) == (net, ())
 
 
-def test_a_module_that_fails_is_left_to_the_export() -> None:
+def test_a_module_that_fails_is_refused_with_the_line() -> None:
     net = _Net(lambda x: x + torch.ones(3)).eval()
-    assert adapted(net, _samples()[:1]) == (net, ())
+    with pytest.raises(Unsupported, match=r"test_adaptation.py:\d+: RuntimeError: The size of"):
+        adapted(net, _samples()[:1])
+
+
+def test_a_compiled_module_is_the_one_it_was_made_of() -> None:
+    net = _Net(torch.relu).eval()
+    assert adapted(torch.compile(net), _samples()[:1]) == (net, ())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

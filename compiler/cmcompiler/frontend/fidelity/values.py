@@ -17,6 +17,6 @@ Array = npt.NDArray[Any]
 def real(made: Array, held: StepRange | None) -> Tensor:
     """The numbers that a program's values stand for."""
     if held is None:
-        return torch.from_numpy(made)
-    steps = torch.from_numpy(made.astype(np.float64)) - held.zero_point
+        return torch.from_numpy(np.asarray(made))
+    steps = torch.from_numpy(np.asarray(made, np.float64)) - held.zero_point
     return steps * held.scale

@@ -11,6 +11,13 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
+from cmcompiler.errors import Unsupported
+from cmcompiler.usercode import place_of_node
+
+_DERIVATIVES = {"_unwrap_for_grad", "_grad_increment_nesting", "_jvp_increment_nesting"}
+_BATCHES = {"_add_batch_dim"}
+"""Names of functions that torch.func leaves in graphs."""
+
 _COPY = torch.ops.aten.copy_.default
 _CLONE = torch.ops.aten.clone.default
 _INFERENCE_NORM = torch.ops.aten._native_batch_norm_legit_no_training.default
@@ -20,14 +27,18 @@ def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
     """The graph of a program with writes to input clones replaced by values.
 
     If views are involved, also those of intermediate tensors, uses torch.export's own
-    functionalisation.
+    functionalisation, as for torch.vmap, of which it leaves the operators of a batch.
 
     Args:
         states: how many of the last inputs are cloned and written to.
+
+    Raises:
+        Unsupported: the program has derivatives.
     """
     module: GraphModule = exported.module(check_guards=False)
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     try:
+        _check_transforms(module)
         _check_views(module)
         _Writes(inputs[len(inputs) - states :]).remove_from(module)
     except _ViewIsInvolved:
@@ -56,6 +67,23 @@ def restore_batch_norms(module: GraphModule) -> None:
 
 class _ViewIsInvolved(Exception):
     pass
+
+
+def _check_transforms(module: GraphModule) -> None:
+    """
+    Raises:
+        _ViewIsInvolved: operators work on a view of a batch, as torch.vmap makes it.
+        Unsupported: some work on derivatives.
+    """
+    for node in module.graph.nodes:
+        name = getattr(node.target, "__name__", "")
+        if node.op == "call_function" and name in _DERIVATIVES:
+            raise Unsupported(
+                f"{place_of_node(node)}derivatives cannot be part of a program",
+                "write the derivative's formula",
+            )
+        if node.op == "call_function" and name in _BATCHES:
+            raise _ViewIsInvolved
 
 
 def _check_views(module: GraphModule) -> None:

@@ -22,6 +22,7 @@ from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.control_flow import write_out_branches_and_loops
+from cmcompiler.frontend.rewrites.convolutions import tell_convolutions_apart
 from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
 from cmcompiler.frontend.rewrites.einsum import multiply_einsum
 from cmcompiler.frontend.rewrites.fixed_ranges import free_ranges
@@ -57,6 +58,7 @@ from cmcompiler.frontend.rewrites.written_norms import spell_norms
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     write_out_branches_and_loops,
+    tell_convolutions_apart,
     remove_identities,
     remove_in_place,
     separate_parts,

@@ -66,6 +66,20 @@ def _running(node: Node, given: _Given) -> Node | None:
     return insert(node, _ATEN.to.dtype, sums, kind)
 
 
+def _bucketed(node: Node, given: _Given) -> Node | None:
+    """How many boundaries lie below each number."""
+    edges = given["boundaries"] if "boundaries" in given else given["sorted_sequence"]
+    if not isinstance(given["self"], Node) or fake(edges).ndim != 1 or given.get("sorter"):
+        return None
+    is_right = given["right"] or given.get("side") == "right"
+    compare = _ATEN.ge.Tensor if is_right else _ATEN.gt.Tensor
+    each = insert(node, compare, insert(node, _ATEN.unsqueeze.default, given["self"], -1), edges)
+    ones = insert(node, _ATEN.to.dtype, each, fake(node).dtype)
+    count = insert(node, _ATEN.sum.dim_IntList, ones, [-1])
+    is_same = fake(count).dtype == fake(node).dtype
+    return count if is_same else insert(node, _ATEN.to.dtype, count, fake(node).dtype)
+
+
 _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     **dict.fromkeys((_ATEN.any.default, _ATEN.any.dim, _ATEN.any.dims), _truth),
     **dict.fromkeys((_ATEN.all.default, _ATEN.all.dim, _ATEN.all.dims), _truth),
@@ -76,4 +90,6 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     _ATEN.bitwise_right_shift.Tensor: _lowered,
     _ATEN.bitwise_right_shift.Tensor_Scalar: _lowered,
     _ATEN.cumsum.default: _running,
+    _ATEN.bucketize.Tensor: _bucketed,
+    _ATEN.searchsorted.Tensor: _bucketed,
 }

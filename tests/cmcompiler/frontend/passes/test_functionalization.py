@@ -8,7 +8,9 @@ import pytest
 import torch
 from harness.rewriting import Function
 from torch import Tensor, nn
+from torch._ops import OpOverload
 
+from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.buffers import WithStates
 from cmcompiler.frontend.passes.functionalization import without_writes
 
@@ -145,3 +147,25 @@ def test_views_of_intermediate_tensors_see_what_was_written(
     assert not any(name.split(".")[1].endswith("_") for name in named)
     assert not any("native_batch_norm" in name for name in named)
     assert torch.allclose(graph(x), function(x))
+
+
+def test_vmap_becomes_operators_on_the_batch():
+    class Mapped(nn.Module):
+        def forward(self, x):
+            return torch.vmap(lambda row: row.softmax(0) * row.sum())(x)
+
+    x = torch.randn(3, 4)
+    graph = without_writes(torch.export.export(Mapped(), (x,)), 0)
+    torch.testing.assert_close(graph(x), Mapped()(x))
+    assert all(isinstance(n.target, OpOverload) for n in graph.graph.nodes if n.op[:4] == "call")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_derivatives_are_refused_with_the_line():
+    class Derived(nn.Module):
+        def forward(self, x):
+            return torch.func.grad(lambda y: (y**2).sum())(x)
+
+    program = torch.export.export(Derived(), (torch.randn(3, 4),))
+    with pytest.raises(Unsupported, match=r"test_functionalization.py:\d+: derivatives cannot"):
+        without_writes(program, 0)

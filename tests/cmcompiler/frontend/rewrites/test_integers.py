@@ -19,6 +19,11 @@ SPELLED = {
     "left, int32": (NUMBERS.int(), lambda x: torch.bitwise_left_shift(x, torch.tensor(2))),
     "right": (NUMBERS, lambda x: x >> 2),
     "right, bytes": (BYTES, lambda x: torch.bitwise_right_shift(x, 1)),
+    "buckets": (NUMBERS, lambda x: torch.bucketize(x, torch.tensor([-5, 0, 3, 50]))),
+    "buckets, closed": (
+        NUMBERS.float(),
+        lambda x: torch.searchsorted(torch.tensor([-5.0, 0, 3]), x, right=True, out_int32=True),
+    ),
     "cumsum": (NUMBERS.to(torch.int8), lambda x: (x * 20).cumsum(1, dtype=torch.int8)),
 }
 
