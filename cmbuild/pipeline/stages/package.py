@@ -161,10 +161,11 @@ class PackageStage(Stage):
     def _files(self, model: PackagedModel) -> dict[str, bytes]:
         from cmbuild.packaging.contents import source_files, zephyr_files
         from cmbuild.packaging.layouts import laid_out
+        from cmbuild.packaging.plain_text import plain_sources
 
         if self._has_runtime:
-            return laid_out(self.form, model.record, source_files(model))
-        return zephyr_files(model)
+            return laid_out(self.form, model.record, plain_sources(source_files(model)))
+        return plain_sources(zephyr_files(model))
 
     def _model(self, plan: PlanRecord) -> PackagedModel:
         from cmbuild.packaging.contents import PackagedModel
