@@ -31,7 +31,7 @@ from cmbuild.projects.project import Project, find_project
 from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, installed
 from cmcompiler.frontend.job import ExportJob
 from cmcompiler.frontend.sample_origin import SampleOrigin
-from cmcompiler.frontend.source import find_source
+from cmcompiler.frontend.source import check_source
 from cmcompiler.isa import Isa
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.suggest import did_you_mean
@@ -128,7 +128,7 @@ class Pipeline:
         source = self._names.chosen(source)
         key = source.name, self._job(source, target)
         if key not in self._exports:
-            find_source(source.model)
+            check_source(source.model)
             self._exports[key] = self._exported(source, key[1], self._batch)
         return self._exports[key]
 

@@ -49,6 +49,15 @@ def find_source(text: str) -> ModelSource:
     return zoo.get(text)
 
 
+def check_source(text: str) -> None:
+    """Finds what is wrong with a source without running it; raises as find_source and
+    PythonFile.check.
+    """
+    source = find_source(text)
+    if isinstance(source, PythonFile):
+        source.check()
+
+
 def _existing(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
@@ -118,15 +127,35 @@ class PythonFile:
         module = self._module()
         found = getattr(module, self.name, None)
         if found is None:
-            own = [name for name, value in vars(module).items() if _is_own(value, module)]
-            defined = f"; it defines {', '.join(own)}" if own else ""
-            name = max(own, key=lambda other: likeness(self.name, other), default="callable")
-            raise InvalidRequest(
-                f"{self.path} does not define {self.name}{defined}",
-                f"name the callable: {self.path}:{name}",
+            raise self._undefined(
+                [name for name, value in vars(module).items() if _is_own(value, module)]
             )
         ready = isinstance(found, torch.nn.Module) or not callable(found)
         return found if ready else found()
+
+    def check(self) -> None:
+        """Finds what is wrong without running the file, before torch is imported for it.
+
+        Raises:
+            InvalidRequest: its syntax, or a callable that nothing in it can define.
+        """
+        with blaming(self.path):
+            # As Python decodes it: by its first lines.
+            tree = ast.parse(self.path.read_bytes(), self.path)
+        defined = set(_defined(tree.body))
+        if self.name in defined or defined & _DYNAMIC:
+            return
+        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+        raise self._undefined([each.name for each in functions if not _parameters(each)])
+
+    def _undefined(self, own: list[str]) -> InvalidRequest:
+        """The error for a name that the file does not have, with those that it has."""
+        defined = f"; it defines {', '.join(own)}" if own else ""
+        name = max(own, key=lambda other: likeness(self.name, other), default="callable")
+        return InvalidRequest(
+            f"{self.path} does not define {self.name}{defined}",
+            f"name the callable: {self.path}:{name}",
+        )
 
     def _module(self) -> ModuleType:
         # A unique name, so that a file named like a package does not replace it.
@@ -225,6 +254,30 @@ def _is_own(value: Any, module: ModuleType) -> bool:
         return True
     is_function = inspect.isfunction(value) and not inspect.signature(value).parameters
     return is_function and value.__module__ == module.__name__
+
+
+_DYNAMIC = {"*", "globals", "exec", "setattr", "__getattr__"}
+"""Names with which a file can define others that do not stand in it."""
+
+
+def _defined(body: list[ast.stmt]) -> Iterator[str]:
+    """Names that a module may define, and whatever names it uses to define others."""
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield node.name
+            elif isinstance(node, ast.alias):
+                yield (node.asname or node.name).partition(".")[0]
+            elif isinstance(node, ast.Name) and (
+                isinstance(node.ctx, ast.Store) or node.id in _DYNAMIC
+            ):
+                yield node.id
+
+
+def _parameters(function: ast.FunctionDef) -> bool:
+    """Whether it takes any."""
+    given = function.args
+    return bool(given.posonlyargs or given.args or given.vararg or given.kwonlyargs or given.kwarg)
 
 
 def _name(target: ast.AST) -> str | None:

@@ -170,6 +170,30 @@ def test_a_bad_file_is_one_clear_line(write, text, message):
     assert "\n" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def other(): pass", "net.py does not define model; it defines network, other"),
+        ("def other(size): pass", "net.py does not define model"),
+        ("def model(: pass", "net.py:8: SyntaxError"),
+        ("def model(): pass", None),
+        ("if True:\n    model = 1", None),
+        ("from os import path as model", None),
+        ("from os import *", None),
+        ("globals()['model'] = 1", None),
+        ("for model in (1, 2): pass", None),
+    ],
+)
+def test_what_is_wrong_is_found_without_running_the_file(write, text, message):
+    source = find_source(str(write("\n" + text)))
+    if message is None:
+        source.check()
+        return
+    with pytest.raises(InvalidRequest) as caught:
+        source.check()
+    assert message in caught.value.message
+
+
 def archive(path, module=None, inputs=None, **options):
     module, inputs = module or torch.nn.Linear(4, 3), inputs or (torch.rand(2, 4),)
     program = torch.export.export(module, inputs, **options)
