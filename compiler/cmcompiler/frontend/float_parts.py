@@ -6,7 +6,7 @@ Importing it imports torch.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,13 +64,16 @@ class UnroundedPart:
             node: _Before(node.args, node.kwargs, dict(node.meta)) for node in self._graph.nodes
         }
         self.members: set[Node] = set()
-        self._exact: set[Node] = set()
+        self.exact: set[Node] = set()
         self._results: dict[Node, Node] = {}
 
-    def extend(self, nodes: Iterable[Node], state: int | None = None) -> bool:
+    def extend(
+        self, nodes: Iterable[Node], state: int | None = None, inputs: Collection[Node] = ()
+    ) -> bool:
         """Computes these in float, and what the quantizer joined with them.
 
         Args:
+            inputs: of the graph, which the part reads as they are given.
             state: position among inputs and outputs, from the end, of a state that is not rounded.
 
         Returns: whether that is possible; if not, nothing changes.
@@ -79,12 +82,13 @@ class UnroundedPart:
         if not all(has_float_form(node) for node in joined):
             return False
         self.members |= joined
+        self.exact |= set(inputs)
         for node in list(self._graph.nodes):
             if node in joined:
                 backend.mark_as_float(node)
         if state is not None:
             inputs = [node for node in self._graph.nodes if node.op == "placeholder"]
-            self._exact.add(inputs[state])
+            self.exact.add(inputs[state])
         for node in list(self._graph.nodes):
             if node in self.members:
                 node.args = map_arg(node.args, self._direct)
@@ -143,7 +147,7 @@ class UnroundedPart:
         (source, *_) = argument.all_input_nodes
         if is_constant(source) or _is_derived(argument):
             return source
-        return source if source in self.members or source in self._exact else argument
+        return source if source in self.members or source in self.exact else argument
 
 
 def _joined(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -142,10 +142,12 @@ class Refiner:
         resolution = OperandRounding(self._prepared, samples)
         while causes := resolution.causes(part.result(node)):
             sources = [cause.all_input_nodes[0] for cause in causes]
+            inputs = set(sources) & self._inputs
             sources = [source for source in sources if source.op == "call_function"]
             if not with_layers:
                 sources = [source for source in sources if not part.has_layers(source)]
-            if set(sources) <= part.members or not part.extend([node, *sources]):
+            is_done = set(sources) <= part.members and inputs <= part.exact
+            if is_done or not part.extend([node, *sources], inputs=inputs):
                 break
         bounds = (
             (LEAST, MINIMAL_GAIN_OF_FLOAT_LAYERS) if with_layers else (FINE, MINIMAL_GAIN_OF_FLOAT)
@@ -155,6 +157,12 @@ class Refiner:
             self._floats.update(dict.fromkeys(names, TOO_COARSE))
         else:
             part.undo()
+
+    @property
+    def _inputs(self) -> set[Node]:
+        """Inputs of the model, which are float unless somebody asks for others."""
+        nodes = [node for node in self._prepared.graph.nodes if node.op == "placeholder"]
+        return set(nodes[: len(nodes) - self._states])
 
     def _is_better_in_float(self, fine: float, least: float) -> bool:
         """Whether some output gains, and no other loses.

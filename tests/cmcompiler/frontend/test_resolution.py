@@ -111,6 +111,18 @@ def test_squares_keep_their_range(
     assert is_faithful(quantized, spectra())
 
 
+def test_inputs_that_8_bits_are_too_coarse_for_are_read_as_given() -> None:
+    def logarithms(x: Tensor) -> Tensor:
+        return torch.log((x[:, 0] ** 2).mean(-2) + 1e-6)
+
+    torch.manual_seed(2)
+    samples = [(torch.randn(1, 2, 8, 32) * torch.exp(2.5 * torch.randn(32)),) for _ in range(12)]
+    quantized, exact, found = measured(Between(logarithms, 32), samples)
+    assert snr(exact, found) > 30
+    assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
+    assert is_faithful(quantized, samples)
+
+
 def test_wide_logits_keep_their_differences() -> None:
     quantized, exact, found = measured(*logits())
     assert snr(exact, found) > 20

@@ -66,8 +66,9 @@ class LayerErrors:
         expected = self._clamped(exact)
         steps = self._step(exact, made) if step is None else step
         errors = torch.where(found == expected, 0.0, (found - expected) / steps)
-        both_nan = found.isnan() & expected.isnan()
-        errors = torch.where(both_nan, 0.0, errors).nan_to_num(math.inf, math.inf, -math.inf)
+        # No integer stands for what is not a number, as 0 / 0.
+        is_free = expected.isnan() & (found.isnan() | (self.pair.range is not None))
+        errors = torch.where(is_free, 0.0, errors).nan_to_num(math.inf, math.inf, -math.inf)
         sizes = errors.abs()
         worst = int(sizes.argmax())
         if float(sizes.flatten()[worst]) >= self._largest:

@@ -57,6 +57,17 @@ def test_clipping_counts_beyond_a_step_but_not_sentinels() -> None:
     assert layer.layer().clipped == 16 / 256
 
 
+def test_no_integer_stands_for_what_is_not_a_number() -> None:
+    layer, x = errors(), torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
+    made = quantized(x)
+    x[0, :3] = torch.nan
+    layer.add(x, made)
+    assert layer.layer().faithful
+    layer = errors(None)
+    layer.add(x, made.astype(np.float32))
+    assert not layer.layer().faithful
+
+
 def test_floats_are_compared_with_their_largest_element() -> None:
     layer, x = errors(None), torch.linspace(-1, 1, 256).reshape(4, 64)
     layer.add(x, x.numpy() + np.float32(1e-6))
