@@ -104,6 +104,16 @@ def endless() -> Made:
     return _made(lambda x: while_loop(lambda v: v.max() > 1, lambda v: (v / 2,), (x,))[0])
 
 
+def loop_of_numbers() -> Made:
+    from torch._higher_order_ops.while_loop import while_loop
+
+    def compute(x: Tensor) -> Tensor:
+        goes_on, turn = (lambda i, v: i < 3), (lambda i, v: (i + 1, v * 2))
+        return while_loop(goes_on, turn, (0, x))[1]  # here: loop_of_numbers
+
+    return _made(compute)
+
+
 def text() -> Made:
     return _made(lambda x: {"scores": x, "label": "cat"})
 

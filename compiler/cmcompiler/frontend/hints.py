@@ -43,12 +43,16 @@ _SEEN = {
         "choose with torch.where, or branch with torch.cond; "
         "numbers stay tensors without .item(), float() and tolist()",
     ),
+    "carried_inputs must be tensors": (
+        "a variable of a loop is a number of Python's",
+        "begin with a tensor, as torch.zeros((), dtype=torch.int64)",
+    ),
     ".numpy() is not supported": (
         "NumPy cannot be part of a program",
         "compute with torch in forward(), or with NumPy before and after the model",
     ),
 }
-"""Reasons of torch.export by the beginning of its message, with what to do."""
+"""Reasons of torch.export by a part of its message, with what to do."""
 
 
 @contextmanager
@@ -61,8 +65,8 @@ def explained() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        for start, (reason, hint) in _SEEN.items():
-            if str(error).startswith(start):
+        for part, (reason, hint) in _SEEN.items():
+            if part in str(error):
                 place = place_of(error)
                 raise Unsupported(f"{place}: {reason}" if place else reason, hint) from error
         raise
