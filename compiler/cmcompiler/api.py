@@ -319,7 +319,10 @@ def _reason_for_float(node: Node, left_in_float: Sequence[FloatOperator]) -> str
         return None
     for left in left_in_float:
         # aten.conv1d.default is aten::convolution.out in the program.
-        name = left.operator.split(".")[1]
+        _, _, name = left.operator.partition(".")
+        if not name:
+            continue  # one of several results of another
+        name = name.partition(".")[0]
         if operator.startswith(name.rstrip("0123456789d_")):
             return _left(left)
     return "its inputs were left in float"

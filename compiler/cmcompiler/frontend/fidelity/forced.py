@@ -134,6 +134,8 @@ class ForcedRun(RoundedWeights):
         arguments, _ = Interpreter.fetch_args_kwargs_from_env(self, n)
         scales = [self._scale(each) for each in n.args[:2]]
         results = turn_by_turn(n.target, arguments, scales, made.pair.range, made.turns)
+        if results is None:
+            return super().run_node(n)
         for part in results.parts:
             pair = replace(made.pair, part=part.name, range=part.range)
             self._report(pair, part.exact, part.made, part.step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
@@ -110,7 +110,7 @@ class Pairing:
     Attributes:
         inputs: of the program, as it quantises them.
         outputs: of the program, as far as they are what some pairs hold, in real numbers.
-        unpaired: instructions without a counterpart: `aten::add.out #12`.
+        unpaired: layers without a counterpart, each by an instruction: `aten::add.out #12`.
     """
 
     pairs: tuple[ValuePair, ...]
@@ -135,6 +135,7 @@ def pair(
     tensors = _holders(program)
     pairs: dict[Node, ValuePair] = {}
     others: list[tuple[str, str]] = []
+    instructions = Counter(nodes.values())
     for number, instruction in enumerate(method.instructions):
         if not isinstance(instruction, KernelInstruction):
             continue
@@ -147,6 +148,8 @@ def pair(
             if tensor is None or tensor.held is None or not isinstance(value, TensorValue):
                 continue
             found = _counterpart(by_name[name], place, value)
+            if instructions[name] > 1 and any(map(_has_several_results, by_name[name])):
+                found = None  # of what the operator was taken apart into, any may have its shape
             if found is None:
                 others.append((name, f"{instruction.operator} #{number}"))
                 continue
@@ -156,7 +159,7 @@ def pair(
                 pairs[node] = ValuePair(node, name, tensor, tensor.held, range_, 0.0)
     # Of several instructions that one layer became, the one with its result is enough.
     known = {each.name for each in pairs.values()}
-    unpaired = tuple(source for name, source in others if name not in known)
+    unpaired = tuple({name: each for name, each in others if name not in known}.values())
     bounded = tuple(_bounded(program, list(pairs.values())))
     inputs, outputs = _inputs(program, prepared), _outputs(program, bounded, prepared)
     return Pairing(bounded, tuple(inputs), tuple(outputs), unpaired)
@@ -188,7 +191,7 @@ def _counterpart(
     """The node of a layer's value, or the follower that the layer was fused with."""
     for first in nodes:
         node: Node | None = first
-        if isinstance(first.meta.get("val"), tuple | list):
+        if _has_several_results(first):
             takers = (u for u in first.users if u.op == "call_function" and u.args[1] == place)
             node = next(takers, None)
         while node is not None:
@@ -209,6 +212,10 @@ def _counterpart(
             is_fused = len(node.users) == 1 and not observers
             node = follower if is_fused and follower and follower.op == "call_function" else None
     return None
+
+
+def _has_several_results(node: Node) -> bool:
+    return isinstance(node.meta.get("val"), tuple | list)
 
 
 def _observers(node: Node) -> Iterator[Any]:

@@ -73,8 +73,10 @@ def turn_by_turn(
     scales: Sequence[float | None],
     output: StepRange,
     turns: Turns,
-) -> TurnResults:
+) -> TurnResults | None:
     """Results of an operator of the float graph, each turn from the program's values before it.
+
+    None if the program walks through another number of turns: they are no counterparts.
 
     Args:
         arguments: weights before they are rounded.
@@ -94,6 +96,8 @@ def turn_by_turn(
         return array.reshape(count, batch, *array.shape[1:])
 
     x = arguments[0].double().transpose(0, place.time)
+    if x.shape[:2] != (count, batch):
+        return None
     x = x.flip(0) if place.reverse else x
     rows = real(turns.rows, output)
     given = arguments[1]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import torch
+from torch import nn
 
+from cmcompiler import api
 from cmcompiler.frontend.fidelity import check as checking
 from cmcompiler.frontend.fidelity.check import check
 from cmcompiler.ir.graph import Graph
@@ -59,3 +62,22 @@ def test_rewrites_that_change_an_output_are_not_faithful(exported) -> None:
     assert fidelity.faithful is False
     assert fidelity.rewritten is not None
     assert np.isclose(fidelity.rewritten.exact, exported.outputs[0], atol=1e-6).any()
+
+
+class LastCells(nn.Module):
+    """An LSTM that stays in float, and becomes many operators: nothing tells its outputs' range."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.LSTM(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)[1][1]
+
+
+def test_what_an_operator_is_taken_apart_into_has_no_counterpart() -> None:
+    torch.manual_seed(0)
+    compiled = api.compile(LastCells().eval(), torch.randn(2, 1, 4))
+    assert compiled.fidelity.faithful is None
+    assert len(compiled.fidelity.unpaired) == 1
+    assert "its inputs were left in float" in {each.reason for each in compiled.placement}

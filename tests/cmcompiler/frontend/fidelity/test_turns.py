@@ -72,6 +72,7 @@ def test_gates_beyond_their_range_are_compared_by_their_functions(
     )
     output = StepRange(1 / 128, 0, -128, 127, False)
     results = turn_by_turn(cmbuild.rnn.default, operands, (0.1, None), output, made)
+    assert results is not None
     lost = [
         float((128 * part.exact - torch.from_numpy(part.made)).abs().max())
         for part in results.parts
