@@ -224,6 +224,20 @@ sys.exit(f"imported {{heavy}}" if heavy else status)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_run_with_everything_cached_does_without_operators():
+    script = """
+import sys
+import cmbuild.cli.session, cmbuild.pipeline.pipeline, cmbuild.tasks.run
+import cmcompiler.importer.programs
+heavy = {"cmcompiler.ops", "cmcompiler.decode", "cmcompiler.tflite.reader"}
+sys.exit(" ".join(heavy & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.strip() == ""
+
+
 def test_what_is_imported_is_declared():
     """A package that is there by chance is missing on the next machine."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

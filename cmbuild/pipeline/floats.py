@@ -15,8 +15,6 @@ from cmcompiler.frontend.hints import UNSUPPORTED, hint
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.dot import FLOAT_BYTES
-from cmcompiler.plan.streams.costs.rates import rough_prices
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.program import ProgramSource
@@ -52,6 +50,8 @@ def float_use(
     """
     record = source.record
     counted = counts is not None and any(counts)
+    if all(step.arithmetic is not Arithmetic.FLOAT for step in plan.steps):
+        return FloatUse(share=0.0, estimated=not counted, operators=())
     costs: Sequence[float] = (
         counts
         if counts is not None and counted
@@ -62,7 +62,7 @@ def float_use(
     floats = [(step, cost) for step, cost in pairs if step.arithmetic is Arithmetic.FLOAT]
     groups = _groups(floats, record)
     return FloatUse(
-        share=sum(cost for _, cost in floats) / whole if whole and floats else 0.0,
+        share=sum(cost for _, cost in floats) / whole if whole else 0.0,
         estimated=not counted,
         operators=tuple(
             _call(group, record) for group in sorted(groups, key=lambda group: -group.cost)
@@ -110,6 +110,10 @@ def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
 
 def _estimate(step: StepRecord, isa: str, has_fpu: bool) -> float:
     """Instructions of a step, to compare it with others of its program."""
+    # All operators come with them, which a run with everything cached does without.
+    from cmcompiler.ops.support.dot import FLOAT_BYTES
+    from cmcompiler.plan.streams.costs.rates import rough_prices
+
     is_float = step.arithmetic is Arithmetic.FLOAT
     written = sum(tensor.place.bytes for tensor in step.writes)
     work = Work(macs=step.macs, outputs=written / (FLOAT_BYTES if is_float else 1))

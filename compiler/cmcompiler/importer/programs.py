@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from cmcompiler.importer.suffixes import PROGRAMS, PTE
+from cmcompiler.importer.suffixes import PTE, TFLITE
 from cmcompiler.pte.program import Program
-from cmcompiler.pte.reader import read_program
-from cmcompiler.tflite.reader import read_tflite
-
-_READERS: dict[str, Callable[[bytes | memoryview], Program]] = dict(
-    zip(PROGRAMS, (read_program, read_tflite), strict=True)
-)
 
 
 def parse(data: bytes | memoryview, suffix: str = PTE) -> Program:
@@ -24,4 +16,10 @@ def parse(data: bytes | memoryview, suffix: str = PTE) -> Program:
         InvalidProgram: not a well-formed program.
         Unsupported: a form of program that is not supported.
     """
-    return _READERS.get(suffix, read_program)(data)
+    if suffix == TFLITE:
+        from cmcompiler.tflite.reader import read_tflite
+
+        return read_tflite(data)
+    from cmcompiler.pte.reader import read_program
+
+    return read_program(data)
