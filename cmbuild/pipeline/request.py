@@ -54,7 +54,10 @@ class ModelChoice:
 
     model: str
     seed: int = option("Seed for random weights, training and inputs.", 0)
-    weights: Path | None = option("Load this state dict.", metavar="FILE")
+    weights: Path | None = option(
+        "Load this state dict; for MLPerf Tiny's networks also .tflite or .npz, or `random`.",
+        metavar="FILE",
+    )
     calibration: Path | None = option(
         "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
     )

@@ -85,6 +85,8 @@ def zoo_models() -> str:
         weights = "trained when exported" if model.train else "seeded random"
         if model.checkpoint:
             weights = "pretrained"
+        if model.trained:
+            weights = "MLPerf Tiny's"
         rows.append([f"`{model.name}`", shape(model.input_shape), model.summary, weights])
     return _table(["name", "input", "what it is", "weights"], rows)
 

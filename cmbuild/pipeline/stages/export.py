@@ -41,6 +41,7 @@ from cmcompiler.frontend.job import (
     versions,
 )
 from cmcompiler.frontend.job import read as read_json
+from cmcompiler.frontend.weights import is_random
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.outputs import ModelOutputs
@@ -92,6 +93,7 @@ class ExportStage(Stage):
             "files": list(dependencies(self.job)),
             "versions": _versions(),
             "calibration": self.job.calibration is not None,
+            "random": is_random(self.job.weights),
         }
 
     @property

@@ -9,20 +9,26 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A published state dict.
+    """A published state dict, or another file of weights.
 
     Attributes:
         url: its file name ends in the first digits of its SHA-256: `name-1a2b3c4d.pth`.
+        sha256: all digits, of a file whose name has none.
     """
 
     url: str
+    sha256: str = ""
 
     @property
     def path(self) -> Path:
         """Where torch.hub caches it: $TORCH_HOME or its default."""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
         home = Path(os.environ.get("TORCH_HOME") or cache / "torch")
-        return home.expanduser() / "hub" / "checkpoints" / self.url.rpartition("/")[2]
+        name = self.url.rpartition("/")[2]
+        if self.sha256:
+            stem, dot, suffix = name.rpartition(".")
+            name = f"{stem}-{self.sha256}{dot}{suffix}"
+        return home.expanduser() / "hub" / "checkpoints" / name
 
     def fetch(self) -> Path:
         """The path of the file, downloaded if missing.

@@ -19,7 +19,7 @@ from cmcompiler.frontend.model import Task
 from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Refinement
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
-from cmcompiler.frontend.weights import Origin, Weights
+from cmcompiler.frontend.weights import Origin, Weights, is_random
 from cmcompiler.target import Target
 
 PROGRAM = "model.pte"
@@ -31,7 +31,7 @@ INTERMEDIATES = "intermediates"
 MAX_SEED = (1 << 32) - 1
 
 # Parts of the package that the frontend imports; a test compares this with the imports.
-_SHARED_PACKAGES = ("decode", "importer", "ir", "ops", "pte")
+_SHARED_PACKAGES = ("decode", "importer", "ir", "ops", "pte", "tflite")
 _SHARED = ("arrays.py", "isa.py", "target.py", "usercode.py")
 
 PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
@@ -192,12 +192,13 @@ def dependencies(job: ExportJob) -> tuple[Path, ...]:
         InvalidRequest: the job names something that does not exist.
     """
     Target.parse(job.target)
-    if job.weights is not None and not job.weights.is_file():
-        raise InvalidRequest(f"no such file: {job.weights}")
+    weights = None if is_random(job.weights) else job.weights
+    if weights is not None and not weights.is_file():
+        raise InvalidRequest(f"no such file: {weights}")
     package = Path(cmcompiler.__file__).parent
     return (
         *find_source(job.model).files,
-        *([job.weights] if job.weights else []),
+        *([weights] if weights else []),
         *(calibration_files(job.calibration) if job.calibration else []),
         *(sorted(job.torch_ops.rglob("*.py")) if job.torch_ops else []),
         *sorted(Path(__file__).parent.rglob("*.py")),
@@ -208,5 +209,7 @@ def dependencies(job: ExportJob) -> tuple[Path, ...]:
 
 def superseded(job: ExportJob, record: ExportRecord) -> bool:
     """Whether an export lacked published weights that have since been downloaded."""
+    if is_random(job.weights):
+        return False
     expected = find_source(job.model).expects_weights
     return record.weights.source is Origin.RANDOM and expected is not None and expected.is_file()

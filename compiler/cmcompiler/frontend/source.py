@@ -20,7 +20,7 @@ from cmcompiler.arrays import check_unpacked
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Model, ModelSource
 from cmcompiler.frontend.user_model import UserModel
-from cmcompiler.frontend.weights import Origin, Weights, assign
+from cmcompiler.frontend.weights import Origin, Weights, assign, is_random
 from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.suggest import likeness
 from cmcompiler.usercode import blaming
@@ -242,6 +242,8 @@ def _fixed(program: ExportedProgram) -> Iterator[str]:
 def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:
     if file is None:
         return Weights(Origin.GIVEN, detail)
+    if is_random(file):
+        raise InvalidRequest("--weights random is for models of the zoo")
     assign(user.module, file)
     return Weights(Origin.FILE, file.name)
 

@@ -45,6 +45,15 @@ class Weights:
     detail: str
 
 
+RANDOM = Path("random")
+"""In place of a file: seeded random weights, though published ones are available."""
+
+
+def is_random(path: Path | None) -> bool:
+    """Whether a user asks for random weights, and means no file of that name."""
+    return path == RANDOM and not RANDOM.is_file()
+
+
 def load_state_dict(path: Path) -> dict[str, torch.Tensor]:
     """A file of `torch.save(module.state_dict(), path)`, or one with it under the key `state_dict`.
 

@@ -25,6 +25,7 @@ from cmcompiler.ops.support.requantize import (
     Int8Array,
     Int32Array,
     Requantize,
+    rounding_steps,
     wrap32,
 )
 
@@ -90,6 +91,10 @@ class Linear(Op):
     rows: int
     wide: bool = False
     by_rows: bool = False
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return rounding_steps(self.requantize.shifts)
 
     @property
     def as_several_rows(self) -> Linear:

@@ -13,6 +13,7 @@ from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
+from cmcompiler.ops.support.requantize import rounding_steps
 
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""
@@ -46,6 +47,10 @@ class Mul(Pair):
     lhs_zero_point: int
     rhs_zero_point: int
     output: Rescale
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return rounding_steps([self.output.shift])
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (x.astype(np.int32) for x in self.broadcast(inputs))

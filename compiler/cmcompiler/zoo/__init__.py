@@ -6,7 +6,7 @@ Modules whose names begin with an underscore are shared by several models.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.checkpoint import Checkpoint
 from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.layer_files import LAYER_FILES, read_layers
 from cmcompiler.frontend.model import Model, Task
 from cmcompiler.frontend.sample_origin import SampleOrigin
-from cmcompiler.frontend.weights import Origin, Weights
+from cmcompiler.frontend.weights import Origin, Weights, is_random
 from cmcompiler.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
+
+    from cmcompiler.tflite.weights import LayerWeights
 
 FOLDER = Path(__file__).parent
 
@@ -47,6 +50,56 @@ class Data:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Trained:
+    """The published network of a model, whose padding, inputs and weights are its authors'.
+
+    Attributes:
+        checkpoints: `.tflite` files of its weights.
+        shapes: of the weights of each layer.
+        module: makes the network of its layers.
+        data: inputs for a seed, of its range.
+        join: the layers of those of several files.
+        image: how to make its input from a picture.
+    """
+
+    checkpoints: tuple[Checkpoint, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    module: Callable[[Sequence[LayerWeights]], torch.nn.Module]
+    data: Callable[[int], Data]
+    join: Callable[..., list[LayerWeights]] = lambda layers: layers
+    image: ImageInput | None = None
+
+    def load(self, file: Path | None) -> tuple[torch.nn.Module, Weights]:
+        """
+        Args:
+            file: with the weights; None for the published ones.
+
+        Raises:
+            OSError: these cannot be downloaded.
+            InvalidRequest: the file does not fit.
+        """
+        if file is not None:
+            return self._made(read_layers(file), file), Weights(Origin.FILE, file.name)
+        files = [checkpoint.fetch() for checkpoint in self.checkpoints]
+        layers = self.join(*map(read_layers, files))
+        names = ", ".join(each.url.rpartition("/")[2] for each in self.checkpoints)
+        return self._made(layers, files[0]), Weights(Origin.PRETRAINED, f"MLPerf Tiny's {names}")
+
+    def _made(self, layers: Sequence[LayerWeights], file: Path) -> torch.nn.Module:
+        given = tuple(layer.weights.shape for layer in layers)
+        for index, (own, wanted) in enumerate(zip(given, self.shapes, strict=False)):
+            if own != wanted:
+                raise InvalidRequest(
+                    f"{file} does not fit the model: layer {index} has shape {own}, not {wanted}"
+                )
+        if len(given) != len(self.shapes):
+            raise InvalidRequest(
+                f"{file} does not fit the model: {len(given)} layers, not {len(self.shapes)}"
+            )
+        return self.module(layers)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ZooModel:
     """A model of the zoo; describing it calls none of its functions and does not import torch.
 
@@ -60,6 +113,7 @@ class ZooModel:
         classes: names of its outputs.
         train: trains a module without a checkpoint in place for a seed and returns how.
         checkpoint: published weights.
+        trained: the published network, in place of the module unless its weights are random.
     """
 
     name: str
@@ -73,6 +127,7 @@ class ZooModel:
     image: ImageInput | None = None
     train: Callable[[torch.nn.Module, int], str] | None = None
     checkpoint: Checkpoint | None = None
+    trained: Trained | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -84,7 +139,8 @@ class ZooModel:
 
     @property
     def expects_weights(self) -> Path | None:
-        return self.checkpoint.path if self.checkpoint else None
+        own = self.checkpoint or (self.trained.checkpoints[-1] if self.trained else None)
+        return own.path if own else None
 
     @property
     def definition(self) -> tuple[str, int] | None:
@@ -93,14 +149,46 @@ class ZooModel:
     def load(self, seed: int, weights: Path | None = None) -> Model:
         import torch
 
-        from cmcompiler.frontend.vectors import Samples
-
+        reason = f"no published weights for {self.name}"
+        if is_random(weights):
+            return self._model(*self._random(seed, "requested"), self.data(seed), self.image)
+        if self.trained is not None and (weights is None or weights.suffix in LAYER_FILES):
+            try:
+                module, origin = self.trained.load(weights)
+            except OSError as error:
+                if weights is not None:
+                    raise InvalidRequest(f"{weights}: {error.strerror or error}") from None
+                reason = f"pretrained weights could not be downloaded: {error}"
+            else:
+                return self._model(module, origin, self.trained.data(seed), self.trained.image)
         data = self.data(seed)
         batch = torch.from_numpy(data.calibration)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             module = self.module()
-            origin = self._weigh(module, batch, seed, weights)
+            origin = self._weigh(module, batch, seed, weights, reason)
+        return self._model(module, origin, data, self.image)
+
+    def _random(self, seed: int, reason: str) -> tuple[torch.nn.Module, Weights]:
+        """The module with seeded random weights."""
+        import torch
+
+        from cmcompiler.frontend.weights import randomize
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            module = self.module()
+            randomize(module, torch.from_numpy(self.data(seed).calibration))
+        return module, Weights(Origin.RANDOM, reason)
+
+    def _model(
+        self, module: torch.nn.Module, origin: Weights, data: Data, image: ImageInput | None
+    ) -> Model:
+        import torch
+
+        from cmcompiler.frontend.vectors import Samples
+
+        batch = torch.from_numpy(data.calibration)
         return Model(
             module=module.eval(),
             example_inputs=(batch[:1],),
@@ -113,11 +201,16 @@ class ZooModel:
             weights=origin,
             task=self.task,
             classes=self.classes(),
-            image=self.image,
+            image=image,
         )
 
     def _weigh(
-        self, module: torch.nn.Module, batch: torch.Tensor, seed: int, file: Path | None
+        self,
+        module: torch.nn.Module,
+        batch: torch.Tensor,
+        seed: int,
+        file: Path | None,
+        reason: str,
     ) -> Weights:
         from cmcompiler.frontend.weights import assign, randomize
 
@@ -126,7 +219,6 @@ class ZooModel:
             return Weights(Origin.FILE, file.name)
         if self.train is not None:
             return Weights(Origin.TRAINED, self.train(module, seed))
-        reason = f"no published weights for {self.name}"
         if self.checkpoint is not None:
             try:
                 path = self.checkpoint.fetch()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cmcompiler.frontend.model import Task
-from cmcompiler.zoo import ZooModel
+from cmcompiler.zoo import Trained, ZooModel
 from cmcompiler.zoo._features import features
+from cmcompiler.zoo._mlperf import convolution, linear, published
 
 if TYPE_CHECKING:
     import torch
+
+    from cmcompiler.tflite.weights import LayerWeights
 
 CLASSES = (
     "down",
@@ -25,6 +30,35 @@ CLASSES = (
     "silence",
     "unknown",
 )
+
+
+MEANS = (-44.4, 5.9, 0.0, 0.1, 0.5, 0.4, 0.0, 0.3, 0.1, 0.3)
+DEVIATIONS = (57.8, 7.1, 1.5, 1.1, 1.0, 0.9, 1.0, 0.8, 0.8, 0.6)
+"""Of the ten cepstral coefficients of real speech."""
+
+LIMITS = (-124.0, 28.0)
+"""Of all of them."""
+
+
+def finer(quantized: Sequence[LayerWeights], hybrid: Sequence[LayerWeights]) -> list[LayerWeights]:
+    """The layers of the hybrid file, whose depthwise and last weights are floats, with the weights
+    of the other convolutions from the int8 program: that has a scale for each channel.
+    """
+    return [
+        replace(own, weights=each.weights) if own.weights.shape[2:] in ((10, 4), (1, 1)) else own
+        for each, own in zip(quantized, hybrid, strict=True)
+    ]
+
+
+def trained(layers: Sequence[LayerWeights]) -> torch.nn.Module:
+    from torch import nn
+
+    size = (25, 5)
+    parts: list[nn.Module] = [convolution(layers[0], (49, 10), stride=2)]
+    for index in range(1, 9, 2):
+        parts.append(convolution(layers[index], size, depthwise=True))
+        parts.append(convolution(layers[index + 1], size))
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(layers[9]))
 
 
 def module() -> torch.nn.Module:
@@ -52,4 +86,22 @@ MODEL = ZooModel(
     module=module,
     data=lambda seed: features((1, 49, 10), seed),
     classes=lambda: CLASSES,
+    trained=Trained(
+        checkpoints=(
+            published(
+                "keyword_spotting/kws_ref_model.tflite",
+                "aeea436800704fce17b17292e4412630ad856e9d777c044c64ef748a880bd0ae",
+            ),
+            published(
+                "keyword_spotting/kws_ref_model_float32.tflite",
+                "e5004c6f1012246e33fa068d8488325538e0444073cd361f5a7edb40c73f12d2",
+            ),
+        ),
+        shapes=((64, 1, 10, 4), *[(64, 1, 3, 3), (64, 64, 1, 1)] * 4, (12, 64)),
+        module=trained,
+        data=lambda seed: features(
+            (1, 49, 10), seed, mean=MEANS, deviation=DEVIATIONS, limits=LIMITS
+        ),
+        join=finer,
+    ),
 )

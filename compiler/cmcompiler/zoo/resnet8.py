@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
-from cmcompiler.zoo import ZooModel
+from cmcompiler.zoo import Trained, ZooModel
+from cmcompiler.zoo._mlperf import published, residual_network, residual_shapes
 from cmcompiler.zoo._photographs import photographs
 
 if TYPE_CHECKING:
     import torch
 
 IMAGE = ImageInput(height=32, width=32, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
+RAW_IMAGE = ImageInput(height=32, width=32, mean=(0.0,) * 3, std=(1 / 255,) * 3)
+"""The bytes themselves: the trained network takes numbers up to 255."""
+
 CLASSES = (
     "airplane",
     "automobile",
@@ -69,4 +73,16 @@ MODEL = ZooModel(
     data=lambda seed: photographs(IMAGE, seed),
     classes=lambda: CLASSES,
     image=IMAGE,
+    trained=Trained(
+        checkpoints=(
+            published(
+                "image_classification/pretrainedResnet.tflite",
+                "b5c0046d6e0328b4956afd6baa29555a29b1f1c65bdd45aaed75b7cd484d9f79",
+            ),
+        ),
+        shapes=residual_shapes(16, 32, 64),
+        module=residual_network,
+        data=lambda seed: photographs(RAW_IMAGE, seed),
+        image=RAW_IMAGE,
+    ),
 )

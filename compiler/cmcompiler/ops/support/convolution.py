@@ -14,7 +14,13 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.arguments import ConvolutionValues
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.product_channels import WeightedSums
-from cmcompiler.ops.support.requantize import FARTHEST_ZERO_POINT, Int8Array, Int32Array, Requantize
+from cmcompiler.ops.support.requantize import (
+    FARTHEST_ZERO_POINT,
+    Int8Array,
+    Int32Array,
+    Requantize,
+    rounding_steps,
+)
 from cmcompiler.ops.support.window import Pair, Window
 
 DEEPEST = (1 << 31) // (128 * 128) - 1
@@ -43,6 +49,10 @@ class Convolution(Op):
     input_zero_point: int
     requantize: Requantize
     output_shape: tuple[int, ...]
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return rounding_steps(self.requantize.shifts)
 
     @property
     def title(self) -> str:

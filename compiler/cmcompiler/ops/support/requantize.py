@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from cmcompiler.ir.op import ONE_ROUNDING
 
 Int8Array: TypeAlias = npt.NDArray[np.int8]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
@@ -58,6 +60,15 @@ def requantize(x: IntLike, multiplier: IntLike, shift: IntLike) -> Int32Array:
     left = np.maximum(bits, 0)
     shifted = wrap32(np.asarray(x, np.int64) << left)
     return rounding_shift_right(doubling_high_multiply(shifted, multiplier), left - bits)
+
+
+def rounding_steps(shifts: Iterable[int]) -> float:
+    """Largest error of `requantize`, in steps of the result: of its two roundings.
+
+    The first one is half a step before the shift to the right, which is much of one after a shift
+    by few bits.
+    """
+    return max([ONE_ROUNDING, *(0.5 + 2.0 ** (shift - 1) for shift in shifts if shift < 0)])
 
 
 class Rounding(IntEnum):

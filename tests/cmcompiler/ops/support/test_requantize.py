@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cmcompiler.ir.op import ONE_ROUNDING
 from cmcompiler.ops.support.requantize import (
     Requantize,
     doubling_high_multiply,
     requantize,
     rounding_shift_right,
+    rounding_steps,
     wrap32,
 )
 
@@ -80,3 +82,16 @@ def test_what_no_kernel_can_take_is_refused(
         Requantize.checked(
             multipliers, shifts, 2, zero_point=zero_point, minimum=bounds[0], maximum=bounds[1]
         )
+
+
+@pytest.mark.parametrize("shift", [-1, -2, -3, -8, 0, 2])
+def test_errors_of_both_roundings_are_bounded(shift: int) -> None:
+    """Shifts by one or two bits leave more than half a step."""
+    chance = np.random.default_rng(shift + 10)
+    sums = chance.integers(-4000, 4000, 20_000)
+    multipliers = chance.integers(1 << 30, (1 << 31) - 1, 20_000)
+    exact = sums * (multipliers / 2.0**31) * 2.0**shift
+    largest = float(np.abs(requantize(sums, multipliers, shift) - exact).max())
+    bound = rounding_steps([shift])
+    assert largest <= bound
+    assert largest > 0.95 * bound or bound == ONE_ROUNDING or shift > 0
