@@ -18,7 +18,7 @@ from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.hardsigmoid_fusion import FuseHardsigmoids
 from cmcompiler.frontend.passes.places import FindPlacesInIntegers
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
-from cmcompiler.frontend.passes.stored_numbers import CheckNumbers, StoreFills
+from cmcompiler.frontend.passes.stored_numbers import CheckNumbers, StoreBounds, StoreFills
 from cmcompiler.frontend.passes.thresholds import CompareIntegers
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantized import Quantized
@@ -63,7 +63,12 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
             edge,
             target,
             after_folding=(FuseClamps, FuseHardsigmoids, CompareIntegers, StoreFills),
-            after_replacement=(ReplaceQuantizedOps, FindPlacesInIntegers, CheckNumbers),
+            after_replacement=(
+                ReplaceQuantizedOps,
+                FindPlacesInIntegers,
+                StoreBounds,
+                CheckNumbers,
+            ),
             note=note,
         )
     with unsupported("ExecuTorch"):

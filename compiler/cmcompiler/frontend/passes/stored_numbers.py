@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.backend import stored_number
+from cmcompiler.frontend.backend import quantized_bounds, stored_number
 
 _ATEN = exir_ops.edge.aten
 
@@ -26,6 +26,8 @@ _FILLS = {
     _ATEN.scalar_tensor.default,
 }
 """Operators whose only number is stored in every element of the result."""
+
+_RECTIFIERS = {_ATEN.relu.default, _ATEN.hardtanh.default}
 
 _INTEGERS = {
     *_FILLS,
@@ -54,6 +56,25 @@ class StoreFills(ExportPass):  # type: ignore[misc]
         if not changed:
             return PassResult(graph_module, False)
         return PassResult(super().call(graph_module).graph_module, True)
+
+
+class StoreBounds(ExportPass):  # type: ignore[misc]
+    """Makes activations that the backend's pass has left alone clamps between integers.
+
+    That pass does not see that an operand is int8 if the operator before it only moves elements.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        changed = False
+        for node in graph_module.graph.nodes:
+            output = _output(node) if node.target in _RECTIFIERS else None
+            bounds = None if output is None else quantized_bounds(node, output)
+            if bounds is not None:
+                node.target, node.args = _ATEN.clamp.default, (node.args[0], *bounds)
+                changed = True
+        if changed:
+            graph_module.recompile()
+        return PassResult(graph_module, changed)
 
 
 class CheckNumbers(ExportPass):  # type: ignore[misc]

@@ -118,3 +118,14 @@ def test_numbers_that_no_pass_has_quantised_are_refused() -> None:
     made.meta |= {"input_qparams": {0: "of int8"}, "val": torch.zeros(1, dtype=torch.int8)}
     with pytest.raises(Unsupported, match=r"negative_slope=0\.1 of aten::leaky_relu on int8"):
         CheckNumbers().call(module)
+
+
+def test_an_activation_after_movements_is_a_clamp_between_integers():
+    class Rectified(nn.Module):
+        def forward(self, x):
+            return torch.relu(torch.tanh(x)[:, :4].repeat(1, 2)) + 1
+
+    inputs = [torch.randn(1, 8) for _ in range(8)]
+    compiled = api.compile(Rectified(), inputs[0], inputs)
+    assert compiled.fidelity.layers
+    assert all(layer.faithful for layer in compiled.fidelity.layers)
