@@ -15,7 +15,7 @@ from torch import nn
 class Products(nn.Module):
     def forward(self, x):
         y = x + 1
-        return torch.cdist(y, y, p=1)  # no kernel
+        return torch.cdist(y, y, p=3.5)  # no kernel
 
 
 class Wrong(nn.Module):
