@@ -60,9 +60,9 @@ def test_an_op_in_cmbuild(tmp_path: Path) -> None:
     files = [step for step in done if isinstance(step, File)]
     assert [file.path for file in files] == [
         "net.py",
-        "compiler/cmcompiler/ops/cdist_forward.py",
-        "runtime/kernels/cdist_forward.c",
-        "tests/cmcompiler/ops/test_cdist_forward.py",
+        "compiler/cmcompiler/ops/pdist_forward.py",
+        "runtime/kernels/pdist_forward.c",
+        "tests/cmcompiler/ops/test_pdist_forward.py",
     ]
     assert len(done) == len(files) + 3
     check_style(checkout, files)
