@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from harness import compiler_cache
 from harness.images import kernel_harness
-from harness.quick import NATIVE, needs_more
 from harness.runtime import Runtime
 from hypothesis import HealthCheck, settings
 
@@ -45,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With `--quick`, modules of tests that need torch or Arm's compiler are not imported."""
     if config.getoption("quick"):
+        # Reads every module of the project, which other runs need not.
+        from harness.quick import needs_more
+
         return needs_more(collection_path) or None
     return None
 
@@ -86,7 +88,7 @@ def _is_quick(item: pytest.Item) -> bool:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec")
         else {}
     )
-    return parameters.get("runtime", NATIVE) == NATIVE and "cortex_m7" not in item.fixturenames
+    return parameters.get("runtime", "native") == "native" and "cortex_m7" not in item.fixturenames
 
 
 def _seed() -> None:

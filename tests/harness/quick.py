@@ -28,9 +28,6 @@ SLOW_OR_MORE = {
 }
 """Files in these folders that build for boards, need ExecuTorch or take long."""
 
-NATIVE = "native"
-"""The one of the fixture `runtime` that builds for this computer."""
-
 
 def needs_more(path: Path) -> bool:
     """Whether a file or folder of tests is not one of the quick ones."""
