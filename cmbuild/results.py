@@ -16,6 +16,7 @@ from cmbuild.cycles.results import Cycles
 from cmbuild.display.tables import HtmlTable
 
 if TYPE_CHECKING:
+    from cmbuild.packaging.footprint import Footprint
     from cmbuild.pipeline.layers import PlacedLayer
     from cmcompiler.frontend.job import ExportRecord
 
@@ -400,6 +401,7 @@ class PackageResult(HtmlTable):
 
     Attributes:
         samples: test vectors.
+        footprint: what it takes of a device.
         folder: of the package, where the user will look for it.
     """
 
@@ -417,4 +419,5 @@ class PackageResult(HtmlTable):
     has_fpu: bool
     constant_bytes: int
     arena_bytes: int
+    footprint: Footprint
     folder: Path

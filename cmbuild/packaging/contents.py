@@ -56,6 +56,7 @@ class PackagedModel:
         plan: folder of the emitted plan.
         needs_float: whether it calls kernels that compute in float.
         kernels: folder of the project's own kernels, if any.
+        notes: paragraphs for the header, on what it takes of a device.
     """
 
     interface: PackageInterface
@@ -63,6 +64,7 @@ class PackagedModel:
     plan: Path
     needs_float: bool = False
     kernels: Path | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def record(self) -> PlanRecord:
@@ -85,7 +87,7 @@ def model_files(model: PackagedModel, section: str = _SECTION) -> dict[str, byte
     plan = (model.plan / C_FILE).read_text("utf-8").replace('"model.h"', f'"{name}_plan.h"')
     sections = {key: section.format(symbol=f"{name}_{key}") for key in ("weights", "vector_bytes")}
     return {
-        f"{name}.h": model.interface.header().encode(),
+        f"{name}.h": model.interface.header(model.notes).encode(),
         f"{name}.c": model.interface.source().encode(),
         f"{name}_plan.h": _PLAN_HEADER.format(**words).encode(),
         f"{name}_plan.c": plan.encode(),

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cmbuild.outputs.delivery import digest_of
+from cmbuild.packaging.footprint import Footprint
 
 MANIFEST = "package.json"
 
@@ -21,6 +22,7 @@ class Manifest(BaseModel):
         target, isa: what it was planned for; the build must have kernels for exactly this `isa`.
         needs_float: whether it calls kernels that compute in float.
         samples: test vectors.
+        footprint: bytes of flash, RAM and stack; earlier versions did not have it.
         versions: of the packages that exported the program; empty for the user's own `.pte`.
         files: SHA-256 of each other file.
     """
@@ -34,6 +36,7 @@ class Manifest(BaseModel):
     isa: str
     needs_float: bool
     samples: int
+    footprint: Footprint | None = None
     versions: dict[str, str]
     files: dict[str, str]
 

@@ -291,9 +291,10 @@ class Pipeline:
             source, None, target.isa, folder, options, prefix=None if name == plain else name
         )
         # Test vectors are independent samples, whatever ran before.
-        sampling = replace(request.sampling, reset=True)
-        reference = self._reference(plan, sampling, request.source)
-        return PackageStage(plan, reference, target, request.form, folder)
+        reference = self._reference(plan, replace(request.sampling, reset=True), request.source)
+        return PackageStage(
+            plan, reference, target, request.form, folder, processes=self.context.processes
+        )
 
     def kernel_harness(
         self, board_name: str, isa: str | None = None, toolchain: str | None = None

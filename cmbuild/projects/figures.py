@@ -94,6 +94,9 @@ class RunFigures(_Part):
     Attributes:
         faithful: whether its layers are the float model's; None where they were not compared.
         pte: bytes of the program; None if its file is gone.
+        target: the core; earlier versions did not have it, nor what follows.
+        machine: what it ran on: `QEMU mps3-an547`.
+        identity: of the plan; None for another executor's program.
     """
 
     model: str
@@ -107,6 +110,9 @@ class RunFigures(_Part):
     cycles: CycleFigures | None
     memory: MemoryFigures
     pte: int | None = None
+    target: str | None = None
+    machine: str | None = None
+    identity: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -123,12 +129,13 @@ class RunFigures(_Part):
         return {**data, "pte": size}
 
     @classmethod
-    def of(cls, run: RunResult) -> RunFigures:
-        verdicts = {
+    def of(cls, run: RunResult, identity: str | None = None) -> RunFigures:
+        others = {
+            "identity": identity,
             "verified": run.verification.verified,
             "faithful": run.faithfulness.faithful,
         }
-        return cls.model_validate(asdict(run) | verdicts)
+        return cls.model_validate(asdict(run) | others)
 
     @property
     def title(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
 
 from cmbuild.accuracy import FloatUse
+from cmbuild.packaging.footprint import Footprint
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.floats import float_lines
@@ -30,6 +31,7 @@ class PackageDocument(ResultDocument):
     float: FloatUse
     constant_bytes: int
     arena_bytes: int
+    footprint: Footprint
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, str]
 
@@ -46,8 +48,7 @@ class PackageReport:
             *weights_lines(result.weights),
             *float_lines(result.float, result.has_fpu),
             *map(Text, port_lines(result.inputs, result.outputs)),
-            Text(entry("flash", f"{size(result.constant_bytes)} weights")),
-            Text(entry("RAM", f"{size(result.arena_bytes)} arena")),
+            *map(Text, _footprint_lines(result.footprint)),
             Text(entry("vectors", plural(result.samples, "sample"))),
             Text(entry("package", f"{shown(result.folder)}/, for {result.target} {result.isa}")),
         ]
@@ -57,3 +58,23 @@ class PackageReport:
         return PackageDocument.of(
             self.result, steps, artifacts={"package": str(self.result.folder)}
         )
+
+
+def _footprint_lines(footprint: Footprint) -> Iterator[str]:
+    weights, arena = size(footprint.weights), size(footprint.arena)
+    if footprint.code is None:
+        yield entry("flash", f"{weights} weights; code {footprint.compiled}")
+    else:
+        yield entry("flash", f"{weights} weights, {size(footprint.code)} code")
+        yield entry("code", footprint.compiled)
+    fed = {"whole": "inputs whole", "rows": "inputs row by row"}[footprint.feed]
+    state = f", {size(footprint.state)} of it state" if footprint.state else ""
+    static = f", {size(footprint.static)} static" if footprint.static else ""
+    yield entry("RAM", f"{arena} arena ({fed}){state}{static}")
+    if footprint.rows_arena is not None:
+        yield entry("", f"{size(footprint.rows_arena)} arena with --feed rows")
+    if footprint.stack is None:
+        yield entry("stack", "not known; `cmbuild run` with the same options measures it")
+    else:
+        used, machine = size(footprint.stack.bytes), footprint.stack.machine
+        yield entry("stack", f"{used} at most, measured on {machine}")

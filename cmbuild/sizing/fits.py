@@ -317,7 +317,7 @@ class Fits:
             log = context.logs / f"link-{library.name}.txt"
             compiler, target = library.toolchain, library.target
             return link(
-                library.archive, names, compiler, target, processes=context.processes, log=log
+                [library.archive], names, compiler, target, processes=context.processes, log=log
             )
 
         return _remembered(_LINKED, linked, library=library.fingerprint, names=names)

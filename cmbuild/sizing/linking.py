@@ -1,9 +1,9 @@
-"""What a linker takes of a library for some functions: a link of nothing but those."""
+"""What a linker takes of files for some functions: a link of nothing but those."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class Linked:
 
 
 def link(
-    library: Path,
+    files: Sequence[Path],
     names: Iterable[str],
     toolchain: Toolchain,
     target: Target,
@@ -44,16 +44,17 @@ def link(
 ) -> Linked:
     """
     Args:
-        names: of functions; those that the library does not have count nothing.
+        files: a library or objects.
+        names: of functions; those that the files do not have count nothing.
 
     Raises:
-        ProcessFailed: it is not a library for the target.
+        ProcessFailed: they are not for the target.
     """
     with tempfile.TemporaryDirectory(prefix="cmbuild-") as folder:
         script, image = Path(folder) / "link.ld", Path(folder) / "image.elf"
         script.write_text(_SCRIPT)
         options = [*_OPTIONS, "-e", "0", "-T", str(script), *(f"-u{name}" for name in names)]
-        command = _command(toolchain, target, options, library)
+        command = _command(toolchain, target, options, files)
         processes.run([*command, "-o", image], log=log, timeout=60, env=toolchain.environment)
         sections = elf.sections(image)
     return Linked(
@@ -64,11 +65,11 @@ def link(
 
 
 def _command(
-    toolchain: Toolchain, target: Target, options: list[str], library: Path
+    toolchain: Toolchain, target: Target, options: list[str], files: Sequence[Path]
 ) -> list[str | Path]:
     kind = toolchain.kind
     if kind.calls_linker:
-        return [toolchain.compiler, *kind.bare_link, *options, library]
+        return [toolchain.compiler, *kind.bare_link, *options, *files]
     core = cpu_flags(toolchain.name, target)
     passed = [word for option in options for word in ("-Xlinker", option)]
-    return [toolchain.compiler, *core, *kind.bare_link, *passed, library, *kind.libraries]
+    return [toolchain.compiler, *core, *kind.bare_link, *passed, *files, *kind.libraries]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +15,28 @@ from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.fingerprint import files as files_below
 from cmbuild.cache.store import STAMP, Entry
 from cmbuild.outputs.delivery import Destination, deliver
+from cmbuild.packaging.footprint import Footprint, StackUse
 from cmbuild.packaging.manifest import MANIFEST, Manifest, own_files
+from cmbuild.packaging.measurement import (
+    OPTIMISATION,
+    find_compiler,
+    measure_code,
+    measured_stack,
+)
 from cmbuild.pipeline.floats import float_use, has_fpu
+from cmbuild.pipeline.request import FEEDS
+from cmbuild.pipeline.stages.library import toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+from cmbuild.process import Processes
 from cmbuild.results import PackageResult
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
+from cmbuild.toolchain.toolchains import DEFAULT, TOOLCHAINS, Toolchain
 from cmbuild.verify.comparison import to_memory
+from cmcompiler.emit.files import WEIGHTS
+from cmcompiler.errors import CompilerError
 from cmcompiler.target import Target
 
 if TYPE_CHECKING:
@@ -44,7 +58,14 @@ class PackageStage(Stage):
     verb = "packed"
 
     def __init__(
-        self, plan: PlanStage, reference: ReferenceStage, target: Target, form: str, folder: Path
+        self,
+        plan: PlanStage,
+        reference: ReferenceStage,
+        target: Target,
+        form: str,
+        folder: Path,
+        *,
+        processes: Processes,
     ) -> None:
         """
         Args:
@@ -58,11 +79,13 @@ class PackageStage(Stage):
         self.form = form
         self._reference = reference
         self._folder = folder
+        self._processes = processes
 
     def parts(self) -> Mapping[str, Value]:
         from cmbuild import packaging
         from cmcompiler.emit import interface
 
+        compiler, stack = self._compiler, self._stack
         return {
             "plan": self.plan.fingerprint,
             "reference": self._reference.fingerprint,
@@ -73,6 +96,8 @@ class PackageStage(Stage):
             "emit": Path(interface.__file__).parent,
             "packaging": Path(packaging.__file__).parent,
             "cmbuild": versions.own(),
+            "compiler": None if compiler is None else toolchain_parts(compiler, self.target),
+            "stack": None if stack is None else stack.model_dump(),
         }
 
     @property
@@ -89,6 +114,8 @@ class PackageStage(Stage):
         self.__dict__.pop("manifest", None)
         plan = self.plan.record
         model = self._model(plan)
+        footprint = self._footprint(model)
+        model = replace(model, notes=tuple(footprint.notes()))
         written = self._files(model)
         spdx = f"{plan.model}.spdx.json"
         bill = spdx_document(plan, written, versions.own(), (spdx, MANIFEST))
@@ -105,6 +132,7 @@ class PackageStage(Stage):
             isa=plan.isa,
             needs_float=model.needs_float,
             samples=len(self._reference.samples),
+            footprint=footprint,
             versions={} if record is None else record.versions,
             files={
                 file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -137,7 +165,8 @@ class PackageStage(Stage):
             obsolete = [file for file in own if file not in files and file.is_file()]
             deliver(files, place.force, own=own, obsolete=obsolete)
         plan, manifest = self.plan, self.manifest
-        fpu = has_fpu(self.target.cpu, self.target.fpu)
+        fpu, footprint = has_fpu(self.target.cpu, self.target.fpu), manifest.footprint
+        assert footprint is not None  # of this version
         return PackageResult(
             model=manifest.model,
             target=manifest.target,
@@ -151,12 +180,76 @@ class PackageStage(Stage):
             has_fpu=fpu,
             constant_bytes=plan.record.constant_bytes,
             arena_bytes=plan.record.arena_bytes,
+            footprint=footprint,
             folder=folder,
         )
 
     @property
     def _has_runtime(self) -> bool:
         return self.form != "zephyr"
+
+    @cached_property
+    def _compiler(self) -> Toolchain | None:
+        return find_compiler(self._processes, self._log)
+
+    @cached_property
+    def _stack(self) -> StackUse | None:
+        """Of the runs of the same plan in the model's build folder."""
+        constants = (self.plan.entry.folder / WEIGHTS).read_bytes()
+        return measured_stack(self.plan.record, constants, self.target.cpu, self._folder.parent)
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "logs" / "footprint.txt"
+
+    def _footprint(self, model: PackagedModel) -> Footprint:
+        from cmbuild.packaging.contents import source_files
+
+        plan, compiler, linked = model.record, self._compiler, None
+        if compiler is None:
+            how = f"for {TOOLCHAINS[DEFAULT].compiler.name} or CMake is not installed"
+        else:
+            how = f"for {compiler.title} does not compile it"
+            files = source_files(model)
+            linked = measure_code(
+                plan.model,
+                files,
+                self.target,
+                compiler,
+                processes=self._processes,
+                log=self._log,
+            )
+            if linked is not None:
+                how = (
+                    f"with every function of {plan.model}.h and what they call of newlib, "
+                    f"compiled by {compiler.title} {OPTIMISATION} for {self.target.cpu}"
+                )
+        feed = self.plan.options.feed or FEEDS[0]
+        return Footprint(
+            code=None if linked is None else linked.code - plan.constant_bytes,
+            compiled=how,
+            static=None if linked is None else linked.variables,
+            weights=plan.constant_bytes,
+            arena=plan.arena_bytes,
+            state=plan.state_bytes,
+            stack=self._stack,
+            feed=feed,
+            rows_arena=self._rows_arena() if feed == FEEDS[0] else None,
+        )
+
+    def _rows_arena(self) -> int | None:
+        """With `--feed rows`; None if no input of the model can come so."""
+        if not self.plan.options.streams:
+            return None
+        from cmcompiler.plan.planner import make_plan
+
+        source = self.plan.source
+        options = replace(self.plan.options, feed="rows")
+        try:
+            with source.ops.registered():
+                return make_plan(source.live_graph(), self.plan.isa, options).arena_bytes
+        except CompilerError:
+            return None
 
     def _files(self, model: PackagedModel) -> dict[str, bytes]:
         from cmbuild.packaging.contents import source_files, zephyr_files

@@ -27,7 +27,7 @@ from cmbuild.outputs.delivery import Destination, check_delivery
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.layers import PlacedLayer, layers
 from cmbuild.pipeline.performing import is_made
-from cmbuild.pipeline.request import HARDWARE, PROBE, SIMULATOR, ModelChoice, RunRequest
+from cmbuild.pipeline.request import EXECUTORS, HARDWARE, PROBE, SIMULATOR, ModelChoice, RunRequest
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -182,7 +182,9 @@ class SimulateStage(RepeatedStage):
         self.outputs = comparison.outputs
         outputs = self._write_outputs(comparison.outputs, folder)
         self.result = self._result(comparison, execution, outputs, cycles)
-        write(folder / FIGURES, RunFigures.of(self.result).model_dump_json() + "\n")
+        plan, is_own = self.runner.plan.record, self.runner.executor == EXECUTORS[0]
+        figures = RunFigures.of(self.result, plan.identity if is_own else None)
+        write(folder / FIGURES, figures.model_dump_json() + "\n")
 
     def verdict(self) -> Failed | None:
         if self.result is None:

@@ -136,8 +136,12 @@ class PackageInterface:
             if port.count > 1 and port.ctype != "bool" and not port.is_fed
         )
 
-    def header(self) -> str:
-        """NAME.h: clean in C and C++, includes nothing but the standard's headers."""
+    def header(self, notes: Iterable[str] = ()) -> str:
+        """NAME.h: clean in C and C++, includes nothing but the standard's headers.
+
+        Args:
+            notes: further paragraphs for the comment at its top.
+        """
         plan, name = self.plan, self.plan.model
         macro = name.upper()
         first = next(iter(self.inputs), None), next(iter(self.outputs), None)
@@ -154,7 +158,7 @@ class PackageInterface:
             ports="\n\n".join(
                 "\n".join(_declarations(port, self)) for port in (*self.inputs, *self.outputs)
             ),
-            memory="".join(f" *\n{_wrapped(note)}" for note in self._memory_notes()),
+            memory="".join(f" *\n{_wrapped(note)}" for note in (*self._memory_notes(), *notes)),
             labels=_label_declarations(self),
             waiting=texts.FED_STATUSES.format(**words) if self.is_fed else "",
             progress=(texts.FED_PROGRESS if self.is_fed or self.is_drained else "")

@@ -46,7 +46,7 @@ def linked(library: Path, names: tuple[str, ...], folder: Path, compiler: str = 
     toolchain = find_toolchain(compiler, processes, log)
     target = Target.parse("cortex-m4", "dsp")
     assert target.isa is Isa.DSP
-    return link(library, names, toolchain, target, processes=processes, log=log)
+    return link([library], names, toolchain, target, processes=processes, log=log)
 
 
 def size(library: Path, *roots: str) -> tuple[int, int]:
