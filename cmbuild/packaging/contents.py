@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild import paths
+from cmbuild.packaging.plain_text import KERNELS
 from cmbuild.packaging.renaming import placed, renamed, with_prototypes
 from cmbuild.packaging.runtime_sources import defined_functions, needed_sources
 from cmcompiler.emit.files import C_FILE, RECORD, WEIGHTS
@@ -18,9 +19,6 @@ from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
 
 LICENSE = "LICENSE"
-KERNELS = "kernels"
-"""Folder of a project's own kernels, in a package for Zephyr."""
-
 TEMPLATES = "package"
 """Folder of the runtime with what only differs by the model's name from package to package."""
 
@@ -123,7 +121,12 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
     called = {step.kernel for step in record.steps if step.is_call}
     texts = [own[f"{name}.c"].decode()]
     sources = needed_sources(called, Isa.named(record.isa), model.kernels, texts)
-    places = {file: f"runtime/{_file_name(file, name)}" for file in sources}
+    kernels = model.kernels
+    places = {
+        file: f"{'runtime' if kernels is None or not file.is_relative_to(kernels) else KERNELS}/"
+        f"{_file_name(file, name)}"
+        for file in sources
+    }
     headers = paths.runtime() / "include"
     public = {
         file.relative_to(headers).as_posix(): place

@@ -8,14 +8,30 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from cmbuild.packaging.plain_text import LICENCE
 from cmcompiler.plan.record import PlanRecord
 
 SOURCE_FORMS = ("source", "arduino", "platformio")
 """Packages that include the runtime."""
 
 _VERSION = "1.0.0"
-_URL = "https://spdx.org/licenses/BSD-3-Clause.html"
+_URL = f"https://spdx.org/licenses/{LICENCE}.html"
 """Arduino's format requires a page: the only one that every package has is its licence's."""
+
+_ARCHITECTURES = {
+    "cortex-m0": ("stm32",),
+    "cortex-m0plus": ("samd", "mbed_nano", "mbed_rp2040", "rp2040", "stm32"),
+    "cortex-m3": ("sam", "stm32"),
+    "cortex-m4": (
+        *("mbed_nano", "mbed_nicla", "mbed_portenta", "mbed_giga", "renesas_uno", "nrf52"),
+        *("samd", "stm32"),
+    ),
+    "cortex-m7": ("mbed_portenta", "mbed_giga", "mbed_opta", "mbed_nicla", "stm32"),
+    "cortex-m33": ("renesas_portenta", "rp2040", "silabs", "stm32"),
+}
+"""Arduino's platforms with boards of a core, by the names of their folders; `*` for others."""
+
+_RIGHTS = f"Code: {LICENCE}. The weights have the licence that the model's owner gives them."
 
 _AT_THE_TOP = ("LICENSE", "plan.json")
 
@@ -29,8 +45,12 @@ _FLOAT = """\
 """
 
 
-def laid_out(form: str, plan: PlanRecord, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files of a source package in the layout of `form`, one of SOURCE_FORMS."""
+def laid_out(form: str, plan: PlanRecord, files: Mapping[str, bytes], cpu: str) -> dict[str, bytes]:
+    """The files of a source package in the layout of `form`, one of SOURCE_FORMS.
+
+    Args:
+        cpu: the core that it is made for.
+    """
     if form == "source":
         return dict(files)
     moved = {
@@ -43,38 +63,38 @@ def laid_out(form: str, plan: PlanRecord, files: Mapping[str, bytes]) -> dict[st
             path: _FLOAT.encode() + content if path.endswith(".c") else content
             for path, content in moved.items()
         }
-        return moved | {"library.properties": _arduino(plan).encode()}
-    return moved | {"library.json": (json.dumps(_platformio(plan), indent=2) + "\n").encode()}
+        return moved | {"library.properties": _arduino(plan, cpu).encode()}
+    return moved | {"library.json": (json.dumps(_platformio(plan, cpu), indent=2) + "\n").encode()}
 
 
-def _sentence(plan: PlanRecord) -> str:
-    return f"The neural network {plan.model}, planned by cmbuild for kernels in {plan.isa}."
+def _sentence(plan: PlanRecord, cpu: str) -> str:
+    return f"The neural network {plan.model}, planned by cmbuild for {cpu} ({plan.isa})."
 
 
-def _arduino(plan: PlanRecord) -> str:
+def _arduino(plan: PlanRecord, cpu: str) -> str:
     fields = {
         "name": plan.model,
         "version": _VERSION,
         "author": "cmbuild",
-        "maintainer": "cmbuild",
-        "sentence": _sentence(plan),
-        "paragraph": f"Include {plan.model}.h. Identity {plan.identity}.",
+        "maintainer": f"the owner of the model {plan.model}",
+        "sentence": _sentence(plan, cpu),
+        "paragraph": f"Include {plan.model}.h. Identity {plan.identity}. {_RIGHTS}",
         "category": "Data Processing",
         "url": _URL,
-        "architectures": "*",
+        "architectures": ",".join(_ARCHITECTURES.get(cpu, ("*",))),
         "includes": f"{plan.model}.h",
     }
     return "".join(f"{key}={value}\n" for key, value in fields.items())
 
 
-def _platformio(plan: PlanRecord) -> dict[str, object]:
+def _platformio(plan: PlanRecord, cpu: str) -> dict[str, object]:
     return {
         "name": plan.model,
         "version": _VERSION,
-        "description": _sentence(plan),
+        "description": f"{_sentence(plan, cpu)} {_RIGHTS}",
         "keywords": ["neural network", "inference", "cortex-m"],
         "authors": [{"name": "cmbuild"}],
-        "license": "BSD-3-Clause",
+        "license": LICENCE,
         "headers": f"{plan.model}.h",
         "frameworks": "*",
         "platforms": "*",

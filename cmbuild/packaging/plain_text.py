@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_SUFFIXES = (".c", ".h", ".S")
-_LICENCE = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
+KERNELS = "kernels"
+"""Folder of a project's own kernels, whose licence is the project's."""
+
+LICENCE = "BSD-3-Clause"
+"""SPDX's name of the licence of cmbuild's code."""
+
+_SOURCES = (".c", ".h", ".S")
+_LISTS = (".cmake", "CMakeLists.txt")
+_SPDX = "SPDX-License-Identifier"
+_OWNED = "/* This licence is the code's; the model's owner decides on its numbers. */\n"
+_NUMBERS = ("_plan.c", "_vectors.c", "_weights.S", "_vectors.S")
+"""Files of code with what the model consists of, or what includes it."""
+
 
 _LITERAL = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _BEYOND = re.compile(r"[^\x00-\x7f]")
@@ -14,20 +25,33 @@ _PLAIN = {"×": "x", "…": "...", "–": "-", "→": "->", "≥": ">=", "≤": 
 
 
 def plain_sources(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files of a package by path: sources in ASCII, those of the runtime with their licence."""
-    return {
-        path: _plain(path, content) if path.endswith(_SUFFIXES) else content
+    """The files of a package by path: sources in ASCII, with their licence."""
+    made = {
+        path: _plain(content) if path.endswith(_SOURCES) else content
         for path, content in files.items()
     }
+    return {path: _notice(path, content).encode() + content for path, content in made.items()}
 
 
-def _plain(path: str, content: bytes) -> bytes:
+def is_licensed(path: str) -> bool:
+    """Whether a file of a package is code of cmbuild: neither the model's nor a project's own."""
+    return path.endswith((*_SOURCES, *_LISTS)) and f"/{KERNELS}/" not in f"/{path}"
+
+
+def _notice(path: str, content: bytes) -> str:
+    if not is_licensed(path) or _SPDX.encode() in content:
+        return ""
+    if path.endswith(_LISTS):
+        return f"# {_SPDX}: {LICENCE}\n"
+    return f"/* {_SPDX}: {LICENCE} */\n{_OWNED if path.endswith(_NUMBERS) else ''}"
+
+
+def _plain(content: bytes) -> bytes:
     text = content.decode()
     if not text.isascii():
         text = _LITERAL.sub(_escaped, text)
         text = _BEYOND.sub(_spelt, text)
-    licence = _LICENCE if "/runtime/" in f"/{path}" else ""
-    return (licence + text).encode("ascii")
+    return text.encode("ascii")
 
 
 def _escaped(literal: re.Match[str]) -> str:

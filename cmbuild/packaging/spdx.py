@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
 
+from cmbuild.packaging.plain_text import LICENCE, is_licensed
 from cmcompiler.plan.record import PlanRecord
 
-_LICENSE = "BSD-3-Clause"
 _UNKNOWN = "NOASSERTION"
 _OWNER = "Copyright (c) 2026, the cmbuild authors"
 _TYPES = {".bin": "BINARY", ".json": "TEXT", "": "TEXT", ".txt": "TEXT", ".properties": "TEXT"}
@@ -57,7 +57,7 @@ def spdx_document(
                 },
                 "licenseConcluded": _UNKNOWN,
                 "licenseDeclared": _UNKNOWN,
-                "licenseInfoFromFiles": [_LICENSE, _UNKNOWN],
+                "licenseInfoFromFiles": [LICENCE, _UNKNOWN],
                 "copyrightText": _UNKNOWN,
                 "hasFiles": [entry["SPDXID"] for entry in entries],
             }
@@ -75,7 +75,7 @@ def spdx_document(
 
 
 def _file(index: int, path: str, content: bytes) -> dict[str, object]:
-    is_runtime = "/runtime/" in f"/{path}" or path.endswith("LICENSE")
+    is_code = is_licensed(path) or path.endswith("LICENSE")
     suffix = PurePosixPath(path).suffix
     return {
         "SPDXID": f"SPDXRef-File-{index}",
@@ -85,10 +85,10 @@ def _file(index: int, path: str, content: bytes) -> dict[str, object]:
             {"algorithm": "SHA1", "checksumValue": _sha1(content)},
             {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()},
         ],
-        "licenseConcluded": _LICENSE if is_runtime else _UNKNOWN,
-        # Weights, plan and vectors are the model's, whose licence its owner knows.
-        "licenseInfoInFiles": [_LICENSE if is_runtime else _UNKNOWN],
-        "copyrightText": _OWNER if is_runtime else _UNKNOWN,
+        "licenseConcluded": LICENCE if is_code else _UNKNOWN,
+        # Weights and vectors are the model's, whose licence its owner knows.
+        "licenseInfoInFiles": [LICENCE if is_code else _UNKNOWN],
+        "copyrightText": _OWNER if is_code else _UNKNOWN,
     }
 
 

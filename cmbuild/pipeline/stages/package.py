@@ -257,7 +257,8 @@ class PackageStage(Stage):
         from cmbuild.packaging.plain_text import plain_sources
 
         if self._has_runtime:
-            return laid_out(self.form, model.record, plain_sources(source_files(model)))
+            files = source_files(model)
+            return plain_sources(laid_out(self.form, model.record, files, self.target.cpu))
         return plain_sources(zephyr_files(model))
 
     def _model(self, plan: PlanRecord) -> PackagedModel:

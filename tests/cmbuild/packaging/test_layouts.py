@@ -47,7 +47,10 @@ def test_arduino(cmbuild: Commands) -> None:
     assert all(fields[key] for key in REQUIRED)
     assert re.fullmatch(r"[A-Za-z0-9][\w .-]{0,62}", fields["name"])
     assert re.fullmatch(r"\d+\.\d+\.\d+", fields["version"])
-    assert fields["category"] in CATEGORIES and fields["architectures"] == "*"
+    assert fields["category"] in CATEGORIES
+    assert re.fullmatch(r"[a-z0-9_]+(,[a-z0-9_]+)*", fields["architectures"])
+    assert {"rp2040", "renesas_portenta"} <= set(fields["architectures"].split(","))
+    assert "for cortex-m33" in fields["sentence"] and "owner gives them" in fields["paragraph"]
     assert not fields["sentence"].lower().startswith(("arduino", "library"))
     assert (folder / "src" / fields["includes"]).is_file()
     assert not any(path.suffix in (".c", ".h", ".S") for path in folder.iterdir())
