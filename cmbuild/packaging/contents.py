@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.packaging.plain_text import KERNELS
+from cmbuild.packaging.references import with_own_references
 from cmbuild.packaging.renaming import placed, renamed, with_prototypes
 from cmbuild.packaging.runtime_sources import defined_functions, needed_sources
 from cmcompiler.emit.files import C_FILE, RECORD, WEIGHTS
@@ -143,6 +144,8 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
             files[path] = renamed(text, name).encode()
     for file, place in places.items():
         text = with_prototypes(file.read_text("utf-8"))
+        if not place.startswith(f"{KERNELS}/"):
+            text = with_own_references(text, file, places)
         files[place] = renamed(placed(text, file, places), name).encode()
     runtime = paths.runtime()
     options = (runtime / "cmake" / "float.cmake").read_text("utf-8")

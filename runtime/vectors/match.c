@@ -5,7 +5,7 @@
 
 #include "cmrt/program.h"
 
-/* float32, to avoid linking double arithmetic; smallest is FLT_MIN: cmbuild/verify/tolerance.py */
+/* float32, to avoid linking double arithmetic; smallest is FLT_MIN, as in cmbuild/verify/tolerance.py */
 static const float relative = 1e-5f, smallest = 1.17549435e-38f;
 
 static float read_float(const uint8_t *bytes)

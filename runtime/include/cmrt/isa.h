@@ -1,5 +1,5 @@
-/* Microkernels: the inner loops. The library contains the best version of each under runtime/isa/ that the
-   core can run; the Microkernel of an op in compiler/cmcompiler/ops lists the versions, and the host packs
+/* Microkernels: the inner loops. The library contains the best version of each that the core can run; the
+   Microkernel of an op in compiler/cmcompiler/ops lists the versions, and the host packs
    weights for them. */
 #ifndef CMRT_ISA_H
 #define CMRT_ISA_H
