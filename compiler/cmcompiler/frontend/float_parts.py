@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
 from cmcompiler.frontend import backend
-from cmcompiler.frontend.float_form import FLOAT_FORMS
+from cmcompiler.frontend.float_form import FLOAT_FORMS, UNROUNDED_FORMS
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
@@ -32,6 +32,7 @@ _PACKETS = {
     *("maximum", "minimum", "where", "gt", "ge", "lt", "le", "eq", "ne", "rsub", "lerp", "elu"),
     *("sum", "mean", "amax", "amin", "softmax", "_softmax", "log_softmax", "_log_softmax"),
     *("linear", "matmul", "mm", "bmm", "addmm", "conv2d", "softplus", "sin", "cos", "erf"),
+    *("layer_norm", "group_norm"),
     *("view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "flatten", "slice", "t"),
     *("select", "expand", "contiguous", "clone", "unflatten", "cat", "stack", "full", "logsumexp"),
     *("upsample_nearest2d", "max_pool2d", "avg_pool2d", "constant_pad_nd", "pad", "cumsum"),
@@ -195,14 +196,16 @@ def _calls(graph: Graph) -> Iterator[Node]:
 def _traced(node: Node) -> Any:
     """The graph of ATen operators that computes an operator of the compiler's own."""
     sources = node.all_input_nodes
-    form: Callable[..., Any] = FLOAT_FORMS[_name(node)]
+    name = _name(node)
+    form: Callable[..., Any] = UNROUNDED_FORMS.get(name) or FLOAT_FORMS[name]
 
     def compute(*tensors: Tensor) -> Any:
         given = dict(zip(sources, tensors, strict=True))
         arguments = map_arg(node.args, given.__getitem__)
         return form(*arguments)
 
-    graph = make_fx(compute, tracing_mode="real")(*map(_example, sources)).graph
+    traced = make_fx(compute, tracing_mode="real", pre_dispatch=name in UNROUNDED_FORMS)
+    graph = traced(*map(_example, sources)).graph
     _take_numbers(graph)
     return graph
 

@@ -132,14 +132,46 @@ class Refiner:
             for name in names[:_MOST_SPOILT]:
                 node = next((n for n in self._prepared.graph.nodes if n.name == name), None)
                 if node is not None and min(self._each[0]) < fine:
-                    self._try_in_float(node, samples, with_layers)
+                    bounds = (
+                        (LEAST, MINIMAL_GAIN_OF_FLOAT_LAYERS)
+                        if with_layers
+                        else (FINE, MINIMAL_GAIN_OF_FLOAT)
+                    )
+                    self._try_in_float([node], samples, with_layers, bounds)
+            if not with_layers:
+                self._try_together(names[:_MOST_SPOILT], samples)
+
+    def _try_together(self, names: Sequence[str], samples: Sequence[Sequence[Tensor]]) -> None:
+        """Computes results in float none of which gains enough alone, as both sides of a product.
+
+        Only for an output that rounding spoils.
+        """
+        left = [node for node in self._prepared.graph.nodes if node.name in names]
+        left = [node for node in left if node.name not in self._floats]
+        if len(left) > 1 and min(self._each[0]) < LEAST:
+            self._try_in_float(left, samples, False, (LEAST, MINIMAL_GAIN_OF_FLOAT))
 
     def _try_in_float(
-        self, node: Node, samples: Sequence[Sequence[Tensor]], with_layers: bool
+        self,
+        nodes: Sequence[Node],
+        samples: Sequence[Sequence[Tensor]],
+        with_layers: bool,
+        bounds: tuple[float, float],
     ) -> None:
-        """Computes a result in float, and its operands as far back as it takes to be exact."""
+        """Computes results in float, and their operands as far back as it takes to be exact."""
         part = UnroundedPart(self._prepared)
         resolution = OperandRounding(self._prepared, samples)
+        for node in nodes:
+            self._extend(part, node, resolution, with_layers)
+        if part.members and self._is_better_in_float(*bounds):
+            names = part.keep()
+            self._floats.update(dict.fromkeys(names, TOO_COARSE))
+        else:
+            part.undo()
+
+    def _extend(
+        self, part: UnroundedPart, node: Node, resolution: OperandRounding, with_layers: bool
+    ) -> None:
         while causes := resolution.causes(part.result(node)):
             sources = [cause.all_input_nodes[0] for cause in causes]
             inputs = set(sources) & self._inputs
@@ -148,15 +180,7 @@ class Refiner:
                 sources = [source for source in sources if not part.has_layers(source)]
             is_done = set(sources) <= part.members and inputs <= part.exact
             if is_done or not part.extend([node, *sources], inputs=inputs):
-                break
-        bounds = (
-            (LEAST, MINIMAL_GAIN_OF_FLOAT_LAYERS) if with_layers else (FINE, MINIMAL_GAIN_OF_FLOAT)
-        )
-        if part.members and self._is_better_in_float(*bounds):
-            names = part.keep()
-            self._floats.update(dict.fromkeys(names, TOO_COARSE))
-        else:
-            part.undo()
+                return
 
     @property
     def _inputs(self) -> set[Node]:

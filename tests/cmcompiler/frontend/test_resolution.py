@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -121,6 +122,68 @@ def test_inputs_that_8_bits_are_too_coarse_for_are_read_as_given() -> None:
     assert snr(exact, found) > 30
     assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
     assert is_faithful(quantized, samples)
+
+
+def wide_rows(count: int = 8, arguments: int = 1) -> Samples:
+    """Rows of which the largest are ten thousand times the smallest."""
+    torch.manual_seed(3)
+    return [
+        tuple(
+            torch.randn(1, 8, 16) * 10 ** torch.empty(1, 8, 1).uniform_(-2, 2)
+            for _ in range(arguments)
+        )
+        for _ in range(count)
+    ]
+
+
+class Alone(nn.Module):
+    """A function with parameters."""
+
+    def __init__(self, function: Callable[..., Tensor], *parts: nn.Module) -> None:
+        super().__init__()
+        self.function, self.parts = function, nn.ModuleList(parts)
+
+    def forward(self, *x: Tensor) -> Tensor:
+        return self.function(*x)
+
+
+def with_parameters(norm: nn.Module) -> nn.Module:
+    torch.manual_seed(0)
+    for parameter in norm.parameters():
+        nn.init.normal_(parameter)
+    return norm
+
+
+def over_columns(x: Tensor) -> Tensor:
+    return nn.functional.normalize(x.transpose(1, 2), dim=1)
+
+
+NORMS = {
+    "layer_norm": with_parameters(nn.LayerNorm(16)),
+    "instance_norm": with_parameters(nn.InstanceNorm1d(8, affine=True)),
+    "rms_norm": with_parameters(nn.RMSNorm(16)),
+    "group_norm": with_parameters(nn.GroupNorm(8, 8)),
+    "normalize": Alone(partial(nn.functional.normalize, dim=-1)),
+    "over_columns": Alone(over_columns),
+    "cosine_similarity": Alone(partial(nn.functional.cosine_similarity, dim=-1)),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_keep_rows_of_all_magnitudes(name: str) -> None:
+    samples = wide_rows(arguments=2 if name == "cosine_similarity" else 1)
+    quantized, exact, found = measured(NORMS[name], samples)
+    assert snr(exact, found) > 30
+    assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
+    assert is_faithful(quantized, samples)
+
+
+def test_norms_of_ordinary_rows_stay_integers() -> None:
+    torch.manual_seed(3)
+    samples = [(torch.randn(1, 8, 16),) for _ in range(8)]
+    quantized, exact, found = measured(NORMS["layer_norm"], samples)
+    assert snr(exact, found) > 30
+    assert not quantized.float_operators
 
 
 def test_wide_logits_keep_their_differences() -> None:

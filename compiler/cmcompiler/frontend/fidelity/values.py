@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 def real(made: Array, held: StepRange | None) -> Tensor:
     """The numbers that a program's values stand for."""
     if held is None:
-        return torch.from_numpy(np.asarray(made))
+        # A view of a constant cannot be written, of which torch warns.
+        return torch.from_numpy(np.require(made, requirements="W"))
     steps = torch.from_numpy(np.asarray(made, np.float64)) - held.zero_point
     return steps * held.scale

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.float_form import float_form, unrounded_form
 from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, quantized_op
 from cmcompiler.ops.norm import EPSILON_BITS, LARGEST_BIAS, LARGEST_EPSILON, fraction_bits
@@ -63,11 +63,55 @@ def group_norm(
     return torch.empty_like(x).copy_(result)
 
 
+@unrounded_form("layer_norm")
+def _unrounded_layer_norm(
+    x: Tensor, dims: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    shape = [x.shape[dim] for dim in dims]
+    weight, bias = (None if p is None else _shaped(p, shape) for p in (weight, bias))
+    order, back = _orders(x, dims)
+    if order == list(range(x.ndim)):
+        return torch.nn.functional.layer_norm(x, shape, weight, bias, eps)
+    x = x.permute(order).contiguous()
+    return torch.nn.functional.layer_norm(x, shape, weight, bias, eps).permute(back).contiguous()
+
+
+@unrounded_form("rms_norm")
+def _unrounded_rms_norm(
+    x: Tensor, dims: Sequence[int], weight: Tensor | None, eps: float
+) -> Tensor:
+    result = x * torch.rsqrt((x * x).mean(list(dims), True) + eps)
+    if weight is None:
+        return result
+    if list(dims) == sorted(dims):
+        sizes = [x.shape[dim] if dim in dims else 1 for dim in range(dims[0], x.ndim)]
+        return result * _shaped(weight, sizes)
+    order, back = _orders(x, dims)
+    sizes = [x.shape[dim] if dim in dims else 1 for dim in order]
+    return result * weight.reshape(sizes).permute(back)
+
+
+@unrounded_form("group_norm")
+def _unrounded_group_norm(
+    x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    return torch.nn.functional.group_norm(x, groups, weight, bias, eps)
+
+
 def _over(x: Tensor, dims: Sequence[int], compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Computes with these dimensions last, and returns the strides of x."""
-    order = [*(dim for dim in range(x.ndim) if dim not in dims), *dims]
-    back = [order.index(dim) for dim in range(x.ndim)]
+    order, back = _orders(x, dims)
     return torch.empty_like(x).copy_(compute(x.permute(order)).permute(back))
+
+
+def _shaped(parameter: Tensor, shape: Sequence[int]) -> Tensor:
+    return parameter if list(parameter.shape) == list(shape) else parameter.reshape(shape)
+
+
+def _orders(x: Tensor, dims: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The order of x's dimensions with these last, and the order that takes that back."""
+    order = [*(dim for dim in range(x.ndim) if dim not in dims), *dims]
+    return order, [order.index(dim) for dim in range(x.ndim)]
 
 
 @quantized_op(torch.ops.cmbuild.layer_norm.default, constants=[2, 3])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from cmcompiler.frontend import operators
+from cmcompiler.frontend.float_form import FLOAT_FORMS, UNROUNDED_FORMS
 from cmcompiler.frontend.quantized_op import QUANTIZED, QuantizedCall
 from cmcompiler.ir.quantization import Quantization
 
@@ -51,6 +54,25 @@ def quantization(x: Tensor) -> Quantization:
     low, high = min(x.min().item(), 0.0), max(x.max().item(), 0.0)
     scale = max((high - low) / 255, 1e-9)
     return Quantization(scale, round(-128 - low / scale), -128, 127)
+
+
+@pytest.mark.parametrize("dims", [[2], [1], [1, 2], [2, 1], [3, 1], [1, 2, 3], [0, 3]])
+@pytest.mark.parametrize("shaped", [False, True])
+def test_parts_in_float_compute_the_same(dims: list[int], shaped: bool) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4, 5)
+    sizes = [x.shape[dim] for dim in dims]
+    weight, bias = (torch.randn(sizes if shaped else math.prod(sizes)) for _ in range(2))
+    for name, arguments in (
+        ("layer_norm", (dims, weight, bias, 1e-5)),
+        ("layer_norm", (dims, None, bias, 1e-5)),
+        ("rms_norm", (dims, weight, 1e-5)),
+        ("rms_norm", (dims, None, 1e-5)),
+        ("group_norm", (3, torch.randn(3), torch.randn(3), 1e-5)),
+    ):
+        forms = (FLOAT_FORMS, UNROUNDED_FORMS)
+        exact, found = (form[f"cmbuild::{name}"](x, *arguments) for form in forms)
+        torch.testing.assert_close(found, exact)
 
 
 sizes = st.floats(1e-3, 1e3)
