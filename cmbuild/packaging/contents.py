@@ -14,7 +14,7 @@ from cmbuild.packaging.renaming import placed, renamed, with_prototypes
 from cmbuild.packaging.runtime_sources import defined_functions, needed_sources
 from cmcompiler.emit.files import C_FILE, RECORD, WEIGHTS
 from cmcompiler.emit.interface import PackageInterface
-from cmcompiler.emit.source import WEIGHTS_SECTION, assembly
+from cmcompiler.emit.source import WEIGHTS_SECTION, assembly, byte_array
 from cmcompiler.emit.vectors import VectorData, vector_files
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
@@ -24,6 +24,13 @@ TEMPLATES = "package"
 """Folder of the runtime with what only differs by the model's name from package to package."""
 
 _SECTION = '    .section .rodata.{symbol}, "a", %progbits'
+_PORTABLE = "#define CM_PORTABLE 1 /* no assembly */\n"
+_DEPENDENCIES = """\
+foreach(data IN ITEMS weights vectors)
+    set_property(SOURCE @NAME@_${data}.S APPEND PROPERTY
+        OBJECT_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/@NAME@_${data}.bin")
+endforeach()
+"""
 _PLAN_HEADER = """\
 /* {name}: its plan, for {name}.c. */
 #ifndef {macro}_PLAN_H
@@ -55,6 +62,7 @@ class PackagedModel:
         plan: folder of the emitted plan.
         needs_float: whether it calls kernels that compute in float.
         kernels: folder of the project's own kernels, if any.
+        has_arrays: whether weights and test vectors are arrays in C, not files of bytes.
         notes: paragraphs for the header, on what it takes of a device.
     """
 
@@ -63,6 +71,7 @@ class PackagedModel:
     plan: Path
     needs_float: bool = False
     kernels: Path | None = None
+    has_arrays: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -85,7 +94,7 @@ def model_files(model: PackagedModel, section: str = _SECTION) -> dict[str, byte
     words = {"name": name, "macro": name.upper(), "needs_float": int(model.needs_float)}
     plan = (model.plan / C_FILE).read_text("utf-8").replace('"model.h"', f'"{name}_plan.h"')
     sections = {key: section.format(symbol=f"{name}_{key}") for key in ("weights", "vector_bytes")}
-    return {
+    files = {
         f"{name}.h": model.interface.header(model.notes).encode(),
         f"{name}.c": model.interface.source().encode(),
         f"{name}_plan.h": _PLAN_HEADER.format(**words).encode(),
@@ -95,6 +104,12 @@ def model_files(model: PackagedModel, section: str = _SECTION) -> dict[str, byte
         **vector_files(model.record, model.vectors, sections["vector_bytes"]),
         "plan.json": (model.plan / RECORD).read_bytes(),
     }
+    if model.has_arrays:
+        for data, array in (("weights", "weights"), ("vectors", "vector_bytes")):
+            del files[f"{name}_{data}.S"]
+            content = files.pop(f"{name}_{data}.bin")
+            files[f"{name}_{array}.c"] = byte_array(f"{name}_{array}", content).encode()
+    return files
 
 
 def zephyr_files(model: PackagedModel) -> dict[str, bytes]:
@@ -119,9 +134,10 @@ def zephyr_files(model: PackagedModel) -> dict[str, bytes]:
 def source_files(model: PackagedModel) -> dict[str, bytes]:
     """The files of a package that needs nothing else, by path."""
     name, record, own = model.name, model.record, model_files(model)
+    isa = Isa.named(record.isa)
     called = {step.kernel for step in record.steps if step.is_call}
     texts = [own[f"{name}.c"].decode()]
-    sources = needed_sources(called, Isa.named(record.isa), model.kernels, texts)
+    sources = needed_sources(called, isa, model.kernels, texts)
     kernels = model.kernels
     places = {
         file: f"{'runtime' if kernels is None or not file.is_relative_to(kernels) else KERNELS}/"
@@ -146,13 +162,24 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
         text = with_prototypes(file.read_text("utf-8"))
         if not place.startswith(f"{KERNELS}/"):
             text = with_own_references(text, file, places)
+        if model.has_arrays and isa is Isa.SCALAR and place.endswith(".c"):
+            text = f"{_PORTABLE}{text}"
         files[place] = renamed(placed(text, file, places), name).encode()
     runtime = paths.runtime()
     options = (runtime / "cmake" / "float.cmake").read_text("utf-8")
     files[f"runtime/{name}_cm_float.cmake"] = renamed(options, name).encode()
     compiled = [place for place in places.values() if place.endswith(".c")]
     lists = runtime / TEMPLATES / "CMakeLists.txt"
-    files[lists.name] = _filled(lists, model, SOURCES="\n    ".join(compiled))
+    data = [path for path in files if path.startswith((f"{name}_weights.", f"{name}_vector"))]
+    own_data = sorted(path for path in data if path.endswith((".S", "_weights.c", "_bytes.c")))
+    files[lists.name] = _filled(
+        lists,
+        model,
+        SOURCES="\n    ".join(compiled),
+        LANGUAGES="C" if model.has_arrays else "C ASM",
+        DATA=" ".join(own_data),
+        DEPENDENCIES="" if model.has_arrays else _DEPENDENCIES.replace("@NAME@", name),
+    )
     files[LICENSE] = (paths.data() / LICENSE).read_bytes()
     return files
 

@@ -15,6 +15,9 @@ _SOURCES = (".c", ".h", ".S")
 _LISTS = (".cmake", "CMakeLists.txt")
 _SPDX = "SPDX-License-Identifier"
 _OWNED = "/* This licence is the code's; the model's owner decides on its numbers. */\n"
+_ARRAYS = ("_weights.c", "_vector_bytes.c")
+"""Files of the model's numbers alone."""
+
 _NUMBERS = ("_plan.c", "_vectors.c", "_weights.S", "_vectors.S")
 """Files of code with what the model consists of, or what includes it."""
 
@@ -35,10 +38,14 @@ def plain_sources(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def is_licensed(path: str) -> bool:
     """Whether a file of a package is code of cmbuild: neither the model's nor a project's own."""
+    if path.endswith(_ARRAYS):
+        return False
     return path.endswith((*_SOURCES, *_LISTS)) and f"/{KERNELS}/" not in f"/{path}"
 
 
 def _notice(path: str, content: bytes) -> str:
+    if path.endswith(_ARRAYS):
+        return f"/* {_SPDX}: LicenseRef-owner-of-the-model */\n"
     if not is_licensed(path) or _SPDX.encode() in content:
         return ""
     if path.endswith(_LISTS):

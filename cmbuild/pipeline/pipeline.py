@@ -293,7 +293,7 @@ class Pipeline:
         # Test vectors are independent samples, whatever ran before.
         reference = self._reference(plan, replace(request.sampling, reset=True), request.source)
         return PackageStage(
-            plan, reference, target, request.form, folder, processes=self.context.processes
+            plan, reference, target, request, folder, processes=self.context.processes
         )
 
     def kernel_harness(

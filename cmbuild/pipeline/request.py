@@ -21,10 +21,10 @@ IO = ("program", "int8", "uint8")
 FEEDS = ("whole", "rows")
 SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
+CONSTANTS = ("binary", "c")
 EXECUTORS = ("static", "executorch")
 
 _NOUNS = {"board": "board", "isa": "set of instructions", "toolchain": "toolchain"}
-
 
 FORCE = "Write over files that others made or changed."
 
@@ -365,14 +365,18 @@ class PackageRequest:
         choices=("source", "arduino", "platformio", "zephyr"),
         shown=True,
     )
+    constants: str = option(
+        "c: weights and test vectors as arrays in C and, with --isa scalar, no assembly.",
+        CONSTANTS[0],
+        choices=CONSTANTS,
+        shown=True,
+    )
     name: str | None = option(
         "Prefix of all symbols, macros and files: a C identifier; by default from the model.",
         metavar="NAME",
     )
     target: str = option("The core.", "cortex-m55", metavar="CPU", shown=True)
-    isa: str | None = option(
-        "Use a lower one than the core's best: scalar, dsp or mve.", metavar="ISA"
-    )
+    isa: str | None = option("One below the core's best: scalar, dsp or mve.", metavar="ISA")
     boundary: Boundary = field(default_factory=Boundary)
     planning: Planning = field(default_factory=Planning)
     sampling: Sampling = field(default_factory=Sampling)

@@ -14,6 +14,7 @@ from cmbuild import paths, text
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.fingerprint import files as files_below
 from cmbuild.cache.store import STAMP, Entry
+from cmbuild.errors import UsageError
 from cmbuild.outputs.delivery import Destination, deliver
 from cmbuild.packaging.footprint import Footprint, StackUse
 from cmbuild.packaging.manifest import MANIFEST, Manifest, own_files
@@ -24,7 +25,7 @@ from cmbuild.packaging.measurement import (
     measured_stack,
 )
 from cmbuild.pipeline.floats import float_use, has_fpu
-from cmbuild.pipeline.request import FEEDS
+from cmbuild.pipeline.request import CONSTANTS, FEEDS, PackageRequest
 from cmbuild.pipeline.stages.library import toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -62,21 +63,30 @@ class PackageStage(Stage):
         plan: PlanStage,
         reference: ReferenceStage,
         target: Target,
-        form: str,
+        request: PackageRequest,
         folder: Path,
         *,
         processes: Processes,
     ) -> None:
         """
         Args:
-            form: the layout: see PackageRequest.
+            request: has the layout, and how constants are written.
+
+        Raises:
+            UsageError: arrays for a build that has no use for them.
         """
         self.name = plan.name
         self.subject = f"{plan.source.name} for {target}"
         self.after = (plan, reference)
         self.plan = plan
         self.target = target
-        self.form = form
+        self.form = request.form
+        self._has_arrays = request.constants != CONSTANTS[0]
+        if self._has_arrays and not self._has_runtime:
+            raise UsageError(
+                message=f"--constants {request.constants} is not for Zephyr, which builds with gcc",
+                hint="omit it, or --as source",
+            )
         self._reference = reference
         self._folder = folder
         self._processes = processes
@@ -91,6 +101,7 @@ class PackageStage(Stage):
             "reference": self._reference.fingerprint,
             "target": str(self.target),
             "form": self.form,
+            "arrays": self._has_arrays,
             "runtime": [paths.runtime() / name for name in RUNTIME] if self._has_runtime else [],
             "kernels": self.plan.source.ops.kernels,
             "emit": Path(interface.__file__).parent,
@@ -283,6 +294,7 @@ class PackageStage(Stage):
             self.plan.entry.folder,
             self._needs_float(),
             source.ops.kernels,
+            self._has_arrays,
         )
 
     def _needs_float(self) -> bool:

@@ -73,6 +73,15 @@ _ASSEMBLY = """\
     .section .note.GNU-stack, "", %progbits
 """
 
+_ARRAY = """\
+#include <stdint.h>
+
+extern const uint8_t {name}[{size}];
+const uint8_t {name}[{size}] __attribute__((aligned(16))) = {{
+{rows}
+}};
+"""
+
 
 def identifier(name: str) -> str:
     """A model's name as the prefix of C symbols: letters, digits and underscores."""
@@ -123,6 +132,13 @@ def assembly(name: str, weights: str, section: str = WEIGHTS_SECTION) -> str:
         section: the directive that starts the section of the constants.
     """
     return _ASSEMBLY.format(name=name, weights=weights, section=section)
+
+
+def byte_array(name: str, content: bytes) -> str:
+    """A C file with constants as an array, for compilers that cannot include a file of bytes."""
+    lines = (content[start : start + 24] for start in range(0, len(content), 24))
+    rows = "\n".join(f"    {','.join(map(str, line))}," for line in lines)
+    return _ARRAY.format(name=name, size=len(content), rows=rows)
 
 
 def _title(plan: Plan, name: str) -> str:

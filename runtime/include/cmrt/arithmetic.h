@@ -39,7 +39,7 @@ static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift
     return cm_rounding_shift_right(cm_doubling_high_multiply(shifted, multiplier), left - shift);
 }
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 /* clang-format off */
 /* CM_HIGH_PRODUCT: the doubling high product of |x| < 2^29 and a multiplier that is not negative, both
    overwritten. CM_SHIFT_RIGHT: x * 2^shift for negative shifts, rounded to nearest, halves away from zero. */
@@ -92,7 +92,7 @@ static inline int32_t cm_requantize(int32_t x, int32_t multiplier, int32_t shift
 /* The same for |x| < 2^29, multipliers that are not negative and shifts of 1 to 31 to the right. */
 static inline int32_t cm_scale_right(int32_t x, int32_t multiplier, int32_t shift)
 {
-#if defined(__thumb__) && !defined(__thumb2__)
+#if defined(__thumb__) && !defined(__thumb2__) && !defined(CM_PORTABLE)
     int32_t upper, lower, scaled;
     __asm(".syntax unified\n" CM_HIGH_PRODUCT("%[scaled]", "%[x]", "%[multiplier]", "%[upper]", "%[lower]")
               CM_SHIFT_RIGHT("%[scaled]", "%[shift]", "%[lower]")

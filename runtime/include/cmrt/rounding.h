@@ -8,7 +8,7 @@
 /* The nearest integer, halves to even; NaN gives 0. Saturated at some magnitude above 2^24 - 2. */
 static inline int32_t cm_round_to_even(float x)
 {
-#if defined(__ARM_FP) && (__ARM_FP & 4) != 0
+#if defined(__ARM_FP) && (__ARM_FP & 4) != 0 && !defined(CM_PORTABLE)
     /* In FPSCR's default mode: to nearest, halves to even. */
     int32_t rounded;
     __asm("vcvtr.s32.f32 %1, %1\n"

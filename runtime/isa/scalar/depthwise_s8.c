@@ -24,7 +24,7 @@ static inline int32_t accumulate(const int8_t *const *taps, int32_t channel, con
     return sum;
 }
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 /* What the outputs of a pixel have in common. */
 struct pixel {
     const struct filter *filters;
@@ -106,7 +106,7 @@ __asm(CM_ASM_FUNCTION(cm_scalar_convolve_nine)
 /* One output pixel. */
 static void convolve_pixel(const struct cm_depthwise *d, const int8_t *const *taps, int32_t area, int8_t *out)
 {
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
     if (area == 9 && d->output.rounding != CM_ROUND_GENERAL) {
         struct pixel pixel = {d->weights, taps, limits_of(&d->output), d->channels};
         cm_scalar_convolve_nine(&pixel, out);

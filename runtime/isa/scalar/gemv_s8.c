@@ -1,7 +1,7 @@
 /* One int8 row times a matrix without SIMD, packed as for gemm_s8. */
 #include "row_output.h"
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 /* clang-format off */
 /* r0: sums; r1: the block; r2: outputs; r3: the row. */
 #ifdef __thumb2__

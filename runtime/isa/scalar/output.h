@@ -16,7 +16,7 @@ static inline struct limits limits_of(const struct cm_output *output)
                            output->zero_point};
 }
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 #include "cmrt/assembly.h"
 
 /* clang-format off */

@@ -65,7 +65,7 @@ static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const i
     return sum;
 }
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 void cm_scalar_multiply_rows(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,
                              const uint32_t *end);
 void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows, const uint8_t *weights,

@@ -28,7 +28,7 @@ static inline void output_any(const struct cm_gemm *gemm, const struct block *bl
         }
 }
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 void cm_scalar_output_any(const struct cm_gemm *gemm, const struct block *block, const uint32_t *sums,
                           const struct row_output *row, int8_t *out);
 
@@ -41,7 +41,7 @@ void cm_scalar_output_rows(const uint32_t *sums, const struct block *block, int8
 static inline void output_rows(const struct cm_gemm *gemm, const struct block *block, const uint32_t *sums,
                                const struct row_output *row, int8_t *out)
 {
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
     if (gemm->output.rounding == CM_ROUND_GENERAL)
         cm_scalar_output_any(gemm, block, sums, row, out);
     else

@@ -43,7 +43,7 @@ static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
     return sum;
 }
 
-#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP)
+#if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
 /* clang-format off */
 #ifdef __thumb2__
 /* The weights of columns 0 and 2, then of 1 and 3, lie in the halves of a word: one multiplication makes two

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
-from harness.packages import firmware, foreign_symbols, on_this_computer, simulate
+from harness.packages import firmware, foreign_symbols, on_this_computer, run, simulate
 from harness.sources import ROOT
 
 from cmbuild.catalog import find_board
@@ -85,3 +86,38 @@ def test_the_example_of_the_documents_works(cmbuild: Commands) -> None:
     assert made.exit_code == 0, made.stderr
     printed = on_this_computer(cmbuild.folder, cmbuild.folder / "kws", cmbuild.folder / "example.c")
     assert re.fullmatch(r"(-?\d\.\d{3} ){3}as the reference\n", printed)
+
+
+C99 = (
+    *("-std=c99", "-pedantic", "-O1", "-Werror", "-Wall", "-Wextra", "-ffp-contract=off"),
+    "-D__asm=assembly_is_left",
+)
+"""Anything in assembly is a syntax error."""
+
+COMPILERS = {
+    "gcc": ("gcc", *C99),
+    "clang": ("clang-19", *C99),
+    "thumb-1": ("arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb", *C99),
+    "thumb-2": ("arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb", *C99),
+    "fpu": ("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mthumb", *C99),
+}
+
+
+def test_packages_may_be_plain_c(cmbuild: Commands) -> None:
+    """Without files of bytes and assembly; the outputs are the reference's."""
+    words = ("--isa", "scalar", "--constants", "c", "--name", "still", "-o", "still")
+    made = cmbuild("package", NETWORK, "--target", "cortex-m3", *words)
+    assert made.exit_code == 0, made.stderr
+    package = cmbuild.folder / "still"
+    assert not [file for file in package.rglob("*") if file.suffix in (".S", ".bin")]
+    assert "ASM" not in (package / "CMakeLists.txt").read_text()
+    files = [*package.glob("*.c"), *package.glob("runtime/*.c")]
+    for name, compiler in COMPILERS.items():
+        if shutil.which(compiler[0]) is None:
+            continue
+        folder = cmbuild.folder / name
+        folder.mkdir()
+        for file in files:
+            run(*compiler, f"-I{package}", "-c", file, "-o", folder / f"{file.stem}.o")
+    option = "-DSTILL_STATIC_ARENA"
+    assert on_this_computer(cmbuild.folder, package, "static.c", option) == "0 wrong\n"
