@@ -40,6 +40,7 @@ NEED_TORCH = (
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("layer_errors", "pairing", "turns")),
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("resolution", "rewriting", "values")),
     "cmcompiler.frontend.float_parts",
+    "cmcompiler.frontend.gate_ranges",
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",
     "cmcompiler.frontend.joined_outputs",

@@ -6,7 +6,7 @@ Importing it imports torch.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from torch._ops import OpOverload
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import map_arg
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
 from cmcompiler.frontend import backend
@@ -101,7 +101,7 @@ class UnroundedPart:
             output.args = (tree_unflatten(leaves, form),)
         for node in list(self._graph.nodes):
             if node in joined and _name(node).startswith("cmbuild::"):
-                self._results[node] = _inline(node, self.members)
+                self._results[node] = inline(node, _form(node), self.members)
         return True
 
     def read_by_outputs(self) -> None:
@@ -186,25 +186,30 @@ def _is_derived(node: Node) -> bool:
 
 
 def _is_inlined(node: Node) -> bool:
-    return all(_name(each).removeprefix("aten::") in _PACKETS for each in _calls(_traced(node)))
+    calls = _calls(_traced(node, _form(node)))
+    return all(_name(each).removeprefix("aten::") in _PACKETS for each in calls)
+
+
+def _form(node: Node) -> Callable[..., Any]:
+    """The function of tensors that an operator of the compiler's own computes without rounding."""
+    name = _name(node)
+    return UNROUNDED_FORMS.get(name) or FLOAT_FORMS[name]
 
 
 def _calls(graph: Graph) -> Iterator[Node]:
     yield from (node for node in graph.nodes if node.op == "call_function")
 
 
-def _traced(node: Node) -> Any:
+def _traced(node: Node, form: Callable[..., Any]) -> Any:
     """The graph of ATen operators that computes an operator of the compiler's own."""
     sources = node.all_input_nodes
-    name = _name(node)
-    form: Callable[..., Any] = UNROUNDED_FORMS.get(name) or FLOAT_FORMS[name]
 
     def compute(*tensors: Tensor) -> Any:
         given = dict(zip(sources, tensors, strict=True))
         arguments = map_arg(node.args, given.__getitem__)
         return form(*arguments)
 
-    traced = make_fx(compute, tracing_mode="real", pre_dispatch=name in UNROUNDED_FORMS)
+    traced = make_fx(compute, tracing_mode="real", pre_dispatch=_name(node) in UNROUNDED_FORMS)
     graph = traced(*map(_example, sources)).graph
     _take_numbers(graph)
     return graph
@@ -229,9 +234,16 @@ def _example(node: Node) -> Tensor:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).fill_(0.5)
 
 
-def _inline(node: Node, members: set[Node]) -> Node:
-    """Replaces an operator of the compiler's own by the ATen operators that compute it."""
-    traced = _traced(node)
+def inline(node: Node, form: Callable[..., Any], members: set[Node]) -> Node:
+    """Replaces an operator of the compiler's own by the ATen operators that compute it.
+
+    Args:
+        form: computes what the operator does.
+        members: gets the nodes made.
+
+    Returns: the node of the result, of the first of several.
+    """
+    traced = _traced(node, form)
     sources = iter(node.all_input_nodes)
     made: dict[Node, Node] = {}
     for each in traced.nodes:
@@ -248,7 +260,16 @@ def _inline(node: Node, members: set[Node]) -> Node:
             made[each] = copy
             members.add(copy)
         else:
-            (result,) = each.all_input_nodes
-            node.replace_all_uses_with(made[result])
-            return made[result]
+            return _replace(node, [made[result] for result in tree_leaves(each.args[0])])
     raise AssertionError(f"{node} has no result")
+
+
+def _replace(node: Node, results: Sequence[Node]) -> Node:
+    """Has what reads a node, or its results if it has several, read others."""
+    if isinstance(node.meta["val"], tuple | list):
+        for user in list(node.users):
+            user.replace_all_uses_with(results[user.args[1]])  # type: ignore[index]
+    else:
+        (result,) = results
+        node.replace_all_uses_with(result)
+    return results[0]

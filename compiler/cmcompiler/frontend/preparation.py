@@ -23,6 +23,8 @@ from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark, mark_again
 from cmcompiler.frontend.copies import in_eval_mode
 from cmcompiler.frontend.feedback import REASON, keep_feedback
+from cmcompiler.frontend.gate_ranges import REASON as BEYOND
+from cmcompiler.frontend.gate_ranges import unroll_beyond, watch_gates
 from cmcompiler.frontend.image_means import image_means
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
@@ -112,8 +114,7 @@ def prepare(
             states = limit_states(graph, states)
             zero_biases = add_biases(graph)
             note("rewritten", graph)
-            rewritten = _copy(graph)
-            call_sites = mark(graph.graph)
+            rewritten, call_sites = _copy(graph), mark(graph.graph)
         refuse(graph, call_sites)
         with unsupported("the Cortex-M quantizer"):
             prepared = prepare_pt2e(graph, quantizer)
@@ -122,23 +123,24 @@ def prepare(
         means = () if is_portable else tuple(image_means(prepared, watch))
         operands = tuple(joined_operands(prepared, watch))
         outputs = tuple(joined_outputs(prepared, watch))
-        meters = watch_states(prepared)
+        meters, gates = watch_states(prepared), watch_gates(prepared)
         probabilities = () if is_portable else watch_softmaxes(prepared)
-        prepared.recompile()
         observed = _observe(prepared, inputs, calibration, states)
         choose_state_ranges(prepared, meters, len(states))
         choose_softmax_ranges(prepared, probabilities)
         watch.end()
+        if unrolled := unroll_beyond(prepared, gates, len(states)):
+            observed = _observe(prepared, inputs, calibration, states)
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()
-        reasons = quantizer.rejections()
+        reasons = {**quantizer.rejections(), **dict.fromkeys(unrolled, BEYOND)}
         if refinement:
             reasons.update(dict.fromkeys(keep_feedback(prepared, observed, len(states)), REASON))
             reasons.update(dict.fromkeys(join_in_float(prepared, outputs), JOINED))
             refiner = Refiner(prepared, observed, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)
-            mark_again((node for node in prepared.graph.nodes if node.name in reasons), call_sites)
+        mark_again((node for node in prepared.graph.nodes if node.name in reasons), call_sites)
         make_room_for_biases(prepared)
     left = tuple(_float_operators(prepared, reasons))
     return Prepared(
@@ -197,6 +199,7 @@ def _observe(
 ) -> list[Inputs]:
     """Shows the calibration inputs to the observers; returns them, with the states before each."""
     check_calibration(calibration, example)
+    prepared.recompile()
     observed: list[Inputs] = []
     for count, sample in enumerate(calibration, start=1):
         observed.append((*map(channels_last, sample), *states))
