@@ -208,7 +208,7 @@ def reference(
     Raises:
         InvalidRequest: a sample does not fit the program.
     """
-    return (found.outputs for found in evaluate_all(compiled.graph, samples, reset))
+    return (evaluation.outputs for evaluation in evaluate_all(compiled.graph, samples, reset))
 
 
 def quantization_aware(

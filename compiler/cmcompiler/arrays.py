@@ -105,15 +105,15 @@ def _archived(file: IO[bytes], accept: Accept) -> dict[str, npt.NDArray[Any]]:
         if any(not info.filename.endswith(_ARRAY) for info in infos):
             raise ValueError("an archive without arrays")
         _check_sizes(archive)
-        headers, found = {}, {}
+        headers, arrays = {}, {}
         for info in infos:
             with archive.open(info) as member:
                 headers[info.filename.removesuffix(_ARRAY)] = _header(member)[0].native
         accept(headers)
         for info in infos:
             with archive.open(info) as member:
-                found[info.filename.removesuffix(_ARRAY)] = _array(member, info.file_size)
-        return found
+                arrays[info.filename.removesuffix(_ARRAY)] = _array(member, info.file_size)
+        return arrays
 
 
 def _header(file: IO[bytes]) -> tuple[Header, bool]:

@@ -81,8 +81,8 @@ class Scope:
     def state(self, index: int) -> MutableBuffer | None:
         """The mutable buffer that shares a value's memory."""
         held = self.contents.read(index, self.tensor_value(index, "method", "mutable buffer"))
-        found = (state for state in self.states if held and held.tensor is state.final)
-        return next(found, None)
+        held_states = (state for state in self.states if held and held.tensor is state.final)
+        return next(held_states, None)
 
     def store(self, index: int, state: MutableBuffer) -> None:
         """Makes a value refer to the new contents of its mutable buffer.

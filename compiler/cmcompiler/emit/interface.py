@@ -192,9 +192,9 @@ class PackageInterface:
             return texts.RUN.format(**words)
         waiting = texts.FED_WAIT.format(**words) if self.is_fed else ""
         taking = texts.FED_TAKE.format(**words) if self.is_drained else ""
-        found = texts.FED_RUN.format(waiting=waiting, taking=taking, **words)
-        found += texts.FED_PUSH.format(**words) if self.is_fed else ""
-        return found + ("\n" + texts.TAKING.format(**words) if self.is_drained else "")
+        text = texts.FED_RUN.format(waiting=waiting, taking=taking, **words)
+        text += texts.FED_PUSH.format(**words) if self.is_fed else ""
+        return text + ("\n" + texts.TAKING.format(**words) if self.is_drained else "")
 
     def _includes(self) -> str:
         lines = ["#include <string.h>\n"] if self.is_fed else []

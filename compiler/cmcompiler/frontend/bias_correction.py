@@ -103,13 +103,13 @@ def biases(prepared: GraphModule) -> Iterator[Bias]:
 
 
 def correct(
-    simulation: Simulation, found: Sequence[Bias], samples: Sequence[Sequence[Tensor]]
+    simulation: Simulation, layers: Sequence[Bias], samples: Sequence[Sequence[Tensor]]
 ) -> None:
     """Gives each channel of quantised layers the mean that it has in float.
 
     Layer after layer: what the ones before still get wrong is corrected, too.
     """
-    by_layer = {bias.layer: bias for bias in found}
+    by_layer = {bias.layer: bias for bias in layers}
     exact: dict[Node, Tensor] = {}
 
     def note(node: Node, results: Results) -> Results:

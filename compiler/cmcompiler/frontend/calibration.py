@@ -60,9 +60,9 @@ def _read_numpy(
     file: Path, example_inputs: tuple[torch.Tensor, ...]
 ) -> list[tuple[npt.NDArray[Any], ...]]:
     def accept(headers: Mapping[str, Header]) -> None:
-        found = [header for name, header in headers.items() if name != LABELS]
-        _check_count(len(found), example_inputs, file)
-        for header, example in zip(found, example_inputs, strict=True):
+        stacks = [header for name, header in headers.items() if name != LABELS]
+        _check_count(len(stacks), example_inputs, file)
+        for header, example in zip(stacks, example_inputs, strict=True):
             _stacked_shape(header.dtype, header.shape, example, file)
 
     arrays = read_arrays(file, accept)

@@ -40,13 +40,13 @@ class CallSite:
 
 def mark(graph: Graph) -> dict[str, CallSite]:
     """Makes nodes remember their names through all that follows; call sites by these names."""
-    found = {}
+    sites = {}
     libraries = _libraries()
     for node in graph.nodes:
         if node.op == "call_function":
             node.meta["custom"] = {**node.meta.get("custom", {}), _KEY: node.name}
-            found[node.name] = _call_site(node, libraries)
-    return found
+            sites[node.name] = _call_site(node, libraries)
+    return sites
 
 
 def mark_again(nodes: Iterable[Node], sites: dict[str, CallSite]) -> None:
@@ -77,8 +77,8 @@ def with_lines(message: str, instructions: Mapping[int, str], sites: Mapping[str
     """
     numbers = dict.fromkeys(map(int, _INSTRUCTION.findall(message)))
     nodes = [instructions[number] for number in numbers if number in instructions]
-    found = [sites[node] for node in nodes if node in sites]
-    lines = {f"{shown(site.file)}:{site.line}": None for site in found if site.file}
+    known = [sites[node] for node in nodes if node in sites]
+    lines = {f"{shown(site.file)}:{site.line}": None for site in known if site.file}
     return f"{', '.join(lines)}: {message}" if lines else message
 
 
@@ -88,15 +88,15 @@ def instruction_nodes(program: ExportedProgram) -> dict[int, str]:
     Args:
         program: as emitted, whose nodes have the index as their debug handle.
     """
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for module in program.graph_module.modules():
         for node in module.graph.nodes if hasattr(module, "graph") else ():
             name = marked(node)
             handle = node.meta.get("debug_handle")
             # Memory is planned by out variants only; other nodes have the handles of older graphs.
             if _is_emitted(node) and isinstance(handle, int) and name is not None:
-                found[handle] = name
-    return found
+                names[handle] = name
+    return names
 
 
 def _is_emitted(node: Node) -> bool:
@@ -124,5 +124,5 @@ def _operator(node: Node) -> str:
 
 def _libraries() -> tuple[Path, ...]:
     specs = (find_spec(name) for name in _LIBRARIES)
-    found = (Path(spec.origin).parent for spec in specs if spec and spec.origin)
-    return (*found, Path(__file__).parent)
+    folders = (Path(spec.origin).parent for spec in specs if spec and spec.origin)
+    return (*folders, Path(__file__).parent)

@@ -147,10 +147,10 @@ def pairs(prepared: GraphModule) -> Iterator[LayerPair]:
             shared[id(_observer(node))] = shared.get(id(_observer(node)), 0) + 1
     for node in prepared.graph.nodes:
         if node.target in LAYERS and _is_adjustable(node):
-            found = _pair(node)
+            pair = _pair(node)
             # A range that others share cannot be changed for these alone.
-            if found is not None and _own(found.between, shared):
-                yield found
+            if pair is not None and _own(pair.between, shared):
+                yield pair
 
 
 def _own(between: Sequence[Node], uses: dict[int, int]) -> bool:
@@ -202,10 +202,10 @@ def _is_adjustable(layer: Node) -> bool:
 
 
 def channel_ranges(
-    simulation: Simulation, found: Sequence[LayerPair], samples: Sequence[Sequence[Tensor]]
+    simulation: Simulation, layers: Sequence[LayerPair], samples: Sequence[Sequence[Tensor]]
 ) -> dict[Node, tuple[Tensor, Tensor]]:
     """The least and largest number of each channel between the layers, by the second layer."""
-    sources = {pair.second.args[0]: pair for pair in found}
+    sources = {pair.second.args[0]: pair for pair in layers}
     ranges = {}
 
     def note(node: Node, results: Results) -> Results:
@@ -220,12 +220,12 @@ def channel_ranges(
 
 
 def equalise(
-    simulation: Simulation, found: Sequence[LayerPair], samples: Sequence[Sequence[Tensor]]
+    simulation: Simulation, layers: Sequence[LayerPair], samples: Sequence[Sequence[Tensor]]
 ) -> Equalisation:
     """Scales the channels between all pairs."""
-    ranges = channel_ranges(simulation, found, samples)
+    ranges = channel_ranges(simulation, layers, samples)
     made = Equalisation()
-    for pair in found:
+    for pair in layers:
         made.apply(pair, *ranges[pair.second])
     return made
 

@@ -95,15 +95,15 @@ def _way(prepared: GraphModule, place: int) -> set[Node]:
 
 def _reached(start: Node, *, forwards: bool) -> set[Node]:
     """What operators with a float form lead to, layers aside: these mix states with each other."""
-    found: set[Node] = set()
+    reached: set[Node] = set()
     left = [start]
     while left:
         node = left.pop()
         for each in node.users if forwards else node.all_input_nodes:
-            if each not in found and _passes(each):
-                found.add(each)
+            if each not in reached and _passes(each):
+                reached.add(each)
                 left.append(each)
-    return found
+    return reached
 
 
 def _passes(node: Node) -> bool:
@@ -119,9 +119,9 @@ def _steps(prepared: GraphModule) -> int:
     return min(_STEPS, max(_FEWEST_STEPS, _ELEMENTS // max(elements, 1)))
 
 
-def _ratios(exact: Sequence[Sequence[Tensor]], found: Sequence[Sequence[Tensor]]) -> list[float]:
+def _ratios(exact: Sequence[Sequence[Tensor]], computed: Sequence[Sequence[Tensor]]) -> list[float]:
     """Signal to noise of each state over a sequence, in dB."""
-    columns = zip(zip(*exact, strict=True), zip(*found, strict=True), strict=True)
+    columns = zip(zip(*exact, strict=True), zip(*computed, strict=True), strict=True)
     return [snr(real, other) for real, other in columns]
 
 
@@ -167,11 +167,11 @@ class _Sequence(Interpreter):
 
 
 def _needed(results: Sequence[Node]) -> set[Node]:
-    found: set[Node] = set()
+    reached: set[Node] = set()
     left = list(results)
     while left:
         node = left.pop()
-        if node not in found:
-            found.add(node)
+        if node not in reached:
+            reached.add(node)
             left += node.all_input_nodes
-    return found
+    return reached

@@ -153,13 +153,13 @@ class UnroundedPart:
 
 def _joined(nodes: Iterable[Node]) -> Iterator[Node]:
     """Nodes, and others that nothing separates from them by rounding."""
-    found, left = set(nodes), list(nodes)
+    reached, left = set(nodes), list(nodes)
     while left:
         node = left.pop()
         yield node
         more = [each for each in (*node.all_input_nodes, *node.users) if _is_quantized(each)]
-        left += [each for each in more if each not in found]
-        found.update(more)
+        left += [each for each in more if each not in reached]
+        reached.update(more)
 
 
 def _is_quantized(node: Node) -> bool:

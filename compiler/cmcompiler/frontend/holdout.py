@@ -70,13 +70,13 @@ def _extremes(inputs: Sequence[Inputs]) -> set[int]:
     These inputs calibrate: ranges that leave them out would clip, on purpose, numbers that the
     user has shown.
     """
-    found = set()
+    extremes = set()
     for tensors in zip(*inputs, strict=True):
         bounds = {at: bound for at, each in enumerate(tensors) if (bound := _bounds(each))}
         if bounds:
-            found.add(min(bounds, key=lambda at: bounds[at][0]))
-            found.add(max(bounds, key=lambda at: bounds[at][1]))
-    return found
+            extremes.add(min(bounds, key=lambda at: bounds[at][0]))
+            extremes.add(max(bounds, key=lambda at: bounds[at][1]))
+    return extremes
 
 
 def _bounds(tensor: torch.Tensor) -> tuple[float, float] | None:

@@ -176,13 +176,13 @@ def read(kind: type[_Kind], path: Path) -> _Kind:
 
 def versions() -> Mapping[str, str]:
     """Versions of the installed packages that an export depends on."""
-    found = {}
+    versions = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def dependencies(job: ExportJob) -> tuple[Path, ...]:

@@ -89,17 +89,17 @@ def join_in_float(prepared: GraphModule, outputs: Sequence[JoinedOutput]) -> fro
 
 def _way_out(node: Node) -> tuple[Node, ...] | None:
     """The operators from one to outputs; None if others read something between them."""
-    found, left = [node], [node]
+    joined, left = [node], [node]
     while left:
         for user in left.pop().users:
-            if user.op == "output" or user in found:
+            if user.op == "output" or user in joined:
                 continue
             if user.op != "call_module" and not _passes(user):
                 return None
             left.append(user)
             if user.op == "call_function":
-                found.append(user)
-    return tuple(found)
+                joined.append(user)
+    return tuple(joined)
 
 
 def _passes(node: Node) -> bool:

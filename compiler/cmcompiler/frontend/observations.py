@@ -41,9 +41,9 @@ class Observation:
             quant_max=observer.quant_max,
             eps=float(observer.eps),
         )
-        found = cls(held, observer.histogram, observer.min_val, observer.max_val, searched)
-        found.choose(searched)
-        return found
+        observation = cls(held, observer.histogram, observer.min_val, observer.max_val, searched)
+        observation.choose(searched)
+        return observation
 
     def without_tails(self, share: float) -> tuple[Tensor, Tensor]:
         """The range without this share of the elements at either end; at 0, all of it."""
@@ -65,19 +65,19 @@ def hold_ranges(prepared: GraphModule) -> tuple[Observation, ...]:
 
     Searching a range takes long, and converting a graph would search it once for each use.
     """
-    found = {
+    observations = {
         id(module): Observation.of(module)
         for module in prepared.modules()
         if isinstance(module, HistogramObserver) and torch.isfinite(module.min_val)
     }
     for name, module in list(prepared.named_modules(remove_duplicate=False)):
-        if id(module) in found:
-            prepared.set_submodule(name, found[id(module)].range)
+        if id(module) in observations:
+            prepared.set_submodule(name, observations[id(module)].range)
         elif isinstance(module, DerivedObserverOrFakeQuantize):
-            module.obs_or_fqs = list(_held(module.obs_or_fqs, found))
-    return tuple(found.values())
+            module.obs_or_fqs = list(_held(module.obs_or_fqs, observations))
+    return tuple(observations.values())
 
 
-def _held(observers: Iterable[object], found: dict[int, Observation]) -> Iterator[object]:
+def _held(observers: Iterable[object], observations: dict[int, Observation]) -> Iterator[object]:
     for observer in observers:
-        yield found[id(observer)].range if id(observer) in found else observer
+        yield observations[id(observer)].range if id(observer) in observations else observer

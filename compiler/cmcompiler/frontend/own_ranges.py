@@ -105,15 +105,15 @@ class GroupWatch:
             if node.op == "call_module" and observer_of(node) is group
         ]
         first = [node for node in held if node.args[0] is user] if is_after else [source]
-        found = _connected(first, held, (source, user))
+        cluster = _connected(first, held, (source, user))
         others = [source] if is_after else [node for node in held if node.args[0] is user]
-        if not found or found & set(others):
+        if not cluster or cluster & set(others):
             return None
         name = f"{user.name}_own_range"
         while hasattr(self._prepared, name):
             name += "_"
         self._prepared.add_submodule(name, deepcopy(group))
-        members = tuple(node for node in held if node in found)
+        members = tuple(node for node in held if node in cluster)
         for node in members:
             with self._prepared.graph.inserting_after(node):
                 watcher = self._prepared.graph.call_module(name, (node.args[0],))
@@ -147,12 +147,12 @@ def _connected(first: list[Node], held: list[Node], cut: tuple[Node, Node]) -> s
             if other in neighbours:
                 neighbours[node].add(other)
                 neighbours[other].add(node)
-    found, left = set(first), list(first)
+    connected, left = set(first), list(first)
     while left:
-        more = neighbours[left.pop()] - found
-        found |= more
+        more = neighbours[left.pop()] - connected
+        connected |= more
         left += more
-    return found
+    return connected
 
 
 def _sources(held: Node, cut: tuple[Node, Node]) -> Iterator[Node]:

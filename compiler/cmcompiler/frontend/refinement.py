@@ -195,10 +195,10 @@ class Refiner:
             fine: an output that needs no improvement, in dB.
             least: gain at another one.
         """
-        (before, others), found = self._each, self._measure_each(0)
-        gains = [b - a if a < fine else 0.0 for a, b in zip(before, found, strict=True)]
+        (before, others), after = self._each, self._measure_each(0)
+        gains = [b - a if a < fine else 0.0 for a, b in zip(before, after, strict=True)]
         gained = gains.index(max(gains))
-        is_kept = all(b >= min(a - 0.5, FINE) for a, b in zip(before, found, strict=True))
+        is_kept = all(b >= min(a - 0.5, FINE) for a, b in zip(before, after, strict=True))
         if gains[gained] < least or not is_kept:
             return False
         further = self._measure_each(1)
@@ -206,8 +206,8 @@ class Refiner:
             return False
         if not self._holds(MINIMAL_GAIN):
             return False
-        self._each = [found, further]
-        self._found.append(Refinement("operators in float", before[gained], found[gained]))
+        self._each = [after, further]
+        self._found.append(Refinement("operators in float", before[gained], after[gained]))
         self._snr, self._others_snr = self._measure(), self._measure_others()
         return True
 
@@ -229,14 +229,14 @@ class Refiner:
         return is_better
 
     def _choose_ranges(self, observations: Sequence[Observation]) -> None:
-        found = {}
+        scores = {}
         for share in _TAILS:
             self._leave_out(observations, share)
-            found[share] = self._measure()
-        best = max(found, key=lambda share: found[share])
+            scores[share] = self._measure()
+        best = max(scores, key=lambda share: scores[share])
         self._leave_out(observations, best)
         name = f"ranges of {1 - 2 * best:.3%} of elements" if best else "whole ranges"
-        if not self._accept(name, found[best]):
+        if not self._accept(name, scores[best]):
             for each in observations:
                 each.choose(each.searched)
 
@@ -246,22 +246,22 @@ class Refiner:
             each.choose(each.without_tails(share))
 
     def _equalise_layers(self) -> bool:
-        found = list(pairs(self._prepared))
-        if not found:
+        layers = list(pairs(self._prepared))
+        if not layers:
             return False
-        change = equalise(self._simulation, found, [*self._fitted, *self._deciding])
+        change = equalise(self._simulation, layers, [*self._fitted, *self._deciding])
         is_better = self._accept("cross-layer equalisation", self._measure())
         if not is_better:
             change.undo()
         return is_better
 
     def _correct_biases(self) -> None:
-        found = list(biases(self._prepared))
-        if not found or not self._fitted:
+        corrected = list(biases(self._prepared))
+        if not corrected or not self._fitted:
             return
-        correct(self._simulation, found, self._fitted)
+        correct(self._simulation, corrected, self._fitted)
         if not self._accept("bias correction", self._measure()):
-            for bias in found:
+            for bias in corrected:
                 bias.restore()
 
     def _accept(self, name: str, snr_db: float, least: float | None = None) -> bool:
@@ -293,9 +293,9 @@ class Refiner:
         """Of each output, on the samples that decide or on the others."""
         return self._by_output(half, self._outputs(self._halves[half], rounding=True))
 
-    def _by_output(self, half: int, found: Sequence[Tensor]) -> list[float]:
-        exact, count = self._exact[half], len(found) // max(len(self._halves[half]), 1)
-        return [snr(exact[place::count], found[place::count]) for place in range(count)]
+    def _by_output(self, half: int, computed: Sequence[Tensor]) -> list[float]:
+        exact, count = self._exact[half], len(computed) // max(len(self._halves[half]), 1)
+        return [snr(exact[place::count], computed[place::count]) for place in range(count)]
 
     @property
     def _halves(self) -> tuple[Sequence[Sequence[Tensor]], ...]:

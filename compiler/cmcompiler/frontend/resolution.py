@@ -145,5 +145,5 @@ def _powers(exact: Any, other: Any) -> Pair | None:
     if exact is other:
         return 0.0, 0.0
     known = torch.isfinite(exact) & torch.isfinite(other)
-    real, found = exact[known].double(), other[known].double()
-    return float(real.square().sum()), float((real - found).square().sum())
+    real, coarse = exact[known].double(), other[known].double()
+    return float(real.square().sum()), float((real - coarse).square().sum())

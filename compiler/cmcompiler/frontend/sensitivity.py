@@ -77,7 +77,7 @@ def layers(
     """
     interpreter = OneByOne(module)
     run = _runner(interpreter, list(islice(samples, _SAMPLES)), states)
-    exact, found = run(), []
+    exact, costs = run(), []
     for node in interpreter.operators():
         name = marked(node)
         if name is None or name not in sites or sites[name].operator.startswith(_MOVEMENTS):
@@ -85,15 +85,16 @@ def layers(
         interpreter.operator = node
         cost = snr(exact, run())
         if math.isfinite(cost):
-            found.append(OperatorCost(name, cost))
-    return tuple(sorted(found, key=lambda layer: layer.snr_db))
+            costs.append(OperatorCost(name, cost))
+    return tuple(sorted(costs, key=lambda layer: layer.snr_db))
 
 
-def snr(exact: Sequence[Tensor], found: Sequence[Tensor]) -> float:
+def snr(exact: Sequence[Tensor], computed: Sequence[Tensor]) -> float:
     """The power of tensors over that of the error, in dB."""
     signal = sum(float(x.double().square().sum()) for x in exact)
     noise = sum(
-        float((x.double() - y.double()).square().sum()) for x, y in zip(exact, found, strict=True)
+        float((x.double() - y.double()).square().sum())
+        for x, y in zip(exact, computed, strict=True)
     )
     if noise == 0 or signal == 0:
         return math.inf if noise == 0 else -math.inf

@@ -95,11 +95,11 @@ class _Groups:
 
     def first_by_leader(self, specs: Mapping[Place, Any]) -> dict[Place, Any]:
         """The first specification of each group that refers to no other."""
-        found: dict[Place, Any] = {}
+        by_leader: dict[Place, Any] = {}
         for place, spec in specs.items():
             if not _is_shared(spec):
-                found.setdefault(self.leader(place), spec)
-        return found
+                by_leader.setdefault(self.leader(place), spec)
+        return by_leader
 
 
 def _specifications(graph: Graph) -> Iterator[tuple[Place, Any]]:

@@ -58,8 +58,8 @@ class Simulation(Interpreter):
         for node in nodes:
             if node.op == "placeholder":
                 continue
-            found = [self._compute(node, values, place) for place in range(len(samples))]
-            values[node] = visit(node, found) if visit is not None else found
+            results = [self._compute(node, values, place) for place in range(len(samples))]
+            values[node] = visit(node, results) if visit is not None else results
             for source in node.all_input_nodes:
                 uses[source] -= 1
                 if not uses[source]:

@@ -125,13 +125,13 @@ class PythonFile:
         import torch
 
         module = self._module()
-        found = getattr(module, self.name, None)
-        if found is None:
+        model = getattr(module, self.name, None)
+        if model is None:
             raise self._undefined(
                 [name for name, value in vars(module).items() if _is_own(value, module)]
             )
-        ready = isinstance(found, torch.nn.Module) or not callable(found)
-        return found if ready else found()
+        ready = isinstance(model, torch.nn.Module) or not callable(model)
+        return model if ready else model()
 
     def check(self) -> None:
         """Finds what is wrong without running the file, before torch is imported for it.
@@ -289,12 +289,12 @@ def _name(target: ast.AST) -> str | None:
 
 def _imported_beside(path: Path) -> tuple[Path, ...]:
     """A Python file and the files in its folder that it imports, directly or not."""
-    found = [path]
-    for file in found:
+    files = [path]
+    for file in files:
         for imported in _imports(file, path.parent):
-            if imported not in found and imported.is_file():
-                found.append(imported)
-    return tuple(found)
+            if imported not in files and imported.is_file():
+                files.append(imported)
+    return tuple(files)
 
 
 def _imports(file: Path, root: Path) -> Iterator[Path]:

@@ -157,7 +157,7 @@ def _one_by_one(compute: Callable[..., Any]) -> Callable[..., Any]:
 
     def over(*groups: Tensor) -> Any:
         results = [compute(*sample) for sample in zip(*groups, strict=True)]
-        return tree_map(lambda *found: torch.stack(found), *results)
+        return tree_map(lambda *rows: torch.stack(rows), *results)
 
     return over
 

@@ -64,8 +64,8 @@ class Samples:
         labels = arrays.pop("labels", None)
         names = [f"input_{index}" for index in range(len(arrays))]
         if not names or sorted(arrays) != sorted(names):
-            found = ", ".join(filter(None, arrays)) or "nothing by name"
-            raise InvalidRequest(f"{path} holds {found}, not input_0, …")
+            held = ", ".join(filter(None, arrays)) or "nothing by name"
+            raise InvalidRequest(f"{path} holds {held}, not input_0, …")
         inputs = tuple(arrays[name] for name in names)
         columns = inputs if labels is None else (*inputs, labels)
         if any(column.ndim == 0 or len(column) != len(inputs[0]) for column in columns):

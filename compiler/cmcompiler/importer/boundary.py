@@ -31,13 +31,13 @@ def describe_ports(graph: Graph) -> Graph:
     inputs = []
     for port in graph.inputs:
         quantize = quantizers.get(port.tensor)
-        found = _of_quantize(quantize) if isinstance(quantize, Quantize) else None
-        inputs.append(replace(port, quantization=port.quantization or found))
+        quantization = _of_quantize(quantize) if isinstance(quantize, Quantize) else None
+        inputs.append(replace(port, quantization=port.quantization or quantization))
     outputs = []
     for port in graph.outputs:
         node = dequantizers.get(port.tensor)
-        found = None if node is None else _of_dequantize(node)
-        outputs.append(replace(port, quantization=port.quantization or found))
+        quantization = None if node is None else _of_dequantize(node)
+        outputs.append(replace(port, quantization=port.quantization or quantization))
     return replace(graph, inputs=tuple(inputs), outputs=tuple(outputs))
 
 
@@ -99,17 +99,17 @@ def keep_states_as_written(graph: Graph) -> Graph:
     dequantizers = _dequantizers(graph)
     read = {tensor for node in graph.nodes for tensor in node.reads}
     read.update(port.tensor for port in graph.outputs)
-    found: dict[MutableBuffer, tuple[Node, Tensor]] = {}
+    stores: dict[MutableBuffer, tuple[Node, Tensor]] = {}
     for state in graph.states:
         store = graph.producer.get(state.final)
         if store is None or not isinstance(store.op, Store) or state.final in read:
             continue
         if store.inputs[-1] in dequantizers:
-            found[state] = store, store.inputs[-1]
-    ports = tuple(Port("", source, (), ()) for _, source in found.values())
+            stores[state] = store, store.inputs[-1]
+    ports = tuple(Port("", source, (), ()) for _, source in stores.values())
     exposed = _expose_outputs(replace(graph, outputs=ports))
     nodes, states = list(exposed.nodes), list(graph.states)
-    for (state, (store, source)), port in zip(found.items(), exposed.outputs, strict=True):
+    for (state, (store, source)), port in zip(stores.items(), exposed.outputs, strict=True):
         dequantize = dequantizers[source].op
         assert isinstance(dequantize, Dequantize)
         initial = _quantized(state.initial, dequantize, port.tensor.dtype)
@@ -208,10 +208,10 @@ def _expose_outputs(graph: Graph) -> Graph:
 
 def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
     """The quantize that all readers of a tensor share, ignoring movements; or why there is none."""
-    found: dict[Tensor, Quantize | str] = {
+    uses: dict[Tensor, Quantize | str] = {
         guard.condition: f"{guard.source} reads it" for node in graph.nodes for guard in node.guards
     }
-    found.update((port.tensor, f"it is {port.name} too") for port in graph.outputs)
+    uses.update((port.tensor, f"it is {port.name} too") for port in graph.outputs)
     for node in reversed(graph.nodes):
         use: Quantize | str = f"{node.source} reads it"
         # A Store does not read what it overwrites.
@@ -219,22 +219,22 @@ def _quantizers(graph: Graph) -> dict[Tensor, Quantize | str]:
         if isinstance(node.op, Quantize):
             use = node.op
         elif is_movement(node.op):
-            use = found[node.outputs[0]]
+            use = uses[node.outputs[0]]
         for tensor in inputs:
-            if found.setdefault(tensor, use) != use and not isinstance(found[tensor], str):
-                found[tensor] = use if isinstance(use, str) else "it is quantized in several ways"
-    return found
+            if uses.setdefault(tensor, use) != use and not isinstance(uses[tensor], str):
+                uses[tensor] = use if isinstance(use, str) else "it is quantized in several ways"
+    return uses
 
 
 def _dequantizers(graph: Graph) -> dict[Tensor, Node]:
     """The dequantize that produces a tensor, ignoring movements."""
-    found: dict[Tensor, Node] = {}
+    makers: dict[Tensor, Node] = {}
     for node in graph.nodes:
         if isinstance(node.op, Dequantize):
-            found[node.outputs[0]] = node
-        elif is_movement(node.op) and node.inputs[0] in found:
-            found[node.outputs[0]] = found[node.inputs[0]]
-    return found
+            makers[node.outputs[0]] = node
+        elif is_movement(node.op) and node.inputs[0] in makers:
+            makers[node.outputs[0]] = makers[node.inputs[0]]
+    return makers
 
 
 def _undoes(quantize: Quantize, dequantize: Node) -> bool:

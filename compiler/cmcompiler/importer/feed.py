@@ -26,11 +26,11 @@ def feed_rows(graph: Graph) -> Graph:
     """
     reasons = []
     for index, port in enumerate(graph.inputs):
-        found = _feed(graph, index, port)
-        if isinstance(found, str):
-            reasons.append(f"{port.name} {found}")
+        outcome = _feed(graph, index, port)
+        if isinstance(outcome, str):
+            reasons.append(f"{port.name} {outcome}")
         else:
-            graph = found
+            graph = outcome
     if len(reasons) == len(graph.inputs):
         reason = reasons[0] if reasons else "there is none"
         raise Unsupported(f"--feed rows is not possible: {reason}")

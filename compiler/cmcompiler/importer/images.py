@@ -50,9 +50,9 @@ def keep_channels_last(
         if not passing:
             return list(nodes)
         rewriting = _Rewriting(passing)
-        found = [each for node in nodes for each in rewriting.rewrite(node)]
+        rewritten = [each for node in nodes for each in rewriting.rewrite(node)]
         if not rewriting.failed:
-            return found
+            return rewritten
         made |= rewriting.failed
 
 
@@ -156,12 +156,12 @@ class _Rewriting:
         pieces = []
         for index, reads, writes in _pieces(node):
             held = self._behind(node.inputs[index], reads)
-            found = _by_rows(held, order[writes], output)
-            if found is None:
+            rows = _by_rows(held, order[writes], output)
+            if rows is None:
                 self.failed.add(result)
                 return
             source = bases.setdefault(held.base, len(bases))
-            pieces.append(Piece(source, *found))
+            pieces.append(Piece(source, *rows))
         inputs = tuple(bases)
         op: Op
         if isinstance(node.op, Copy):

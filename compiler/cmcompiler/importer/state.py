@@ -26,7 +26,7 @@ def mutable_buffers(method: Method) -> list[int]:
     in place before anything else writes it. ExecuTorch leaves the initial contents of the latter
     undefined; they are zeros here.
     """
-    found = [
+    buffers = [
         index
         for index, value in enumerate(method.values)
         if isinstance(value, TensorValue) and value.data is not None and not value.is_constant
@@ -39,10 +39,10 @@ def mutable_buffers(method: Method) -> list[int]:
             schema = operators()[instruction.operator].schema
             arguments = dict(zip(schema.names, instruction.arguments, strict=False))
             if schema.in_place in arguments and arguments[schema.in_place] not in written:
-                found.append(arguments[schema.in_place])
+                buffers.append(arguments[schema.in_place])
             results = (arguments[name] for name in schema.results if name in arguments)
             written.update(_members(method, results))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(buffers))
 
 
 def _members(method: Method, indices: Iterable[int]) -> Iterator[int]:

@@ -78,8 +78,8 @@ def evaluate(
         port.tensor: port.to_physical(array)
         for port, array in zip(graph.inputs, inputs, strict=True)
     }
-    found = [state.initial for state in graph.states] if states is None else states
-    arrays.update(zip((state.tensor for state in graph.states), found, strict=True))
+    before = [state.initial for state in graph.states] if states is None else states
+    arrays.update(zip((state.tensor for state in graph.states), before, strict=True))
 
     skipped: set[Tensor] = set()
 

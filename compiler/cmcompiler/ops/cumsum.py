@@ -40,8 +40,8 @@ class Cumsum(Op):
         dtype = FLOAT if inputs[0].dtype == FLOAT else INTEGER
         join = np.multiply if self.is_product else np.add
         with np.errstate(all="ignore"):
-            found = join.accumulate(self.source.read(inputs[0]), axis=-1, dtype=dtype)
-        return (self.output.write(found, self.shape),)
+            sums = join.accumulate(self.source.read(inputs[0]), axis=-1, dtype=dtype)
+        return (self.output.write(sums, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         last = len(self.source.shape) - 1

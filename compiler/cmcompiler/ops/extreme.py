@@ -129,14 +129,14 @@ def emit_extreme(
     keepdim = output.rank == source.rank
     if source.dtype != np.int8 or not (output.numel and dims):
         return False
-    found = Members.of(source, dims, keepdim)
-    if not found.is_unmoved or found.members == 0:
+    members = Members.of(source, dims, keepdim)
+    if not members.is_unmoved or members.members == 0:
         return False
     kept = [1 if dim in dims else size for dim, size in enumerate(source.shape)]
     left = [size for dim, size in enumerate(source.shape) if dim not in dims]
     if list(output.shape) != (kept if keepdim else left):
         return False
-    result = call.arranged_output(output, found.result_order)
-    op = Extreme(is_maximum, found.outer, found.members, found.inner, result.shape)
-    call.emit(op, [call.arrange(source, found.order)], [result])
+    result = call.arranged_output(output, members.result_order)
+    op = Extreme(is_maximum, members.outer, members.members, members.inner, result.shape)
+    call.emit(op, [call.arrange(source, members.order)], [result])
     return True

@@ -252,7 +252,7 @@ def _axes(call: Call, source: Operand, weight: Operand, output: Operand) -> tupl
     extras = _numbers(call, "output_padding", rank, 0) if transposed else (0,) * rank
     axes = [Axis(1, 1, 1)] * (3 - rank)
     sizes = zip(source.shape[2:], output.shape[2:], weight.shape[2:], strict=True)
-    for (size, found, kernel), stride, padding, dilation, extra in zip(
+    for (size, actual, kernel), stride, padding, dilation, extra in zip(
         sizes, strides, paddings, dilations, extras, strict=True
     ):
         reach = dilation * (kernel - 1)
@@ -262,7 +262,7 @@ def _axes(call: Call, source: Operand, weight: Operand, output: Operand) -> tupl
         else:
             count = (size + 2 * padding - reach - 1) // stride + 1
             axes.append(Axis(size, count, kernel, stride, padding, dilation))
-        if count != found:
+        if count != actual:
             call.invalid(f"output is {list(output.shape)} for {list(source.shape)}")
     return axes[0], axes[1], axes[2]
 

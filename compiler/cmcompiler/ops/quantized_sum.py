@@ -172,14 +172,14 @@ def read(call: Call) -> None:
     members = prod(source.shape[dim] for dim in dims)
     if not dims or not 1 <= members <= MOST_MEMBERS:
         call.unsupported(f"a sum of {members:,} elements, not 1 to {MOST_MEMBERS:,}")
-    found = Members.of(source, dims, keepdim)
-    result = call.arranged_output(output, found.result_order)
+    axes = Members.of(source, dims, keepdim)
+    result = call.arranged_output(output, axes.result_order)
     op = QuantizedSum(
-        found.outer,
+        axes.outer,
         members,
-        found.inner,
+        axes.inner,
         read_zero_point(call, "zero_point"),
         read_rescale(call, "output"),
         result.shape,
     )
-    call.emit(op, [call.arrange(source, found.order)], [result])
+    call.emit(op, [call.arrange(source, axes.order)], [result])

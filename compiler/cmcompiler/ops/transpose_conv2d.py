@@ -137,13 +137,13 @@ class TransposeConv2d(Convolution):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Each call makes the rows of one phase."""
         step = self.window.stride[0]
-        found = []
+        calls = []
         for y, run in self._runs:
             call = self._run_call(y, run, inputs, outputs, isa)
             words = dict(call.arguments) | {"output.ring": RingRows(outputs[0], step)}
             call = replace(call, arguments=list(words.items()))
-            found.append(RowCall(call, {inputs[0]: y.reach}, first=y.first, step=step))
-        return found
+            calls.append(RowCall(call, {inputs[0]: y.reach}, first=y.first, step=step))
+        return calls
 
     @property
     def _runs(self) -> Iterator[tuple[Phase, tuple[Phase, ...]]]:

@@ -138,8 +138,8 @@ def _nearest(scale: np.float32, length: int, count: int) -> Indices:
     outputs: Indices = np.arange(count)
     if count in (length, 2 * length):
         return outputs * length // count
-    found: Indices = np.floor(outputs.astype(np.float32) * scale).astype(np.int64)
-    return np.minimum(found, length - 1)
+    nearest: Indices = np.floor(outputs.astype(np.float32) * scale).astype(np.int64)
+    return np.minimum(nearest, length - 1)
 
 
 def _repeated(source: Operand, places: Sequence[Indices], dims: tuple[int, int]) -> Strided | None:
@@ -214,8 +214,8 @@ def _scales(call: Call, source: Operand, output: Operand) -> list[tuple[np.float
     factors = () if call.is_none("scale_factors") else call.numbers("scale_factors")
     if len(factors) not in (0, 2) or not all(factor > 0 for factor in factors):
         call.invalid(f"scale_factors {list(factors)}")
-    found = []
+    axes = []
     for i, (length, count) in enumerate(zip(source.shape[2:], output.shape[2:], strict=True)):
         scale = 1 / factors[i] if factors else np.float32(length) / np.float32(count)
-        found.append((np.float32(scale), length, count))
-    return found
+        axes.append((np.float32(scale), length, count))
+    return axes

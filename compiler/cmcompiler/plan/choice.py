@@ -52,8 +52,8 @@ def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) 
     for limit in _around(search.least(allowed), low):
         if best is not None and max(limit, low) >= best.size:
             continue
-        for found in trial.within(limit, allowed):
-            best = found.within(allowed, best.size if best else ARENA_LIMIT) or best
+        for drafted in trial.within(limit, allowed):
+            best = drafted.within(allowed, best.size if best else ARENA_LIMIT) or best
     assert best is not None
     return best.bounded(low)
 
@@ -75,8 +75,8 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
     search = Search(computation)
     low, trial = search.least_peak, _Trial(draft, search)
     for step in range(WITHIN if low <= most else 0):
-        for found in trial.within(most - (most - low) * step // WITHIN):
-            best = _quickest(found, best, most)
+        for drafted in trial.within(most - (most - low) * step // WITHIN):
+            best = _quickest(drafted, best, most)
     return smallest(draft, row_calls, inf) if best is None else best.bounded(low)
 
 

@@ -185,19 +185,19 @@ class _Places:
         Args:
             given: values that already have a place although none is planned.
         """
-        found = []
+        arguments = []
         for number, index in enumerate(indices):
             value = self._method.values[index]
             if not isinstance(value, TensorValue):
                 continue
             is_placed = value.data is not None or index in given
             if value.allocation is not None:
-                found.append(TensorArgument(number, self.of(value, value.allocation), True))
+                arguments.append(TensorArgument(number, self.of(value, value.allocation), True))
             else:
                 size = 0 if is_placed else value.nbytes
                 extent = Extent(self._arena.take(size).offset, value.nbytes)
-                found.append(TensorArgument(number, extent, is_placed))
-        return tuple(found)
+                arguments.append(TensorArgument(number, extent, is_placed))
+        return tuple(arguments)
 
     def of(self, value: TensorValue, allocation: Allocation) -> Extent:
         buffer = self._buffers[allocation.memory - 1]
@@ -208,19 +208,19 @@ class _Places:
     ) -> tuple[tuple[Tensor, Extent], ...]:
         """The nodes' tensors that are arguments of the instruction."""
         names = {f"value_{index}": self._method.values[index] for index in call.arguments}
-        found = []
+        extents = []
         for tensor in (tensor for node in nodes for tensor in node.outputs):
             value = names.get(tensor.name.partition(".")[0])
             if isinstance(value, TensorValue) and value.allocation is not None:
-                found.append((tensor, self.of(value, value.allocation)))
-        return tuple(found)
+                extents.append((tensor, self.of(value, value.allocation)))
+        return tuple(extents)
 
 
 def _by_source(nodes: Sequence[Node]) -> dict[str, list[Node]]:
-    found: dict[str, list[Node]] = {}
+    by_source: dict[str, list[Node]] = {}
     for node in nodes:
-        found.setdefault(node.source, []).append(node)
-    return found
+        by_source.setdefault(node.source, []).append(node)
+    return by_source
 
 
 def _step(

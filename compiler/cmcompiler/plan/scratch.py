@@ -80,12 +80,12 @@ def _alive(blocks: Sequence[ArenaBlock], steps: int) -> list[Sequence[int]]:
     for index, block in enumerate(blocks):
         if max(block.first, 0) < steps:
             starts[max(block.first, 0)].append(index)
-    found: list[Sequence[int]] = []
+    activities: list[Sequence[int]] = []
     active: list[int] = []
     for step, started in enumerate(starts):
         active = [index for index in (*active, *started) if blocks[index].last >= step]
-        found.append(active)
-    return found
+        activities.append(active)
+    return activities
 
 
 def _used(offset: int, block: ArenaBlock, step: int) -> tuple[int, int]:

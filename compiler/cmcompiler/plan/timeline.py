@@ -16,7 +16,7 @@ def timeline(draft: Draft) -> tuple[ArenaUse, ...]:
     """One entry a step: bytes in use, whatever the layout."""
     used = arena.Steps(arena.in_use(draft.blocks))
     rings = _rings(draft)
-    found = []
+    uses = []
     for step, pieces in enumerate(draft.scratch):
         total, scratch = (
             used.at(step),
@@ -24,8 +24,8 @@ def timeline(draft: Draft) -> tuple[ArenaUse, ...]:
         )
         # Rings may lie where an input's rows are spent, and count once.
         ring = min(rings[step], total - scratch)
-        found.append(ArenaUse(tensors=total - scratch - ring, rings=ring, scratch=scratch))
-    return tuple(found)
+        uses.append(ArenaUse(tensors=total - scratch - ring, rings=ring, scratch=scratch))
+    return tuple(uses)
 
 
 def peak(draft: Draft, uses: Sequence[ArenaUse]) -> Peak | None:
@@ -38,12 +38,12 @@ def peak(draft: Draft, uses: Sequence[ArenaUse]) -> Peak | None:
 
 def _rings(draft: Draft) -> list[int]:
     """Bytes that a stream keeps from turn to turn, for each step: rings, progress and sums."""
-    found = [0] * len(draft.scratch)
+    sizes = [0] * len(draft.scratch)
     for step, entry in enumerate(draft.schedule.entries):
         if isinstance(start := entry.action, StreamStart):
             size = sum(map(aligned, start.stream.ring_bytes.values()))
             size += aligned(PROGRESS_BYTES * start.count)
             stages = draft.scratch[step + 1 : step + 1 + start.count]
             size += sum(aligned(piece.size) for own in stages for piece in own if piece.kept)
-            found[step : step + start.count + 1] = [size] * (start.count + 1)
-    return found
+            sizes[step : step + start.count + 1] = [size] * (start.count + 1)
+    return sizes

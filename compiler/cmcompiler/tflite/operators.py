@@ -117,13 +117,13 @@ def assign(
 
 def _form(inputs: str, options: str = "", outputs: str = "out") -> Form:
     """From `input filter bias? state!`, `Table byte padding@0 int dilation@5=1` and `out*`."""
-    found = []
+    fields = []
     table, *words = options.split() or ["NONE"]
     for kind, word in zip(words[::2], words[1::2], strict=True):
         name, _, rest = word.partition("@")
         slot, _, default = rest.partition("=")
-        found.append(OptionField(kind, name, int(slot), int(default or 0)))
-    return Form(_operands(inputs), BuiltinOptions[table], tuple(found), _operands(outputs))
+        fields.append(OptionField(kind, name, int(slot), int(default or 0)))
+    return Form(_operands(inputs), BuiltinOptions[table], tuple(fields), _operands(outputs))
 
 
 def _operands(text: str) -> tuple[Parameter, ...]:

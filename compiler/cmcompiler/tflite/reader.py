@@ -225,7 +225,7 @@ class _Reading:
             Unsupported: it does anything else.
         """
         self._operators(frame, DEEPEST)
-        found = {}
+        values = {}
         resources = {index: resource for resource, index in self._variables.items()}
         for call in self._instructions:
             value: Value = None
@@ -234,8 +234,8 @@ class _Reading:
             if not isinstance(value, TensorValue) or not value.is_constant:
                 raise Unsupported(f"{label} calls what computes initial contents")
             assert isinstance(call, KernelInstruction)
-            found[resources[call.arguments[1]]] = value
-        return found
+            values[resources[call.arguments[1]]] = value
+        return values
 
     def _variable(self, frame: _Frame, operator: _Operator, like: int) -> int:
         """The value of the variable that an operator names first.
@@ -340,11 +340,11 @@ class _Operator:
         """
         if kind == BuiltinOptions.NONE:
             return None
-        found = self.table.table(schema.OperatorTable.BUILTIN_OPTIONS)
+        options = self.table.table(schema.OperatorTable.BUILTIN_OPTIONS)
         code = self.table.uint8(schema.OperatorTable.BUILTIN_OPTIONS_TYPE)
-        if found is not None and code != kind:
+        if options is not None and code != kind:
             raise InvalidProgram(f"{self.label} has options of type {code}, not {kind}")
-        return found
+        return options
 
     def only(self, tensors: tuple[int, ...]) -> int:
         """The one input or output that it has."""

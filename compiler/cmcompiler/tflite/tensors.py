@@ -73,12 +73,12 @@ def read_tensor(number: int, table: TableReader, buffers: Buffers) -> TensorValu
 def _quantization(
     label: str, table: TableReader, shape: tuple[int, ...]
 ) -> StoredQuantization | None:
-    found = table.table(TensorTable.QUANTIZATION)
-    scales = () if found is None else found.float32s(schema.QuantizationTable.SCALE)
-    if found is None or not scales:
+    quantization = table.table(TensorTable.QUANTIZATION)
+    scales = () if quantization is None else quantization.float32s(schema.QuantizationTable.SCALE)
+    if quantization is None or not scales:
         return None
-    zero_points = found.int64s(schema.QuantizationTable.ZERO_POINT) or (0,) * len(scales)
-    axis = found.int32(schema.QuantizationTable.QUANTIZED_DIMENSION)
+    zero_points = quantization.int64s(schema.QuantizationTable.ZERO_POINT) or (0,) * len(scales)
+    axis = quantization.int32(schema.QuantizationTable.QUANTIZED_DIMENSION)
     if len(zero_points) == 1:
         zero_points *= len(scales)
     is_whole = len(scales) == 1 or (0 <= axis < len(shape) and shape[axis] == len(scales))

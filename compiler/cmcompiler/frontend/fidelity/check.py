@@ -213,7 +213,7 @@ def _walks(graph: Graph, pairing: Pairing) -> dict[ProgramTensor, ProgramNode]:
 
 def _sources_of_states(real: FloatGraph) -> dict[Node, int]:
     """The node that computes the new value of each state, and the state's index."""
-    found = {}
+    numbers = {}
     if real.states:
         output = next(node for node in real.graph.graph.nodes if node.op == "output")
         leaves = tree_leaves(output.args[0])
@@ -221,5 +221,5 @@ def _sources_of_states(real: FloatGraph) -> dict[Node, int]:
             source = node
             while source.op == "call_module":
                 source = source.args[0]
-            found[source] = number
-    return found
+            numbers[source] = number
+    return numbers

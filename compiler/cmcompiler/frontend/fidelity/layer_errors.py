@@ -60,28 +60,28 @@ class LayerErrors:
             step: of each element, if it is not that of the range.
         """
         exact = computed.detach().double()
-        found = real(made, self.pair.range).double().reshape(exact.shape)
+        output = real(made, self.pair.range).double().reshape(exact.shape)
         if not exact.numel():
             return
         expected = self._clamped(exact)
         steps = self._step(exact, made) if step is None else step
-        errors = torch.where(found == expected, 0.0, (found - expected) / steps)
+        errors = torch.where(output == expected, 0.0, (output - expected) / steps)
         # No integer stands for what is not a number, as 0 / 0.
-        is_free = expected.isnan() & (found.isnan() | (self.pair.range is not None))
+        is_free = expected.isnan() & (output.isnan() | (self.pair.range is not None))
         errors = torch.where(is_free, 0.0, errors).nan_to_num(math.inf, math.inf, -math.inf)
         sizes = errors.abs()
         worst = int(sizes.argmax())
         if float(sizes.flatten()[worst]) >= self._largest:
             self._largest = float(sizes.flatten()[worst])
-            self._example = float(found.flatten()[worst]), float(exact.flatten()[worst])
+            self._example = float(output.flatten()[worst]), float(exact.flatten()[worst])
         self._count += exact.numel()
         if before is not None and before.is_floating_point():
-            lost, moved = exact - found, (exact - before.double()).abs()
+            lost, moved = exact - output, (exact - before.double()).abs()
             self._lost = lost if self._lost is None else self._lost + lost
             self._moved = moved if self._moved is None else self._moved + moved
-        finite = exact.isfinite() & found.isfinite()
+        finite = exact.isfinite() & output.isfinite()
         self._signal += float(exact[finite].square().sum())
-        self._noise += float((exact - found)[finite].square().sum())
+        self._noise += float((exact - output)[finite].square().sum())
         if self.pair.range is not None:
             self._add_mean(exact, errors)
 

@@ -147,13 +147,15 @@ def pair(
             value = method.values[index]
             if tensor is None or tensor.held is None or not isinstance(value, TensorValue):
                 continue
-            found = _counterpart(by_name[name], place, value)
+            counterpart = _counterpart(by_name[name], place, value)
             if instructions[name] > 1 and any(map(_has_several_results, by_name[name])):
-                found = None  # of what the operator was taken apart into, any may have its shape
-            if found is None:
+                counterpart = (
+                    None  # of what the operator was taken apart into, any may have its shape
+                )
+            if counterpart is None:
                 others.append((name, f"{instruction.operator} #{number}"))
                 continue
-            node, range_ = found
+            node, range_ = counterpart
             # A value and the same one in another form, as a conversion's: the integers count.
             if node not in pairs or pairs[node].range is None:
                 pairs[node] = ValuePair(node, name, tensor, tensor.held, range_, 0.0)

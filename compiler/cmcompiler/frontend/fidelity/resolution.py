@@ -69,11 +69,11 @@ class ResolutionRun(RoundedWeights):
         return result
 
     def _add(self, node: Node, exact: Tensor, rounded: Any) -> None:
-        exact, found = exact.double(), rounded.double()
-        good = exact.isfinite() & found.isfinite() & (exact.abs() < _sentinel(exact))
+        exact, coarse = exact.double(), rounded.double()
+        good = exact.isfinite() & coarse.isfinite() & (exact.abs() < _sentinel(exact))
         power = self._power[node]
         power[0] += float(exact[good].square().sum())
-        power[1] += float((exact - found)[good].square().sum())
+        power[1] += float((exact - coarse)[good].square().sum())
 
     def layers(self) -> Iterator[LayerResolution]:
         """Layers that lose anything."""

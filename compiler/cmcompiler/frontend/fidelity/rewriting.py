@@ -50,8 +50,8 @@ def rewriting_error(
                 results, states = results
             leaves = [leaf for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
             for place, (made, stack) in enumerate(zip(leaves, expected, strict=True)):
-                found = _error(place, made, stack[number])
-                errors.setdefault(place, []).append(found)
+                deviation = _error(place, made, stack[number])
+                errors.setdefault(place, []).append(deviation)
     # A comparison may go the other way for the last bit of a sum, but hardly in every sample.
     choose = min if jumps else max
     worst = [choose(each, key=lambda error: error.error) for each in errors.values()]
@@ -60,17 +60,17 @@ def rewriting_error(
 
 
 def _error(place: int, made: Tensor, expected: Array) -> RewritingError:
-    exact, found = expected.astype(np.float64), made.numpy().astype(np.float64)
-    if not exact.size or exact.shape != found.shape:
+    exact, computed = expected.astype(np.float64), made.numpy().astype(np.float64)
+    if not exact.size or exact.shape != computed.shape:
         return RewritingError(place, 0.0, 0.0, 0.0)
-    same = (exact == found) | (np.isnan(exact) & np.isnan(found))
+    same = (exact == computed) | (np.isnan(exact) & np.isnan(computed))
     finite = np.abs(exact[np.isfinite(exact)])
     largest = max(float(finite.max()) if finite.size else 0.0, 1e-30)
     with np.errstate(invalid="ignore"):
-        differences = np.nan_to_num(np.where(same, 0.0, np.abs(found - exact)), nan=np.inf)
+        differences = np.nan_to_num(np.where(same, 0.0, np.abs(computed - exact)), nan=np.inf)
     worst = int(differences.argmax())
     error = min(float(differences.flat[worst]) / largest, 1e9)
-    return RewritingError(place, error, float(found.flat[worst]), float(exact.flat[worst]))
+    return RewritingError(place, error, float(computed.flat[worst]), float(exact.flat[worst]))
 
 
 def _name(target: Any) -> str:

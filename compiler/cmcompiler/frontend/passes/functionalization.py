@@ -116,10 +116,10 @@ def _check_views(module: GraphModule) -> None:
 
 def _bases(node: Node) -> list[Node]:
     """The node and the tensors that it is a view of, one of the other."""
-    found = [node]
-    while _is_view(found[-1]) and isinstance(found[-1].args[0], Node):
-        found.append(found[-1].args[0])
-    return found
+    chain = [node]
+    while _is_view(chain[-1]) and isinstance(chain[-1].args[0], Node):
+        chain.append(chain[-1].args[0])
+    return chain
 
 
 class _Writes:

@@ -107,7 +107,7 @@ def _lowered(node: Node, operator: OpOverload, program: ExportedProgram) -> Repl
     }
     call = QuantizedCall(
         node.args,
-        {position: _quantization(found) for position, found in inputs.items()},
+        {position: _quantization(qargs) for position, qargs in inputs.items()},
         _quantization(next(iter(outputs.values()))),
         constants,
     )
@@ -115,5 +115,5 @@ def _lowered(node: Node, operator: OpOverload, program: ExportedProgram) -> Repl
         return registered.lowering(call)
 
 
-def _quantization(found: QuantArgs) -> Quantization:
-    return Quantization(float(found.scale), int(found.zp), found.qmin, found.qmax)
+def _quantization(qargs: QuantArgs) -> Quantization:
+    return Quantization(float(qargs.scale), int(qargs.zp), qargs.qmin, qargs.qmax)

@@ -88,10 +88,10 @@ def _put(node: Node, given: _Given) -> Node | None:
     """Replaces or grows elements at places of one or more dimensions next to each other."""
     source, indices = given["self"], given["indices"]
     shape = list(fake(source).shape)
-    found = _places(indices, shape)
-    if found is None:
+    written = _places(indices, shape)
+    if written is None:
         return None
-    first, last, form, places = found
+    first, last, form, places = written
     before, after = shape[:first], shape[last:]
     spread = [*before, *form, *after]
     values = given["values"]

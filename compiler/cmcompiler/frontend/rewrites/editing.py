@@ -106,8 +106,8 @@ def _mode(node: Node) -> FakeTensorMode:
 def named_arguments(node: Node) -> dict[str, Any]:
     """All arguments of an operator's call by their names in its schema, defaults included."""
     assert isinstance(node.target, OpOverload)
-    found = {}
+    arguments = {}
     for position, argument in enumerate(node.target._schema.arguments):
         given = node.kwargs.get(argument.name, argument.default_value)
-        found[argument.name] = node.args[position] if position < len(node.args) else given
-    return found
+        arguments[argument.name] = node.args[position] if position < len(node.args) else given
+    return arguments

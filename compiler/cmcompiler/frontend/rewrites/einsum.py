@@ -36,9 +36,9 @@ def multiply_einsum(module: GraphModule) -> None:
     """
     for node in list(module.graph.nodes):
         if node.target is aten.einsum.default:
-            found = _read(node)
-            if found is not None:
-                replace(node, _contracted(node, *found))
+            equation = _read(node)
+            if equation is not None:
+                replace(node, _contracted(node, *equation))
 
 
 def _read(node: Node) -> tuple[list[Term], str] | None:

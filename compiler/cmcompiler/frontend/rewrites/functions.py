@@ -109,15 +109,15 @@ def _is_bool(node: Node) -> bool:
 
 def _sources(nodes: list[Node], kept: set[Node]) -> dict[Node, Node]:
     """The source of each step; those in `kept` are a source for others."""
-    found: dict[Node, Node] = {}
+    replaced: dict[Node, Node] = {}
     for node in nodes:
         tensors = [each for each in node.all_input_nodes if number_of(each) is None]
-        sources = {each if each in kept else found.get(each, each) for each in tensors}
+        sources = {each if each in kept else replaced.get(each, each) for each in tensors}
         if len(sources) == 1:
             (source,) = sources
             if _is_real(source) and fake(source).shape == fake(node).shape:
-                found[node] = source
-    return found
+                replaced[node] = source
+    return replaced
 
 
 def _steps_to(result: Node, sources: dict[Node, Node], kept: set[Node]) -> list[Node]:

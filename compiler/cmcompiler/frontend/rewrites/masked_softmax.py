@@ -29,10 +29,10 @@ def _join(node: Node) -> None:
     source, order = node.all_input_nodes[0], None
     if source.target is _ATEN.permute.default:
         source, order = source.all_input_nodes[0], source.args[1]
-    found = _masked(source)
-    if found is None:
+    masked = _masked(source)
+    if masked is None:
         return
-    x, mask, is_kept, sentinel = found
+    x, mask, is_kept, sentinel = masked
     value = value_of(mask)
     if not is_kept:
         value = None if value is None else ~value

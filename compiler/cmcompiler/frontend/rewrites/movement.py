@@ -63,7 +63,7 @@ def _picked(node: Node) -> Node:
         if factors is not None:
             scales = [1.0, 1.0]
             scales[axis] = factors[axis]
-        found = aten._upsample_nearest_exact2d.vec(line, None if scales else sizes, scales)
-        places = constant(node, f"{node.name}_places", found.flatten().long())
+        nearest = aten._upsample_nearest_exact2d.vec(line, None if scales else sizes, scales)
+        places = constant(node, f"{node.name}_places", nearest.flatten().long())
         source = insert(node, aten.index_select.default, source, 2 + axis, places)
     return source

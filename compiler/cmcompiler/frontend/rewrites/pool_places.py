@@ -45,11 +45,11 @@ def _separate(node: Node) -> None:
     results = [user for user in node.users if user.target is getitem]
     places = [user for user in results if user.args[1] == 1 and user.users]
     if places:
-        found = _places(node, given, rank)
-        if found is None:
+        indices = _places(node, given, rank)
+        if indices is None:
             return
         for user in places:
-            replace(user, found)
+            replace(user, indices)
     elif pool is not _ATEN.max_pool3d.default:
         return
     for user in results:

@@ -44,13 +44,13 @@ def _replace_adaptive(node: Node, result: Node, pool: OpOverload) -> None:
     if fake(source).dim() != 4 or is_known:
         return
     if all(map(_are_regular, windows)):
-        kernel = [found[0][1] - found[0][0] for found in windows]
-        stride = [found[1][0] if len(found) > 1 else 1 for found in windows]
+        kernel = [bounds[0][1] - bounds[0][0] for bounds in windows]
+        stride = [bounds[1][0] if len(bounds) > 1 else 1 for bounds in windows]
         replace(result, insert(node, pool, source, kernel, stride))
     elif max(counts) <= MOST_WINDOWS:
         # A window's mean is the mean of its rows' means, and so is the maximum.
-        for axis, found in enumerate(windows):
-            source = _along(node, source, pool, axis + 2, found)
+        for axis, bounds in enumerate(windows):
+            source = _along(node, source, pool, axis + 2, bounds)
         replace(result, source)
 
 

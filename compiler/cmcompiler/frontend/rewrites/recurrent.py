@@ -112,8 +112,8 @@ class Results:
 
     @classmethod
     def of(cls, kind: RecurrentKind, node: Node) -> Results:
-        found: dict[Any, Node] = {user.args[1]: user for user in node.users if user.users}
-        return cls(kind, node, found.get(0), found.get(1), found.get(2))
+        results: dict[Any, Node] = {user.args[1]: user for user in node.users if user.users}
+        return cls(kind, node, results.get(0), results.get(1), results.get(2))
 
     def wants_final(self, has_initial: bool) -> bool:
         """Whether the final state must come out in full: cells always, outputs if carried on.
@@ -206,8 +206,8 @@ def _cell(kind: RecurrentKind) -> Callable[[Node], None]:
         last: Node | None = node
         cells: Node | None = None
         if kind.has_cells:
-            found: dict[Any, Node] = {user.args[1]: user for user in node.users if user.users}
-            last, cells = found.get(0), found.get(1)
+            results: dict[Any, Node] = {user.args[1]: user for user in node.users if user.users}
+            last, cells = results.get(0), results.get(1)
         constant = all(is_constant(p) for p in parameters if p is not None)
         if last is None or not constant or fake(x).ndim != 2:
             return

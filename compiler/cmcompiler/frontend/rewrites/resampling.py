@@ -70,8 +70,8 @@ def _weights(node: Node, given: dict[str, Any], dim: int) -> Tensor:
     sizes = [*others, length] if factors is None else None
     assert callable(node.target)
     lines = torch.eye(size).reshape(size, 1, *others, size)
-    found: Tensor = node.target(lines, sizes, given["align_corners"], factors)
-    return found.reshape(size, length).T.contiguous()
+    resampled: Tensor = node.target(lines, sizes, given["align_corners"], factors)
+    return resampled.reshape(size, length).T.contiguous()
 
 
 def _sampled(node: Node) -> Node | None:

@@ -285,8 +285,8 @@ def _soft_maximum(node: Node, given: _Given) -> Node:
 
 
 def _one_of_some(node: Node, given: _Given) -> Node:
-    found = each_class(node, given["self"], fake(node).shape[-1])
-    return insert(node, aten.to.dtype, found, fake(node).dtype)
+    equals = each_class(node, given["self"], fake(node).shape[-1])
+    return insert(node, aten.to.dtype, equals, fake(node).dtype)
 
 
 def _as_number(node: Node, given: _Given) -> Node | None:

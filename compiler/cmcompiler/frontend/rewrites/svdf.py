@@ -79,13 +79,13 @@ def _window(node: Node) -> _Window | None:
     state, features = (
         torch.randn(fake(source).shape, generator=generator) for source in (states[0], layer)
     )
-    found = _evaluate(node, {states[0]: state, layer: features})
+    shifted = _evaluate(node, {states[0]: state, layer: features})
     for time in (1, 2):
         if features.numel() != value.shape[3 - time]:
             continue
         kept = state.narrow(time, 1, state.shape[time] - 1)
         newest = features.reshape(1, -1).unsqueeze(time)
-        if found is not None and torch.equal(found, torch.cat([kept, newest], time)):
+        if shifted is not None and torch.equal(shifted, torch.cat([kept, newest], time)):
             return _Window(node, states[0], layer, time)
     return None
 
@@ -121,13 +121,13 @@ def _evaluate(node: Node, values: dict[Node, Tensor]) -> Tensor | None:
         return value_of(node)
     if node.op != "call_function":
         return None
-    found: dict[Node, Tensor] = {}
+    known: dict[Node, Tensor] = {}
     for source in node.all_input_nodes:
         value = _evaluate(source, values)
         if value is None:
             return None
-        found[source] = values[source] = value
-    args, kwargs = map_arg((node.args, node.kwargs), found.__getitem__)
+        known[source] = values[source] = value
+    args, kwargs = map_arg((node.args, node.kwargs), known.__getitem__)
     assert callable(node.target)
     result = node.target(*args, **kwargs)
     return result if isinstance(result, Tensor) else None
@@ -166,9 +166,9 @@ def _filter(window: _Window, end: Node) -> tuple[Tensor, Tensor] | None:
     """Weights [features, time] and bias of a node's elements; None if they are no such filter."""
 
     def compute(values: Tensor) -> Tensor:
-        found = _evaluate(end, {window.node: values})
-        assert found is not None
-        return found.flatten()
+        response = _evaluate(end, {window.node: values})
+        assert response is not None
+        return response.flatten()
 
     values = torch.zeros(fake(window.node).shape)
     bias = compute(values)

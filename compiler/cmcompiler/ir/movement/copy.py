@@ -99,7 +99,7 @@ class Copy(Op):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """First the fill of a row, then its pieces; none unless each is within rows."""
         output = outputs[0]
-        found: list[RowCall] = []
+        calls: list[RowCall] = []
         over: dict[Tensor, Reach] = {}
         if self.fill is not None:
             size = row_bytes(output)
@@ -107,7 +107,7 @@ class Copy(Op):
                 return []
             (fill,) = fill_call(output, self.fill)
             rows = output.shape[1]
-            found.append(RowCall(one_row(fill, rows, {output}, bytes=RowCount(size)), {}))
+            calls.append(RowCall(one_row(fill, rows, {output}, bytes=RowCount(size)), {}))
             over = {output: SAME}
         for piece in self.pieces:
             source = inputs[piece.source]
@@ -116,8 +116,8 @@ class Copy(Op):
                 return []
             for call in copy_call(source, lines.reads, output, lines.writes):
                 reads = {**lines.taken(source), **over}
-                found.append(RowCall(lines.moving(call, source, output), reads))
-        return found
+                calls.append(RowCall(lines.moving(call, source, output), reads))
+        return calls
 
 
 def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -> list[KernelCall]:

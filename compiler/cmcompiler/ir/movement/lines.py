@@ -77,20 +77,20 @@ def piece_rows(reads: Strided, source: Tensor, writes: Strided, output: Tensor) 
     across = [dim for dim, n in enumerate(writes.shape) if n > 1 and writes.strides[dim] >= ours]
     within = [dim for dim in range(len(writes.shape)) if dim not in across]
     loops = [(writes.shape[d], writes.strides[d], reads.strides[d]) for d in across]
-    found = _steps(loops) if loops else _Rows(1, ours, 0)
-    if found is None or found.stride != ours or found.taken % theirs:
+    copied = _steps(loops) if loops else _Rows(1, ours, 0)
+    if copied is None or copied.stride != ours or copied.taken % theirs:
         return None
     lines = RowPiece(
         replace(_only(reads, within), offset=reads.offset % theirs),
         replace(_only(writes, within), offset=writes.offset % ours),
         writes.offset // ours,
-        found.count,
+        copied.count,
         reads.offset // theirs,
-        found.taken // theirs,
-        found.repeated,
+        copied.taken // theirs,
+        copied.repeated,
     )
     is_inside = _is_inside(lines.reads, theirs) and _is_inside(lines.writes, ours)
-    starts = found.repeated == 1 or (lines.first, lines.factor) == (0, 1)
+    starts = copied.repeated == 1 or (lines.first, lines.factor) == (0, 1)
     return lines if is_inside and starts and lines.factor >= 0 else None
 
 

@@ -226,8 +226,8 @@ def _quarters(x: Floats) -> tuple[npt.NDArray[np.uint64], Floats]:
 
     def digits(i: int) -> npt.NDArray[np.uint64]:
         pair = TWO_OVER_PI[word + np.uint64(i)] << HALF | TWO_OVER_PI[word + np.uint64(i + 1)]
-        found: npt.NDArray[np.uint64] = pair >> shift & np.uint64(0xFFFFFFFF)
-        return found
+        bits: npt.NDArray[np.uint64] = pair >> shift & np.uint64(0xFFFFFFFF)
+        return bits
 
     product = (mantissa * digits(0) << HALF) + mantissa * digits(1) + (mantissa * digits(2) >> HALF)
     quarters = (product + np.uint64(1 << 61)) >> np.uint64(62)

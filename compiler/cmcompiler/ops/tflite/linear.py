@@ -93,15 +93,15 @@ def _spreads(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 def _matrices(call: Call) -> tuple[Operand, Operand, Operand]:
     """The left operand by rows, the right one by columns, and the output."""
     output = call.output("out", dtype=np.int8)
-    found = []
+    operands = []
     for name, flag, is_turned in (("lhs", "adj_x", True), ("rhs", "adj_y", False)):
         operand = call.tensor(name, dtype=np.int8)
         if operand.rank < 2 or output.rank < 2:
             call.invalid(f"{name} has {operand.rank} dimensions")
         if call.boolean(flag) == is_turned:
             operand = _turned(call, operand)
-        found.append(operand)
-    return found[0], found[1], output
+        operands.append(operand)
+    return operands[0], operands[1], output
 
 
 def _turned(call: Call, operand: Operand) -> Operand:

@@ -30,8 +30,8 @@ def _nearest(call: Call, length: int, count: int) -> Indices:
     if aligned and count > 1:
         scale = np.float32(length - 1) / np.float32(count - 1)
     steps = (np.arange(count, dtype=np.float32) + np.float32(0.5 if half else 0)) * scale
-    found = rounded(steps) if aligned else np.floor(steps)
-    return np.clip(found.astype(np.int64), 0, length - 1)
+    nearest = rounded(steps) if aligned else np.floor(steps)
+    return np.clip(nearest.astype(np.int64), 0, length - 1)
 
 
 @tflite_op("RESIZE_BILINEAR")

@@ -85,7 +85,7 @@ class Bands:
         """With larger bands of one stage; None if no such saves instructions and leaves rings
         rings.
         """
-        found, most, full = None, 0.0, stream.full_rings
+        best, most, full = None, 0.0, stream.full_rings
         nodes, bands = stream.group.nodes, stream.bands
         for index, call in enumerate(calls):
             for band in _larger_bands(call, bands[index]):
@@ -96,8 +96,8 @@ class Bands:
                 saved = self.cost(stream, limit) - self.cost(larger, limit)
                 value = saved / max(larger.bytes - stream.bytes, 1)
                 if value > most:
-                    found, most = larger, value
-        return found
+                    best, most = larger, value
+        return best
 
 
 def _larger_bands(call: RowCall, band: int) -> Iterator[int]:

@@ -99,20 +99,20 @@ class Group:
     @cached_property
     def writers(self) -> dict[Tensor, list[int]]:
         """The stages that write each tensor."""
-        found: dict[Tensor, list[int]] = defaultdict(list)
+        stages: dict[Tensor, list[int]] = defaultdict(list)
         for index, stage in enumerate(self.stages):
-            found[stage.output].append(index)
-        return dict(found)
+            stages[stage.output].append(index)
+        return dict(stages)
 
     @cached_property
     def readers(self) -> dict[Tensor, list[int]]:
         """The stages that read each tensor row by row, but for its own writers."""
-        found: dict[Tensor, list[int]] = defaultdict(list)
+        readers: dict[Tensor, list[int]] = defaultdict(list)
         for index, stage in enumerate(self.stages):
             for tensor in stage.call.reads:
                 if tensor is not stage.output:
-                    found[tensor].append(index)
-        return dict(found)
+                    readers[tensor].append(index)
+        return dict(readers)
 
     @property
     def whole(self) -> tuple[Tensor, ...]:

@@ -161,13 +161,13 @@ class Grouping:
     @cached_property
     def _least_rings(self) -> dict[Tensor, int]:
         """Bytes that the ring of a tensor takes at least; at an edge windows lack rows."""
-        found: dict[Tensor, int] = {}
+        sizes: dict[Tensor, int] = {}
         for call in self.calls(0, len(self._row_calls)):
             for tensor, reach in call.reads.items():
                 rows = (reach.high - reach.low) // reach.divisor
                 rows = min(max(rows, 1), tensor.shape[1])
-                found[tensor] = max(found.get(tensor, 0), rows * row_bytes(tensor))
-        return found
+                sizes[tensor] = max(sizes.get(tensor, 0), rows * row_bytes(tensor))
+        return sizes
 
     def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
         """The largest input that nothing reads later, and the largest output to take its place."""

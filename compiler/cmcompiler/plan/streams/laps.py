@@ -44,16 +44,16 @@ def laps(order: Sequence[int]) -> list[Lap]:
             repeated = _HEAD + length + size[at + length * rounds]
             is_repeat[at] = repeated < size[at]
             size[at] = min(size[at], repeated)
-    found, at = [], 0
+    laps, at = [], 0
     while at < count:
         length, rounds = repeats[at] if is_repeat[at] else (1, 1)
         if rounds == 1:
             most = min(count - at, MOST_TURNS)
             while length < most and more[at + length] <= size[at + length]:
                 length += 1
-        found.append(Lap(tuple(order[at : at + length]), rounds))
+        laps.append(Lap(tuple(order[at : at + length]), rounds))
         at += length * rounds
-    return found
+    return laps
 
 
 def _repeats(order: Sequence[int]) -> list[tuple[int, int]]:

@@ -129,7 +129,7 @@ class Search:
         if stream.takeover is None:
             return [stream]
         made = (self._stream(nodes.start, nodes.stop, band) for band in self._bands)
-        return [stream, *(found for found in made if found and found.bytes <= limit)]
+        return [stream, *(larger for larger in made if larger and larger.bytes <= limit)]
 
     def turned(self, stream: Stream, limit: int) -> Stream | None:
         """The same group upwards, if it is one whose output takes the place of an input.
@@ -140,9 +140,9 @@ class Search:
         if stream.takeover is None:
             return None
         nodes = stream.group.nodes
-        found = self._grouping.make(nodes.start, nodes.stop, stream.bands, upward=True)
-        fits = found is not None and found.bytes <= limit and found.takeover is not None
-        return found if fits else None
+        upward = self._grouping.make(nodes.start, nodes.stop, stream.bands, upward=True)
+        fits = upward is not None and upward.bytes <= limit and upward.takeover is not None
+        return upward if fits else None
 
     @cached_property
     def least_peak(self) -> int:
@@ -155,8 +155,8 @@ class Search:
             for bound, start in sorted((self._grouping.bound(s, end), s) for s in starts):
                 if bound >= peak[end]:
                     break
-                if peak[start] < peak[end] and (found := self._stream(start, end, LEAST)):
-                    peak[end] = min(peak[end], max(peak[start], found.bytes))
+                if peak[start] < peak[end] and (stream := self._stream(start, end, LEAST)):
+                    peak[end] = min(peak[end], max(peak[start], stream.bytes))
         return peak[count]
 
     def _cheapest(self, limit: int) -> float:
@@ -198,12 +198,12 @@ class Search:
             for bound, start, band in self._candidates(end, limit, costs, bands):
                 if bound >= costs[end]:
                     break
-                found = self._stream(start, end, band)
-                if found is None or found.bytes > limit:
+                grouped = self._stream(start, end, band)
+                if grouped is None or grouped.bytes > limit:
                     continue
-                cost = costs[start] + self._surcharge(start, end, band, limit - found.bytes)
+                cost = costs[start] + self._surcharge(start, end, band, limit - grouped.bytes)
                 if cost < costs[end]:
-                    costs[end], cuts[end] = cost, (start, found)
+                    costs[end], cuts[end] = cost, (start, grouped)
         streams, at = [], count
         while at:
             at, stream = cuts[at]
@@ -214,15 +214,15 @@ class Search:
         self, end: int, limit: int, costs: Sequence[float], bands: BandSet
     ) -> list[tuple[float, int, int]]:
         """Starts and bands of a group that ends before node `end`, by the least cost so far."""
-        found = []
+        parts = []
         for start in self._grouping.starts(end, limit):
             room = limit - self._grouping.bound(start, end)
             if room >= 0:
-                found += [
+                parts += [
                     (costs[start] + self._surcharge(start, end, band, room), start, band)
                     for band in bands
                 ]
-        return sorted(found)
+        return sorted(parts)
 
     def _surcharge(self, start: int, end: int, band: int, room: int) -> float:
         fixed, growing = self._surcharges[band]
@@ -235,7 +235,7 @@ class Search:
     @cached_property
     def _surcharges(self) -> dict[int, tuple[list[float], list[tuple[int, Surcharge]]]]:
         """Per band: up to each node, those that depend on no memory; and the others."""
-        found = {}
+        tables = {}
         for band in self._bands:
             each = [
                 [surcharge(node, call.banded(_rows_at_once(call, band)), self._isa) for call in own]
@@ -243,8 +243,8 @@ class Search:
             ]
             fixed = [sum(cost.fixed for cost in own if not cost.growth) for own in each]
             growing = [(i, cost) for i, own in enumerate(each) for cost in own if cost.growth]
-            found[band] = (list(accumulate(fixed, initial=0.0)), growing)
-        return found
+            tables[band] = (list(accumulate(fixed, initial=0.0)), growing)
+        return tables
 
     def _stream(self, start: int, end: int, band: int) -> Stream | None:
         """The group of the nodes, whose stages make at least so many rows at once; None if there
@@ -256,11 +256,11 @@ class Search:
 
     def _make(self, start: int, end: int, band: int) -> Stream | None:
         bands = tuple(_rows_at_once(call, band) for call in self._grouping.calls(start, end))
-        found = self._grouping.make(start, end, bands)
-        if found is None or band == LEAST or not found.full_rings:
-            return found
+        stream = self._grouping.make(start, end, bands)
+        if stream is None or band == LEAST or not stream.full_rings:
+            return stream
         least = self._stream(start, end, LEAST)
-        return None if least is None or found.full_rings - least.full_rings else found
+        return None if least is None or stream.full_rings - least.full_rings else stream
 
 
 def _rows_at_once(call: RowCall, band: int) -> int:

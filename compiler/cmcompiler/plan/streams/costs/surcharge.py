@@ -170,11 +170,11 @@ def _heights(rows: int, band: int, rings: tuple[int, int]) -> Counter[int]:
     """How often how many rows are computed at once: those of a band up to the end of a ring."""
     if not any(rings):
         return Counter({band: rows // band}) + Counter([rows % band] if rows % band else [])
-    found: Counter[int] = Counter()
+    heights: Counter[int] = Counter()
     row = 0
     while row < rows:
         stops = [row + step - row % step for step in (band, *rings) if step]
         stop = min(rows, *stops)
-        found[stop - row] += 1
+        heights[stop - row] += 1
         row = stop
-    return found
+    return heights
