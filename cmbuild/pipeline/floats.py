@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cmbuild.accuracy import FloatCall, FloatUse
 from cmbuild.errors import Failed, UsageError
 from cmbuild.text import percent, plural
@@ -15,6 +17,7 @@ from cmcompiler.frontend.hints import UNSUPPORTED, hint
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
+from cmcompiler.plan.rough_prices import rough_prices
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.program import ProgramSource
@@ -110,13 +113,9 @@ def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
 
 def _estimate(step: StepRecord, isa: str, has_fpu: bool) -> float:
     """Instructions of a step, to compare it with others of its program."""
-    # All operators come with them, which a run with everything cached does without.
-    from cmcompiler.ops.support.dot import FLOAT_BYTES
-    from cmcompiler.plan.streams.costs.rates import rough_prices
-
     is_float = step.arithmetic is Arithmetic.FLOAT
     written = sum(tensor.place.bytes for tensor in step.writes)
-    work = Work(macs=step.macs, outputs=written / (FLOAT_BYTES if is_float else 1))
+    work = Work(macs=step.macs, outputs=written / (np.float32().itemsize if is_float else 1))
     return work.at(rough_prices(Isa.named(isa), is_float, has_fpu))
 
 
