@@ -12,9 +12,9 @@ from cmbuild.packaging.plain_text import KERNELS
 from cmbuild.packaging.references import with_own_references
 from cmbuild.packaging.renaming import placed, renamed, with_prototypes
 from cmbuild.packaging.runtime_sources import defined_functions, needed_sources
+from cmcompiler.emit.constants import WEIGHTS_SECTION, assembly, byte_array
 from cmcompiler.emit.files import C_FILE, RECORD, WEIGHTS
 from cmcompiler.emit.interface import PackageInterface
-from cmcompiler.emit.source import WEIGHTS_SECTION, assembly, byte_array
 from cmcompiler.emit.vectors import VectorData, vector_files
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord

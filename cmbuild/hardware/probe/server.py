@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
 from cmbuild.errors import Failed, Interrupted, TimedOut
 from cmbuild.hardware.probe.packets import escaped, packed, unpacked
@@ -233,7 +232,7 @@ class CoreServer:
                 break
         try:
             return list(_blocks(bytes(text)))
-        except (ElementTree.ParseError, ValueError, TypeError) as error:
+        except (SyntaxError, ValueError, TypeError) as error:  # the former of XML
             raise self._refused("describe its memory") from error
 
     def _refused(self, what: str) -> ProbeRefused:
@@ -252,6 +251,8 @@ def free_port() -> int:
 
 
 def _blocks(text: bytes) -> Iterator[FlashBlock]:
+    from xml.etree import ElementTree
+
     # A document type could make the parser fetch or expand; the map needs none.
     plain = re.sub(rb"<!DOCTYPE[^>]*>", b"", text)
     for memory in ElementTree.fromstring(plain).iter("memory"):

@@ -77,7 +77,7 @@ class PlanStage(Stage):
         return read_record(self.entry.folder)
 
     def inspect(self, folder: Path) -> None:
-        from cmcompiler.emit.folder import check_emitted
+        from cmcompiler.emit.files import check_emitted
 
         check_emitted(folder, self.source.read())
 

@@ -1,11 +1,13 @@
-"""File names of an emitted folder, and its record."""
+"""The files of an emitted folder: their names, and what is read of them."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
 
+from cmcompiler.emit.constants import assembly
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
 
@@ -44,3 +46,29 @@ def check_record(record: PlanRecord) -> None:
         raise ValueError("its timeline is not of its steps")
     if record.peak is not None and not 0 <= record.peak.step < steps:
         raise ValueError("its peak is not one of its steps")
+
+
+def check_emitted(folder: Path, program: bytes) -> None:
+    """Checks that a folder holds what `emit` wrote for a program.
+
+    Raises:
+        OSError, ValueError: a file is missing, or does not belong to the plan in plan.json.
+    """
+    contents = read_record(folder)
+    source = (folder / C_FILE).read_text("utf-8").replace(contents.identity, "")
+    constants = (folder / WEIGHTS).read_bytes()
+    if identity_of(program, source, constants) != contents.identity:
+        raise ValueError("its files are not of this plan")
+    if (folder / ASSEMBLY).read_text("utf-8") != assembly(contents.model, WEIGHTS):
+        raise ValueError(f"{ASSEMBLY} is not that of the plan")
+    if contents.model.upper() not in (folder / HEADER).read_text("utf-8"):
+        raise ValueError(f"{HEADER} is not that of the plan")
+    check_record(contents)
+
+
+def identity_of(program: bytes, source: str, constants: bytes) -> str:
+    """A digest of what a plan was made from, and of what it became, without the digest itself."""
+    digest = hashlib.sha256()
+    for part in (program, source.encode(), constants):
+        digest.update(hashlib.sha256(part).digest())
+    return digest.hexdigest()[:32]

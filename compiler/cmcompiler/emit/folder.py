@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
+from cmcompiler.emit.constants import assembly
 from cmcompiler.emit.files import (
     ASSEMBLY,
     C_FILE,
     HEADER,
     RECORD,
     WEIGHTS,
-    check_record,
-    read_record,
+    identity_of,
 )
 from cmcompiler.emit.recording import record
-from cmcompiler.emit.source import assembly, c_file, header, identifier
+from cmcompiler.emit.source import c_file, header, identifier
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.record import PlanRecord
 
@@ -37,7 +36,7 @@ def emit(
     Returns: the contents of plan.json.
     """
     prefix = prefix or identifier(name or plan.name)
-    identity = _identity(program, c_file(plan, prefix, ""), plan.constants)
+    identity = identity_of(program, c_file(plan, prefix, ""), plan.constants)
     contents = record(plan, prefix, identity)
     (folder / C_FILE).write_text(c_file(plan, prefix, identity), encoding="utf-8")
     (folder / HEADER).write_text(header(plan, prefix), encoding="utf-8")
@@ -45,28 +44,3 @@ def emit(
     (folder / WEIGHTS).write_bytes(plan.constants)
     (folder / RECORD).write_text(contents.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return contents
-
-
-def check_emitted(folder: Path, program: bytes) -> None:
-    """Checks that a folder holds what `emit` wrote for a program.
-
-    Raises:
-        OSError, ValueError: a file is missing, or does not belong to the plan in plan.json.
-    """
-    contents = read_record(folder)
-    source = (folder / C_FILE).read_text("utf-8").replace(contents.identity, "")
-    constants = (folder / WEIGHTS).read_bytes()
-    if _identity(program, source, constants) != contents.identity:
-        raise ValueError("its files are not of this plan")
-    if (folder / ASSEMBLY).read_text("utf-8") != assembly(contents.model, WEIGHTS):
-        raise ValueError(f"{ASSEMBLY} is not that of the plan")
-    if contents.model.upper() not in (folder / HEADER).read_text("utf-8"):
-        raise ValueError(f"{HEADER} is not that of the plan")
-    check_record(contents)
-
-
-def _identity(program: bytes, source: str, constants: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in (program, source.encode(), constants):
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()[:32]

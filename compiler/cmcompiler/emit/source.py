@@ -1,4 +1,4 @@
-"""The C and assembly text of a plan, formatted for people."""
+"""The C text of a plan, formatted for people."""
 
 from __future__ import annotations
 
@@ -57,31 +57,6 @@ extern const struct cm_program {name}_program;
 #endif
 """
 
-WEIGHTS_SECTION = '    .section .weights, "a", %progbits'
-"""The directive for constants that link scripts place by themselves."""
-
-_ASSEMBLY = """\
-/* The constants of {name}. */
-{section}
-    .balign 16
-    .global {name}_weights
-    .type {name}_weights, %object
-{name}_weights:
-    .incbin "{weights}"
-    .size {name}_weights, . - {name}_weights
-
-    .section .note.GNU-stack, "", %progbits
-"""
-
-_ARRAY = """\
-#include <stdint.h>
-
-extern const uint8_t {name}[{size}];
-const uint8_t {name}[{size}] __attribute__((aligned(16))) = {{
-{rows}
-}};
-"""
-
 
 def identifier(name: str) -> str:
     """A model's name as the prefix of C symbols: letters, digits and underscores."""
@@ -123,22 +98,6 @@ def header(plan: Plan, name: str) -> str:
     return _HEADER.format(
         title=_title(plan, name), name=name, macro=name.upper(), arena_bytes=plan.arena_bytes
     )
-
-
-def assembly(name: str, weights: str, section: str = WEIGHTS_SECTION) -> str:
-    """model.S: includes the constants file beside it.
-
-    Args:
-        section: the directive that starts the section of the constants.
-    """
-    return _ASSEMBLY.format(name=name, weights=weights, section=section)
-
-
-def byte_array(name: str, content: bytes) -> str:
-    """A C file with constants as an array, for compilers that cannot include a file of bytes."""
-    lines = (content[start : start + 24] for start in range(0, len(content), 24))
-    rows = "\n".join(f"    {','.join(map(str, line))}," for line in lines)
-    return _ARRAY.format(name=name, size=len(content), rows=rows)
 
 
 def _title(plan: Plan, name: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from cmcompiler.ir.graph import Graph, Node
-from cmcompiler.ir.tensor import Tensor
+if TYPE_CHECKING:
+    from cmcompiler.ir.graph import Graph, Node
+    from cmcompiler.ir.tensor import Tensor
 
 
 class Arithmetic(str, Enum):
