@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.boards import descriptor
 from cmbuild.boards.board import Board, BoardTable
 from cmbuild.boards.registry import FILE, board_folders
-from cmbuild.boards.template import SKELETON
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.folders import CacheFolder, remove
-from cmbuild.chips.board import board_name, chip_board
-from cmbuild.chips.chip import Chip
-from cmbuild.chips.table import UnknownChip, find_chip
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.errors import CmbuildError, UnknownName
 from cmbuild.files import unwritable
 from cmbuild.hardware.registry import TABLE as FLASH
 from cmbuild.launchers.registry import TABLE as LAUNCHERS
 from cmbuild.zephyr.simulators import ZephyrTable
+
+if TYPE_CHECKING:
+    from cmbuild.chips.chip import Chip
 
 TABLES: Mapping[str, type[BoardTable]] = {
     table.key: table for table in (LAUNCHERS, FLASH, ZephyrTable, ClockTable)
@@ -52,6 +52,9 @@ def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
     if folders is None:
         folders = board_folders()
     if name not in folders:
+        # A run on a board needs no chips.
+        from cmbuild.chips.table import UnknownChip, find_chip
+
         try:
             chip = find_chip(name)
         except UnknownChip:
@@ -62,6 +65,9 @@ def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
 
 def _chip_folder(chip: Chip) -> Path:
     """The folder of a board in the cache, which has nothing but a chip."""
+    from cmbuild.boards.template import SKELETON
+    from cmbuild.chips.board import board_name, chip_board
+
     place = CacheFolder.CHIPS.path / fingerprint(chip=repr(chip), skeleton=SKELETON)
     name = board_name(chip)
     if not (place / name).is_dir():
