@@ -15,7 +15,7 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend.float_parts import UnroundedPart, has_float_form
 from cmcompiler.frontend.joined_operands import JOINING, LEAST_RATIO, width
 from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch, RangeChange, observer_of
-from cmcompiler.frontend.rewrites.editing import owner
+from cmcompiler.frontend.rewrites.editing import constant_value, owner
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
 
 _ATEN = torch.ops.aten
@@ -45,7 +45,7 @@ class JoinedOutput:
     @property
     def has_narrow_operands(self) -> bool:
         return any(
-            width(observer_of(part.source)) >= LEAST_RATIO * width(_own(part))
+            width(observer_of(part.source)) >= _least_ratio(part) * width(_own(part))
             for part in self.operands
             if width(_own(part)) > 0
         )
@@ -106,6 +106,13 @@ def _passes(node: Node) -> bool:
     if node.target is torch.ops.cmbuild.function.default:
         return str(node.args[1]).startswith(_BOUNDS)
     return node.target in _PASSING and len(node.all_input_nodes) == 1
+
+
+def _least_ratio(part: GroupPart) -> float:
+    """A number is rounded once, so that half a step of a range 16 times as wide leaves it 30 dB."""
+    source = part.source.all_input_nodes[0]
+    is_number = source.op == "get_attr" and constant_value(source).numel() == 1
+    return 16.0 if is_number else LEAST_RATIO
 
 
 def _own(part: GroupPart) -> object:
