@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from cmcompiler.ops.support.requantize import (
     Int32Array,
     Range,
     Requantize,
+    Rounding,
     rounding_shift_right,
 )
 
@@ -158,6 +159,8 @@ class Lstm(Recurrence):
         else:
             own = self.projection
             filters = Filters.of(own.weights, own.bias, own.requantize)
+            if filters.clamp_suffix(isa):  # A step has no loop that clamps what saturates to int8.
+                filters = replace(filters, rounding=Rounding.GENERAL)
             words = [
                 ("weights", Packed(packing.gemv_weights(filters, isa))),
                 ("units", Scratch(self.units)),
