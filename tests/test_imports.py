@@ -46,6 +46,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.joined_outputs",
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lowering",
+    "cmcompiler.frontend.meters",
     "cmcompiler.frontend.observations",
     "cmcompiler.frontend.operators",
     "cmcompiler.frontend.own_ranges",

@@ -19,6 +19,7 @@ from cmcompiler.frontend import backend
 from cmcompiler.frontend.fidelity.cells import CELLS, FloatCell
 from cmcompiler.frontend.fidelity.pairing import StepRange
 from cmcompiler.frontend.float_parts import inline
+from cmcompiler.frontend.meters import insert_meter, remove_meters
 from cmcompiler.frontend.operators.recurrent import Place
 from cmcompiler.frontend.operators.unrolled import UNROLLED
 from cmcompiler.frontend.own_ranges import observer_of
@@ -95,10 +96,7 @@ def watch_gates(prepared: GraphModule) -> tuple[GateMeter, ...]:
         if node.target not in UNROLLED or not backend.is_quantized(node):
             continue
         meter = GateMeter(node.name, node.target)
-        name = f"{node.name}_gate_meter"
-        prepared.add_submodule(name, meter)
-        with prepared.graph.inserting_after(node):
-            prepared.graph.call_module(name, (node, *node.args))
+        insert_meter(meter, node, (node, *node.args))
         meters.append(meter)
     return tuple(meters)
 
@@ -116,10 +114,7 @@ def unroll_beyond(
     Returns: the names of operators in float.
     """
     beyond = {meter.name for meter in meters if meter.is_beyond}
-    for node in list(prepared.graph.nodes):
-        if node.op == "call_module" and isinstance(observer_of(node), GateMeter):
-            prepared.graph.erase_node(node)
-            prepared.delete_submodule(str(node.target))
+    remove_meters(prepared, GateMeter)
     if not beyond:
         return frozenset()
     given = [node for node in prepared.graph.nodes if node.op == "placeholder"]
@@ -161,11 +156,11 @@ def _exact(argument: Node, exact: Collection[Node], members: set[Node]) -> Node 
     if argument.target not in MOVEMENTS | JOINS:
         return None
     sources = {each: _exact(each, exact, members) for each in argument.all_input_nodes}
-    found = {each: source for each, source in sources.items() if source is not None}
-    if len(found) < len(sources) or not found:
+    unrounded = {each: source for each, source in sources.items() if source is not None}
+    if len(unrounded) < len(sources) or not unrounded:
         return None
     with argument.graph.inserting_after(argument):
-        moved = argument.graph.node_copy(argument, found.__getitem__)
+        moved = argument.graph.node_copy(argument, unrounded.__getitem__)
     moved.meta.update(argument.meta)
     backend.mark_as_float(moved)
     members.add(moved)

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import FixedQParamsObserver
 
+from cmcompiler.frontend.meters import insert_meter, remove_meters
 from cmcompiler.frontend.operators.masked_softmax import INT8_BITS
 from cmcompiler.frontend.operators.masked_softmax import ops as cmbuild
 from cmcompiler.frontend.own_ranges import observer_of
@@ -71,10 +72,8 @@ def watch_softmaxes(prepared: GraphModule) -> tuple[ProbabilityMeter, ...]:
         dim = _dimension(node)
         if dim is None or not any(_observers(node)):
             continue
-        meter, name = ProbabilityMeter(node.name, dim), f"{node.name}_meter"
-        prepared.add_submodule(name, meter)
-        with prepared.graph.inserting_after(node):
-            prepared.graph.call_module(name, (node,))
+        meter = ProbabilityMeter(node.name, dim)
+        insert_meter(meter, node, (node,))
         meters.append(meter)
     return tuple(meters)
 
@@ -83,11 +82,9 @@ def choose_softmax_ranges(prepared: GraphModule, meters: Sequence[ProbabilityMet
     """Gives softmaxes the steps that leave most of what meters saw, and removes the meters."""
     by_name = {meter.name: meter for meter in meters}
     groups: dict[FixedQParamsObserver, list[Node]] = {}
-    for node in list(prepared.graph.nodes):
-        if node.op == "call_module" and isinstance(observer_of(node), ProbabilityMeter):
-            prepared.graph.erase_node(node)
-            prepared.delete_submodule(str(node.target))
-        elif node.name in by_name:
+    remove_meters(prepared, ProbabilityMeter)
+    for node in prepared.graph.nodes:
+        if node.name in by_name:
             for observer in _observers(node):
                 groups.setdefault(observer, []).append(node)
     for observer, nodes in groups.items():

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import FixedQParamsObserver
 
+from cmcompiler.frontend.meters import insert_meter, remove_meters
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
@@ -61,10 +62,7 @@ def watch_states(prepared: GraphModule) -> tuple[StateMeter, ...]:
         if not _may_grow(node):
             continue
         meter = StateMeter(node.name, node.target)
-        name = f"{node.name}_meter"
-        prepared.add_submodule(name, meter)
-        with prepared.graph.inserting_after(node):
-            prepared.graph.call_module(name, (node, *node.args))
+        insert_meter(meter, node, (node, *node.args))
         meters.append(meter)
     return tuple(meters)
 
@@ -76,10 +74,7 @@ def choose_state_ranges(prepared: GraphModule, meters: Sequence[StateMeter], sta
         states: how many of the last inputs and outputs are states of the graph.
     """
     largest = {meter.name: meter.largest for meter in meters}
-    for node in list(prepared.graph.nodes):
-        if node.op == "call_module" and isinstance(observer_of(node), StateMeter):
-            prepared.graph.erase_node(node)
-            prepared.delete_submodule(str(node.target))
+    remove_meters(prepared, StateMeter)
     chosen: dict[Node, int] = {}
     for members in _connected(prepared, states):
         layers = [node for node in members if node.target in _LAYERS]
