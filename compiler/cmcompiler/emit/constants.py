@@ -6,14 +6,14 @@ WEIGHTS_SECTION = '    .section .weights, "a", %progbits'
 """The directive for constants that link scripts place by themselves."""
 
 _ASSEMBLY = """\
-/* The constants of {name}. */
+/* {title}. */
 {section}
     .balign 16
-    .global {name}_weights
-    .type {name}_weights, %object
-{name}_weights:
-    .incbin "{weights}"
-    .size {name}_weights, . - {name}_weights
+    .global {symbol}
+    .type {symbol}, %object
+{symbol}:
+    .incbin "{file}"
+    .size {symbol}, . - {symbol}
 
     .section .note.GNU-stack, "", %progbits
 """
@@ -34,7 +34,12 @@ def assembly(name: str, weights: str, section: str = WEIGHTS_SECTION) -> str:
     Args:
         section: the directive that starts the section of the constants.
     """
-    return _ASSEMBLY.format(name=name, weights=weights, section=section)
+    return included(f"The constants of {name}", f"{name}_weights", weights, section)
+
+
+def included(title: str, symbol: str, file: str, section: str) -> str:
+    """Assembly that includes a file of bytes as a symbol, in the section of a directive."""
+    return _ASSEMBLY.format(title=title, symbol=symbol, file=file, section=section)
 
 
 def byte_array(name: str, content: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cmcompiler.emit.constants import included
 from cmcompiler.emit.source import comment, table
 from cmcompiler.emit.status import ok_status
 from cmcompiler.errors import Unsupported
@@ -113,19 +114,6 @@ int32_t {name}_vectors_label(uint32_t sample)
 }}
 """
 
-_ASSEMBLY = """\
-/* The test vectors of {name}. */
-{section}
-    .balign 16
-    .global {name}_vector_bytes
-    .type {name}_vector_bytes, %object
-{name}_vector_bytes:
-    .incbin "{name}_vectors.bin"
-    .size {name}_vector_bytes, . - {name}_vector_bytes
-
-    .section .note.GNU-stack, "", %progbits
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class VectorData:
@@ -160,7 +148,7 @@ def vector_files(plan: PlanRecord, vectors: VectorData, section: str) -> dict[st
             rows.append(f"{{{place}, {port.place.bytes}, {_rule(port)}}}, /* {_name(port)} */")
             data += blob + bytes(-len(blob) % _ALIGNMENT)
     labels: Sequence[int] | None = vectors.labels
-    words = {"name": name, "macro": name.upper(), "samples": vectors.samples, "section": section}
+    words = {"name": name, "macro": name.upper(), "samples": vectors.samples}
     source = _SOURCE.format(
         **words,
         ok=ok_status(name.upper()),
@@ -171,10 +159,12 @@ def vector_files(plan: PlanRecord, vectors: VectorData, section: str) -> dict[st
         input_count=len(plan.inputs),
         output_count=len(plan.outputs),
     )
+    title, symbol = f"The test vectors of {name}", f"{name}_vector_bytes"
+    assembly = included(title, symbol, f"{name}_vectors.bin", section)
     return {
         f"{name}_vectors.h": _HEADER.format(**words).encode(),
         f"{name}_vectors.c": source.encode(),
-        f"{name}_vectors.S": _ASSEMBLY.format(**words).encode(),
+        f"{name}_vectors.S": assembly.encode(),
         f"{name}_vectors.bin": data or bytes(1),
     }
 
