@@ -35,7 +35,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Memory and speed": ("no_streams", "ram_budget", "weights_as"),
     "Limits": (),
     "Real boards": ("on", "volume", "probe", "port", "flash_method", "dry_run"),
-    "Reports": ("layers", "html", "markdown", "csv", "junit", "as_json", "verbose"),
+    "Reports": ("layers", "html", "markdown", "junit", "as_json", "verbose"),
     "ExecuTorch's runtime": ("executor", "executorch_root"),
     "Work": ("jobs", "workers", "scheduler", "build_dir", "intermediates", "force"),
 }

@@ -16,7 +16,7 @@ from harness.commands import NETWORK, Commands, Result
 from cmbuild import paths
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.cli.group import GROUPS, Verbs
-from cmbuild.cli.help import SECTIONS
+from cmbuild.cli.help import FIRST, SECTIONS
 from cmbuild.cli.root import cli
 from cmcompiler import zoo
 
@@ -139,6 +139,13 @@ def test_options_of_a_run_are_in_groups() -> None:
     grouped = {name for names in SECTIONS.values() for name in names}
     options = {str(each.name) for each in command.params if isinstance(each, click.Option)}
     assert options - grouped - {"help_all", "max_float", "min_snr"} == set()
+
+
+def test_help_names_no_option_that_no_command_has() -> None:
+    commands = [cli.get_command(click.Context(cli), verb) for verb in VERBS]
+    nested = [each for group in commands for each in getattr(group, "commands", {}).values()]
+    options = {each.name for command in (*commands, *nested) if command for each in command.params}
+    assert {*FIRST, *(name for names in SECTIONS.values() for name in names)} - options == set()
 
 
 def test_commands_are_in_groups() -> None:
