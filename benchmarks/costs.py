@@ -290,7 +290,7 @@ def main() -> None:
 
 
 def wide_only(named: Mapping[str, V]) -> dict[str, V]:
-    """Those of weights of int16, by kernel or model."""
+    """The entries of kernels for weights of int16, by kernel or model."""
     return {name: each for name, each in named.items() if name not in narrow(named)}
 
 

@@ -77,7 +77,7 @@ def record(data: bytes, isa: Isa, options: PlanOptions) -> Record:
 
 
 def _cycles(plan: Plan) -> dict[str, float]:
-    """Those of the cores for which all kernels' costs are known."""
+    """Predicted cycles, by core, of those for which the costs of all kernels are known."""
     work = work_by_kernel(plan)
     cores = known_costs().cores.items()
     own = {name: core.cycles(work) for name, core in cores if core.isa == plan.isa.label}

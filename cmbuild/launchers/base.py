@@ -191,7 +191,7 @@ class Profiled(ProgramLauncher):
 
     @abstractmethod
     def counting(self, counts: BlockCounts) -> Profiled:
-        """The same launcher, which counts."""
+        """This launcher, set to count blocks."""
 
 
 class Debuggable(ProgramLauncher):

@@ -87,8 +87,8 @@ def launcher_tables(cpu: str, regions: Iterable[Region], boards: Iterable[Board]
 def _machines(
     cpu: str, needed: tuple[Region, ...], boards: tuple[Board, ...]
 ) -> Iterator[_Machine]:
-    """Those with the memory; if there are none, and Unicorn lacks the core, those that have as much
-    of it elsewhere.
+    """Machines with the board's memory; if there are none, and Unicorn lacks the core, those that
+    have as much of it elsewhere.
     """
     model = _STAND_INS.get(cpu, cpu)
     caveat = None if model == cpu else caveat_of(cpu, model)

@@ -24,7 +24,7 @@ OPTIONS = (
     *("-std=c11", OPTIMISATION, "-ffp-contract=off", "-fno-math-errno", "-fno-tree-vectorize"),
     *("-ffunction-sections", "-fdata-sections"),
 )
-"""Those of runtime/cmake that change code."""
+"""The flags of runtime/cmake that change code."""
 
 _TIMEOUT = 300.0
 _FUNCTION = re.compile(r"^(?!static\b|typedef\b)\w[\w *]*?\b(\w+)\([^;{}]*\);", re.MULTILINE)

@@ -205,7 +205,7 @@ class PackageStage(Stage):
 
     @cached_property
     def _stack(self) -> StackUse | None:
-        """Of the runs of the same plan in the model's build folder."""
+        """The most stack that runs of this plan used in the model's build folder."""
         constants = (self.plan.entry.folder / WEIGHTS).read_bytes()
         return measured_stack(self.plan.record, constants, self.target.cpu, self._folder.parent)
 

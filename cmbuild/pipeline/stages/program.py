@@ -140,7 +140,7 @@ class ProgramSource:
             return build_graph(self._parsed(), self.method, self.io)
 
     def live_graph(self) -> Graph:
-        """The same without channels that change no output, as devices compute it; raises likewise.
+        """`graph` without channels that change no output, as devices compute it; raises likewise.
 
         The reference keeps `graph`, so that each run checks this one.
         """

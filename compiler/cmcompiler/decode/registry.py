@@ -39,7 +39,7 @@ class Schema:
 
     @property
     def with_outputs(self) -> str:
-        """The same of the operator that writes to tensors it is given."""
+        """The schema of the operator that writes to tensors it is given."""
         _, _, outputs = self.declared.partition(_OUTPUTS)
         types = [output.partition(" ")[0] for output in outputs.split(", ")]
         overload = self.name.rpartition(".")[2]

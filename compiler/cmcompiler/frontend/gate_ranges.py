@@ -28,7 +28,7 @@ from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
 REASON = "its gates or given states leave the range of its integers"
 
 _FUNCTIONS = StepRange(2.0**-7, 0, -128, 127, is_fixed=True)
-"""Of sigmoid and tanh."""
+"""The int8 range that results of sigmoid and tanh have."""
 
 _GIVEN = 4.0
 """Given outputs up to here, or up to as many times the others, leave those enough steps."""

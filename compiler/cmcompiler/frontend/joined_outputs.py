@@ -52,7 +52,7 @@ class JoinedOutput:
 
 
 def joined_outputs(prepared: GraphModule, watch: GroupWatch) -> Iterator[JoinedOutput]:
-    """Those whose result nothing but outputs reads."""
+    """The joining operators whose result nothing but outputs reads."""
     for node in list(prepared.graph.nodes):
         nodes = _way_out(node) if node.target in JOINING else None
         if nodes is None or not all(map(has_float_form, nodes)):

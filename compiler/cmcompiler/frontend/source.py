@@ -277,7 +277,7 @@ def _defined(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def _parameters(function: ast.FunctionDef) -> bool:
-    """Whether it takes any."""
+    """Whether a function takes any parameters."""
     given = function.args
     return bool(given.posonlyargs or given.args or given.vararg or given.kwonlyargs or given.kwarg)
 

@@ -120,7 +120,7 @@ class TiedRule(ChannelRule[T]):
     @property
     @abstractmethod
     def ties(self) -> Sequence[Tie]:
-        """Those of all channels that the op moves or computes."""
+        """The ties of all channels that the op moves or computes."""
 
     def needed(self, inputs: Sequence[Channels], output: Channels) -> tuple[Sequence[Mask], Mask]:
         wanted = [channels.kept.copy() for channels in inputs]

@@ -146,7 +146,7 @@ class Pruning:
 
     @cached_property
     def _macs(self) -> Mapping[str, int]:
-        """Those of the whole graph's nodes, by the names of their first outputs."""
+        """Multiply-accumulates of the whole graph's nodes, by the names of their first outputs."""
         return {node.outputs[0].name: node.op.macs for node in self.whole.nodes}
 
 

@@ -70,7 +70,7 @@ class Arguments(Struct):
 
     @property
     def depth_of_products(self) -> int:
-        """Of its matrix products; 0 if it has none."""
+        """How many products a sum of its matrix products adds; 0 if it has none."""
         return 0
 
     def division(self, rows: int, units: int = 1) -> Work:
@@ -87,7 +87,7 @@ class Arguments(Struct):
         return Work()
 
     def in_bands(self: A, rows: int) -> A:
-        """The same where so many rows are asked for at once."""
+        """The arguments of calls that are each asked for so many rows at once."""
         del rows
         return self
 

@@ -36,7 +36,7 @@ class LinearArguments(Arguments):
 
     c_name = "cm_linear"
     family: ClassVar[str] = "conv2d"
-    """Of kernels whose work costs the same."""
+    """The name of the kernels whose work costs the same."""
 
     input: Place
     output: Place

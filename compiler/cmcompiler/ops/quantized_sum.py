@@ -95,7 +95,7 @@ class QuantizedSum(Op):
         return self
 
     def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
-        """Of sums that keep the last dimension and rise with their members."""
+        """The rule of sums that keep the last dimension and rise with their members; else None."""
         ends = (inputs[0].shape[-1:], outputs[0].shape[-1:])
         if ends != ((self.inner,),) * 2 or self.output.multiplier < 0 or self.output.shift > 0:
             return None

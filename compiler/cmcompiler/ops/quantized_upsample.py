@@ -46,7 +46,7 @@ class ExactBilinearArguments(Arguments):
 
 @dataclass(frozen=True)
 class BilinearArguments(ExactBilinearArguments):
-    """The same, with rows that are blended first."""
+    """Arguments of the kernel that blends rows before it blends columns."""
 
     c_name = "cm_upsample_bilinear_s8"
 

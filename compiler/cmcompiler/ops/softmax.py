@@ -26,7 +26,7 @@ SUM_BITS = 12
 """Integer bits of the sum of exponentials."""
 
 LARGEST_SUM_BITS = 28
-"""Of 512 in the sum's format: from there on no probability reaches half a step of 1/256."""
+"""Bits of 512 in the sum's format: from there on no probability reaches half a step of 1/256."""
 
 SUM_LIMIT_BITS = 31
 """From 2^31 on sums do not fit, those of 4096 equal elements."""

@@ -294,7 +294,7 @@ class Plan:
 
     @property
     def whole_macs(self) -> int:
-        """The same with all channels, before pruning."""
+        """Multiply-accumulates with all channels, before pruning."""
         return sum(step.whole_macs for step in self.steps)
 
     @property

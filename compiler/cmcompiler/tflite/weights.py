@@ -42,7 +42,7 @@ class LayerWeights:
 
 
 def layer_weights(data: bytes | memoryview) -> list[LayerWeights]:
-    """Those of the convolutions and fully connected layers of the main subgraph, in its order.
+    """Weights of the convolutions and fully connected layers of the main subgraph, in order.
 
     Raises:
         InvalidProgram: not a well-formed `.tflite` file.

@@ -128,7 +128,7 @@ def residual_network(layers: Sequence[LayerWeights]) -> torch.nn.Module:
 
 
 def residual_shapes(first: int, second: int, third: int) -> tuple[tuple[int, ...], ...]:
-    """Those of the weights of a ResNet-8 with so many channels in each block."""
+    """Shapes of the weights of a ResNet-8 with so many channels in each block."""
     return (
         (first, 3, 3, 3),
         *[(first, first, 3, 3)] * 2,

@@ -34,10 +34,10 @@ CLASSES = (
 
 MEANS = (-44.4, 5.9, 0.0, 0.1, 0.5, 0.4, 0.0, 0.3, 0.1, 0.3)
 DEVIATIONS = (57.8, 7.1, 1.5, 1.1, 1.0, 0.9, 1.0, 0.8, 0.8, 0.6)
-"""Of the ten cepstral coefficients of real speech."""
+"""Means and deviations of the ten cepstral coefficients of real speech."""
 
 LIMITS = (-124.0, 28.0)
-"""Of all of them."""
+"""The least and largest of all the coefficients."""
 
 
 def finer(quantized: Sequence[LayerWeights], hybrid: Sequence[LayerWeights]) -> list[LayerWeights]:

@@ -156,7 +156,7 @@ class FloatCell(ABC):
         return units, step.double().expand_as(units)
 
     def project(self, units: Tensor) -> Stepped:
-        """The outputs of units that are projected."""
+        """The outputs of units that are projected, in cells that have a range for units."""
         raise NotImplementedError
 
 

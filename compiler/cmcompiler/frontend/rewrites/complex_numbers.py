@@ -49,7 +49,7 @@ _LINEAR = {
     *(_ATEN.lift_fresh_copy.default, _ATEN.unfold.default, _ATEN.diagonal.default, getitem),
     *(_ATEN.resolve_conj.default, _ATEN.resolve_neg.default, _ATEN.avg_pool1d.default),
 }
-"""The same for both parts, and no part depends on the other."""
+"""Operators that do the same to the real and to the imaginary part, each on its own."""
 _VIEWS = {_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.view_as.default}
 _CONJUGATES = {
     *(_ATEN.conj.default, _ATEN._conj.default, _ATEN.conj_physical.default),

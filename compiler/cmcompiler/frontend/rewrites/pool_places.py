@@ -58,7 +58,7 @@ def _separate(node: Node) -> None:
 
 
 def _places(node: Node, given: dict[str, Any], rank: int) -> Node | None:
-    """Of the largest element of each window, in the flat image."""
+    """Places of the largest element of each window, in the flat image."""
     source = given["self"]
     kernel = _sides(given["kernel_size"], rank)
     stride = _sides(given["stride"], rank) or kernel

@@ -191,7 +191,7 @@ def _counts(samples: Iterable[Sequence[Tensor]], dim: Any) -> bool:
 
 
 def _scores(node: Node, kept: Node) -> Iterator[tuple[Tensor, Tensor]]:
-    """Those of attention, with a mask."""
+    """Masked scores of an attention and what the mask keeps, for each calibration input."""
     query, key, _, mask = node.args[:4]
     assert isinstance(query, Node) and isinstance(key, Node) and isinstance(mask, Node)
     if fake(query).shape[:-2] != fake(key).shape[:-2]:

@@ -72,7 +72,7 @@ class Convolution(Op):
         return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
 
     def weighted_sums(self, images: Tensor, weights: Int8Array) -> WeightedSums:
-        """What it computes, for the analysis of its channels.
+        """The convolution as sums of weighted inputs, for the analysis of its channels.
 
         Args:
             weights: in the layout of `WeightedSums`.
@@ -89,7 +89,7 @@ class Convolution(Op):
     def of_channels(
         self, weights: Int8Array, bias: Int32Array, requantize: Requantize
     ) -> Convolution:
-        """The same with other output channels.
+        """The convolution with other output channels.
 
         Args:
             weights: in the layout of `WeightedSums`.

@@ -68,7 +68,7 @@ class Scheme:
 
     @property
     def family(self) -> str:
-        """Of kernels whose work costs the same: those of one size of windows."""
+        """The name of the kernels whose work costs the same: those of one size of windows."""
         return f"depthwise_conv2d{_SIZES.get(self.microkernel, '')}"
 
 

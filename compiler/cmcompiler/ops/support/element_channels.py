@@ -98,7 +98,7 @@ class PairRule(TiedRule[Op]):
         return [Tie.same(source, self.shape[-1]) for source in range(len(self.shapes))]
 
     def bounds(self, inputs: Sequence[Bounds]) -> Bounds:
-        """Those at the corners, if nothing in between can be beyond them."""
+        """The bounds of results at the corners, if nothing in between can be beyond them."""
         first, second = inputs
         if not self._is_monotone:
             return Bounds.every(self.shape[-1])

@@ -143,7 +143,7 @@ class Pair(Elementwise):
         return PairRule(self.of_channels, shapes, self.shape)
 
     def of_channels(self, shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Pair:
-        """The same on other shapes."""
+        """The operator on other shapes."""
         return replace(self, loops=dense_loops(shapes, shape), shape=shape)
 
 

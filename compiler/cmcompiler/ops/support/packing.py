@@ -204,7 +204,7 @@ def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkern
 
 
 def product(filters: Filters, isa: Isa, wide: bool = False) -> str:
-    """The same without the clamp: kernels with one suffix share their loops."""
+    """The suffix of `gemm` without the clamp: kernels that share it share their loops."""
     return _variant(filters, isa, wide) or _half_up(filters, isa)
 
 

@@ -27,7 +27,7 @@ class ProductArguments(Arguments):
     """The fields that all of these kernels begin with."""
 
     family: ClassVar[str] = "conv2d"
-    """Of kernels whose work costs the same."""
+    """The name of the kernels whose work costs the same."""
 
     has_roundings: ClassVar[bool] = True
     """There is a kernel for each rounding of outputs."""
@@ -185,7 +185,7 @@ class StripArguments(ProductArguments):
 
     @property
     def _columns(self) -> int:
-        """Of the input, that a row of windows sees."""
+        """Columns of the input that a row of windows sees."""
         return (self.output.width - 1) * self.window.stride_width + self.window.kernel_width
 
     def division(self, rows: int, units: int = 1) -> Work:

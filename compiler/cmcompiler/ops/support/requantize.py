@@ -205,7 +205,7 @@ class Requantize:
         return (values - self.zero_point) << CONSTANT_BITS
 
     def select(self, channels: npt.NDArray[np.bool_]) -> Requantize:
-        """The same of some channels."""
+        """The rescaling of some channels."""
         (chosen,) = np.nonzero(channels)
         return replace(
             self,

@@ -5,7 +5,7 @@
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
-/* The same, with rows that are blended first. */
+/* Arguments of the kernel that blends rows before it blends columns. */
 struct cm_upsample_bilinear_s8 {
     struct cm_rows input;
     struct cm_rows output;

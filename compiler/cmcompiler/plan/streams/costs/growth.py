@@ -57,7 +57,7 @@ class Growth:
         return max(0.0, needed - self._least)
 
     def more_whole(self, units: int) -> float:
-        """The same for all rows at once."""
+        """`more` for all rows at once."""
         return self.more({self.rows: 1}, units)
 
     def _cost(self, rows: int, units: int) -> float:
