@@ -121,7 +121,7 @@ def test_an_image_has_the_loops_that_its_plan_names(board, target, names, bench,
     toolchain = find_toolchain("gcc", processes, log)
     one, other, both = (
         link(
-            library,
+            [library],
             [f"cm_{name}" for name in linked],
             toolchain,
             Target.parse(cpu, isa),
@@ -150,7 +150,7 @@ def test_the_plan_and_its_kernels_are_small(board, cpu, model, bench, tmp_path):
     size = ProgramSize.of(make_plan(graph, target.isa))
     processes, log = Processes(), tmp_path / "log"
     code = link(
-        bench(board, target.isa.label).library,
+        [bench(board, target.isa.label).library],
         [f"cm_{kernel}" for kernel in size.kernels],
         find_toolchain("gcc", processes, log),
         target,

@@ -87,4 +87,4 @@ def test_images_with_helium_have_functions_of_their_own(bench, tmp_path):
     processes, log = Processes(), tmp_path / "log"
     gcc, target = find_toolchain("gcc", processes, log), Target.parse("cortex-m55", "mve")
     library, names = bench("corstone300", "mve").library, ("memcpy", "memset")
-    assert 0 < link(library, names, gcc, target, processes=processes, log=log).code < 80
+    assert 0 < link([library], names, gcc, target, processes=processes, log=log).code < 80
