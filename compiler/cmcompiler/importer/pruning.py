@@ -12,6 +12,9 @@ from cmcompiler.ir.graph import Graph, Node, Pruning
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 
+MOST_CHANNELS = 1 << 23
+"""Of all tensors together: each takes up to 40 bytes here. Networks have far fewer."""
+
 
 def pruned(graph: Graph) -> Graph:
     """The graph without such channels; it gives the same outputs, to the bit.
@@ -19,12 +22,16 @@ def pruned(graph: Graph) -> Graph:
     A channel is constant if the bounds of its inputs, its weights and its clamp leave one number:
     layers that read it hold it in their biases. A channel is dead if only zero weights or constant
     channels read it. Inputs, outputs, states, branches and ops without a rule keep all channels.
+    Graphs of more than MOST_CHANNELS stay as they are.
     """
+    tensors = {tensor for node in graph.nodes for tensor in _all(node)}
+    if sum(map(channel_count, tensors)) > MOST_CHANNELS:
+        return graph
     analysis = _Analysis(graph)
     if all(kept.all() for kept in analysis.kept.values()):
         return graph
-    tensors = {tensor: restricted(tensor, kept) for tensor, kept in analysis.kept.items()}
-    nodes = tuple(analysis.pruned(node, tensors) for node in graph.nodes)
+    remade = {tensor: restricted(tensor, kept) for tensor, kept in analysis.kept.items()}
+    nodes = tuple(analysis.pruned(node, remade) for node in graph.nodes)
     live = {tensor.name: kept for tensor, kept in analysis.kept.items()}
     return replace(graph, nodes=nodes, pruning=Pruning(graph, live))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -119,7 +119,7 @@ class TiedRule(ChannelRule[T]):
 
     @property
     @abstractmethod
-    def ties(self) -> Sequence[Tie]:
+    def ties(self) -> Iterable[Tie]:
         """The ties of all channels that the op moves or computes."""
 
     def needed(self, inputs: Sequence[Channels], output: Channels) -> tuple[Sequence[Mask], Mask]:

@@ -9,6 +9,7 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ops.support.element import converted
 from cmcompiler.ops.support.movement import move
 
 IN_NHWC = (0, 3, 1, 2)
@@ -59,7 +60,9 @@ def _emit(
         start, stop = max(0, -first), source.shape[dim] - max(0, -last)
         reads = reads.slice(dim, start, max(0, stop - start))
         writes = writes.slice(dim, max(0, first), max(0, stop - start))
-    move(call, "pad", output, [(source, reads, writes)], value)
+    # The value may be of another type than the tensor, but it must be one of its numbers.
+    fill = converted(np.array(value), output.dtype).item()
+    move(call, "pad", output, [(source, reads, writes)], fill)
 
 
 def _has_nhwc_margins(source: Operand) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from harness.tflite_truth import truth
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.programs import parse
-from cmcompiler.importer.pruning import pruned
+from cmcompiler.importer.pruning import MOST_CHANNELS, pruned
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.reference import evaluate, evaluate_all
@@ -172,6 +173,19 @@ def test_constants_pass_depthwise_layers_and_tables() -> None:
     table = Activation(np.arange(-128, 128).astype(np.int8).tobytes())
     graph = chain(conv(LAST_DEAD, [0, 0, 0, 640]), table, depthwise(), conv(FULL, [0] * 4))
     assert widths(graph) == [3, 3, 3, 4]
+
+
+def test_channels_beyond_any_network_stay() -> None:
+    """What the analysis takes grows with them, whatever a program says."""
+    table = Activation(bytes(256))
+    tensors = [Tensor(f"tensor_{index}", INT8, (MOST_CHANNELS // 2 + 1,)) for index in range(2)]
+    node = Node(table, (tensors[0],), (tensors[1],), "activation #0")
+    graph = Graph("forward", (node,), (), ())
+    tracemalloc.start()
+    assert pruned(graph) is graph
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20
 
 
 def test_where_a_window_hangs_over_a_constant_is_none() -> None:

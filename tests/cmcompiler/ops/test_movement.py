@@ -14,6 +14,8 @@ from harness.strategies import array, dtypes, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ops.support.element import converted
+
 
 @dataclass(frozen=True)
 class Movement:
@@ -190,7 +192,8 @@ def as_strided(draw: st.DrawFn) -> Drawn:
 def pad(draw: st.DrawFn) -> Drawn:
     source = draw(tensors())
     x = source.array
-    value = draw(st.integers(0, 1) if x.dtype == np.bool_ else st.integers(0, 100))
+    # Of another type than the tensor, too, as programs may have it.
+    value = draw(st.one_of(st.integers(-300, 300), st.floats(-3, 3, width=32)))
     count = draw(st.integers(0, x.ndim))
     margins = [draw(st.tuples(*[st.integers(-1, 2)] * 2)) for _ in range(count)]
     margins = [
@@ -200,7 +203,8 @@ def pad(draw: st.DrawFn) -> Drawn:
     kept = x[
         tuple(slice(max(0, -a), n - max(0, -b)) for (a, b), n in zip(whole, x.shape, strict=True))
     ]
-    expected = np.pad(kept, [(max(0, a), max(0, b)) for a, b in whole], constant_values=value)
+    fill = converted(np.array(value), x.dtype)
+    expected = np.pad(kept, [(max(0, a), max(0, b)) for a, b in whole], constant_values=fill)
     flat = tuple(amount for margin in margins for amount in margin)
     return "aten::constant_pad_nd.out", [source, flat, value], expected
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,13 +57,11 @@ class CopyRule(TiedRule[Op]):
         return cls(pieces, axes, fill, sources, shape, rebuild)
 
     @property
-    def ties(self) -> Sequence[Tie]:
-        ties = []
+    def ties(self) -> Iterator[Tie]:
         for piece, axis in zip(self.pieces, self.axes, strict=True):
             channels = np.arange(1 if axis is None else piece.reads.shape[axis])
             read = piece.reads.offset % self.sources[piece.source] + channels
-            ties.append(Tie(piece.source, read, piece.writes.offset % self.shape[-1] + channels))
-        return ties
+            yield Tie(piece.source, read, piece.writes.offset % self.shape[-1] + channels)
 
     def bounds(self, inputs: Sequence[Bounds]) -> Bounds:
         # Nothing yet but the fill: each piece widens it.

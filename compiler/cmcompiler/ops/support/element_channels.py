@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.channels import Bounds, ChannelRule, Channels, Numbers, Tie, TiedRule
+from cmcompiler.ir.channels import LEAST, Bounds, ChannelRule, Channels, Numbers, Tie, TiedRule
 from cmcompiler.ir.op import Array, Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.affine import EVERY
@@ -62,13 +62,14 @@ class FunctionRule(TiedRule[Op]):
 
     def bounds(self, inputs: Sequence[Bounds]) -> Bounds:
         (results,) = self.op.reference(EVERY)
-        (source,), numbers = inputs, EVERY.astype(np.int64)
-        is_possible = (source.least[:, None] <= numbers) & (numbers <= source.most[:, None])
-        table = results.astype(np.int64)
-        return Bounds(
-            np.where(is_possible, table, table.max()).min(axis=1),
-            np.where(is_possible, table, table.min()).max(axis=1),
-        )
+        (source,), size = inputs, len(EVERY)
+        # [first, last]: the extremes of the results from one number to another.
+        rows = np.broadcast_to(results.astype(np.int64), (size, size))
+        is_after = np.triu(np.ones((size, size), dtype=np.bool_))
+        least = np.minimum.accumulate(np.where(is_after, rows, results.max()), axis=1)
+        most = np.maximum.accumulate(np.where(is_after, rows, results.min()), axis=1)
+        between = source.least - LEAST, source.most - LEAST
+        return Bounds(least[between], most[between])
 
     def pruned(self, inputs: Sequence[Channels], output: Channels) -> Op:
         return self.op

@@ -273,10 +273,10 @@ def read_reverse(call: Call) -> None:
 @tflite_op("SHAPE")
 def read_shape(call: Call) -> None:
     output = call.output("out")
-    shape = np.array(call.tensor("input").shape, output.dtype)
-    if output.dtype.kind != "i" or output.shape != shape.shape:
+    shape = call.tensor("input").shape
+    if output.dtype not in (np.int32, np.int64) or output.shape != (len(shape),):
         call.invalid(f"the shape as {output.dtype.name}{list(output.shape)}")
-    literal = call.literal(shape)
+    literal = call.literal(np.array(shape, output.dtype))
     _move(call, literal, Strided.of(literal), output)
 
 
