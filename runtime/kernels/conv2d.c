@@ -240,6 +240,17 @@ void cm_conv2d_w16_general(const struct cm_context *context, const struct cm_cal
     convolve(context, call, cm_isa_gemm_s8_w16_general);
 }
 
+/* Of int16. All sizes of the arguments are bytes. */
+void cm_conv2d_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s16);
+}
+
+void cm_conv2d_s16_long(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s16_long);
+}
+
 static void clamp(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_conv2d *op = call->arguments;

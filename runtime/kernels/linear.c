@@ -70,6 +70,17 @@ void cm_linear_vector_w16_general(const struct cm_context *context, const struct
     apply(context, call, cm_isa_gemv_s8_w16_general);
 }
 
+/* Of int16. All sizes of the arguments are bytes. */
+void cm_linear_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s16);
+}
+
+void cm_linear_s16_long(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s16_long);
+}
+
 static void clamp(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_linear *op = call->arguments;

@@ -315,15 +315,15 @@ class Call:
         return DTYPES[code]
 
     def quantization(self, name: str) -> StoredQuantization:
-        """How the integers of a tensor argument represent real numbers.
-
-        Raises:
-            InvalidProgram: the program does not say so.
-        """
+        """How the integers of a tensor argument represent real numbers, as the program must say."""
         value = self._scope.tensor_value(self._arguments[name], self.source, name)
         if value.quantization is None:
             self.invalid(f"{name} is not quantised")
         return value.quantization
+
+    def element(self, name: str) -> np.dtype[Any]:
+        """The element type of a tensor argument, read or written."""
+        return self._scope.tensor_value(self._arguments[name], self.source, name).dtype
 
     def member_quantization(self, name: str, place: int) -> StoredQuantization | None:
         """As quantization(), of a member of a `Tensor[]`; None if the program does not say so."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +28,12 @@ from cmcompiler.ops.support.requantize import Range, wrap32
 LEFT_SHIFT = 20
 """Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""
 
+SHORT_LEFT_SHIFT = 15
+"""The same for int16 operands."""
+
 ADD = Microkernel("add_s8")
 ADD_AFFINE = Microkernel("add_affine_s8", mve=True)
+ADD16 = Microkernel("add_s16")
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,27 @@ class AddAffineArguments(PairArguments):
 
 
 @dataclass(frozen=True)
+class AddArguments16(PairArguments):
+    """Sums or differences of two int16 elements, each rescaled by a multiplier of any sign."""
+
+    c_name = "cm_add_s16"
+
+    lhs_multiplier: Int32
+    lhs_shift: Int32
+    rhs_multiplier: Int32
+    rhs_shift: Int32
+    multiplier: Int32
+    shift: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True)
 class Add(Pair):
     """clamp(output.apply(scaled lhs + scaled rhs)).
 
     Arithmetic: CMSIS-NN's arm_elementwise_add_s8, with the operands widened by LEFT_SHIFT before
-    they are rescaled. A negative multiplier makes it a difference.
+    they are rescaled; int16 ones by SHORT_LEFT_SHIFT. A negative multiplier makes it a difference.
     """
 
     label = "add"
@@ -79,6 +100,10 @@ class Add(Pair):
     output: Rescale
     range: Range
 
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
+
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = self.broadcast(inputs)
         result = sums(lhs, rhs, (self.lhs, self.rhs, self.output), self.range)
@@ -86,6 +111,8 @@ class Add(Pair):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         tensors, limits = (*inputs, *outputs), self.range
+        if limits.element == np.int16:
+            return self._short_call(tensors)
         affine = _affine(self.lhs, self.rhs, self.output, limits)
         if affine is None:
             scales = {
@@ -107,14 +134,33 @@ class Add(Pair):
             maximum=limits.maximum,
         )
 
+    def _short_call(self, tensors: Tensors) -> Sequence[KernelCall]:
+        """Of int16 operands."""
+        scales = {
+            prefix + field: getattr(scale, field)
+            for prefix, scale in (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
+            for field in ("multiplier", "shift")
+        }
+        return self.call(
+            AddArguments16,
+            tensors,
+            ADD16,
+            **scales,
+            minimum=self.range.minimum,
+            maximum=self.range.maximum,
+        )
+
 
 def sums(
-    lhs: npt.NDArray[np.int8],
-    rhs: npt.NDArray[np.int8],
+    lhs: Array,
+    rhs: Array,
     scales: tuple[Rescale, Rescale, Rescale],
     limits: Range,
-) -> npt.NDArray[np.int8]:
+) -> npt.NDArray[Any]:
     """Sums of broadcast operands; scales of both and of the output."""
+    if limits.element == np.int16:
+        wide = [_widened_short(*each) for each in zip(scales, (lhs, rhs), strict=False)]
+        return limits.clamp(scales[2].apply(wrap32(wide[0] + wide[1])))
     total = wrap32(_widened(scales[0], lhs).astype(np.int64) + _widened(scales[1], rhs))
     return limits.clamp(scales[2].apply(total))
 
@@ -129,6 +175,13 @@ def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affin
 
 def _widened(scale: Rescale, x: Array) -> npt.NDArray[np.int32]:
     return scale.scale((x.astype(np.int32) - scale.zero_point) << LEFT_SHIFT)
+
+
+def _widened_short(scale: Rescale, x: Array) -> npt.NDArray[np.int64]:
+    """A negative multiplier gives the negative of what its magnitude does."""
+    magnitude = replace(scale, multiplier=abs(scale.multiplier))
+    scaled = magnitude.scale(x.astype(np.int32) << SHORT_LEFT_SHIFT).astype(np.int64)
+    return -scaled if scale.multiplier < 0 else scaled
 
 
 SCHEMA = (

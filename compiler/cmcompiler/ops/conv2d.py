@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.op import (
     ALIGN,
+    Array,
     GrowableScratch,
     KernelCall,
     Op,
@@ -31,12 +33,13 @@ from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.product_arguments import (
     ImplicitArguments,
     PatchArguments,
+    PatchArguments16,
     PixelArguments,
+    PixelArguments16,
     ProductArguments,
     StripArguments,
 )
 from cmcompiler.ops.support.product_channels import ProductRule
-from cmcompiler.ops.support.requantize import Int8Array
 
 COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
 """Gathers patches."""
@@ -54,9 +57,19 @@ STRIP_PIXELS = 16
 """Output pixels whose columns a strip holds at least, if a row has so many."""
 
 
+class _Patches(TypedDict):
+    """Fields of PatchArguments."""
+
+    patches: GrowableScratch
+    inside: int
+    inside_end: int
+    patch_count: ScratchCount
+    patch_stride: int
+
+
 @dataclass(frozen=True, eq=False)
 class Conv2d(Convolution):
-    """Convolution of int8 NHWC images, in groups.
+    """Convolution of NHWC images, in groups.
 
     Attributes:
         weights: int8 [C_out, kernel height, kernel width, C_in / groups].
@@ -89,7 +102,9 @@ class Conv2d(Convolution):
         )
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        return None if self._is_implicit(isa) else packing.product(self._filters, isa)
+        if self.is_int16 or self._is_implicit(isa):
+            return None
+        return packing.product(self._filters, isa)
 
     @property
     def turned(self) -> Conv2d:
@@ -100,7 +115,7 @@ class Conv2d(Convolution):
             output_shape=turned_shape(self.output_shape),
         )
 
-    def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
+    def accumulate(self, images: Array) -> npt.NDArray[np.float64]:
         """Sums before the bias; float64 holds them exactly, as they are far below 2^53."""
         size, zero_point = self.output_shape[1:3], self.input_zero_point
         filters = self.weights.reshape(self.groups, -1, *self.weights.shape[1:])
@@ -114,7 +129,9 @@ class Conv2d(Convolution):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         images, output = inputs[0], outputs[0]
-        if self._reads_pixels(images):
+        if self.is_int16:
+            call = self._short_call(images, output, isa)
+        elif self._reads_pixels(images):
             call = self._pixel_call(images, output, isa)
         elif self._is_implicit(isa):
             call = self._implicit_call(images, output, isa)
@@ -183,26 +200,83 @@ class Conv2d(Convolution):
     def _patch_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         filters = self._filters
         weights = self._packed(filters, isa)
-        stride = packing.patch_stride(self.depth, isa)
-        rows = packing.gemm_rows(self.depth, isa)
+        patches = self._patches(images, self.depth, isa)
+        arguments = PatchArguments(
+            *self._operands(images, output, b"".join(weights)),
+            workspace=self._workspace(filters, isa),
+            window=WindowFields.of(self.window),
+            groups=self.groups,
+            group_weights=len(weights[0]),
+            values=self._values(filters, isa),
+            **patches,
+        )
+        return self._call(arguments, filters, isa)
+
+    def _patches(self, images: Tensor, depth: int, isa: Isa) -> _Patches:
+        """The fields about the patch buffer.
+
+        Args:
+            depth: bytes of a patch.
+        """
+        stride = packing.patch_stride(depth, isa)
+        rows = packing.gemm_rows(depth, isa)
         height, width = self.output_shape[1:3]
         least = min(-(-width // rows), max(1, self.patch_bytes // (rows * stride)))
         most = min(-(-height * width // rows), max(1, PATCH_BYTES // (rows * stride)))
         inside = self._inside(images)
-        arguments = PatchArguments(
-            *self._operands(images, output, b"".join(weights)),
-            workspace=self._workspace(filters, isa),
+        return _Patches(
             patches=GrowableScratch(rows * stride * least, max(1, most // least)),
-            window=WindowFields.of(self.window),
             inside=inside.start,
             inside_end=inside.stop,
-            groups=self.groups,
-            group_weights=len(weights[0]),
             patch_count=ScratchCount(rows * least),
             patch_stride=stride,
-            values=self._values(filters, isa),
         )
-        return self._call(arguments, filters, isa)
+
+    def _short_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        """Of int16 images. All sizes of the arguments are bytes."""
+        filters = self.filters16(self.weights.reshape(len(self.weights), -1))
+        size = len(self.weights) // self.groups
+        weights = [
+            filters.part(slice(group * size, (group + 1) * size)).packed(isa)
+            for group in range(self.groups)
+        ]
+        element = images.dtype.itemsize
+        operands = (
+            ImageRows.of(images),
+            ImageRows.of(output),
+            element * self.output_shape[3],
+            Packed(b"".join(weights)),
+        )
+        values = ConvolutionValues(0, 0, 0, 0, 0)
+        arguments: ProductArguments
+        if self._reads_pixels(images):
+            arguments = PixelArguments16(
+                *operands,
+                workspace=Scratch(filters.workspace(isa)),
+                depth=element * self.depth,
+                stride_height=self.window.stride[0],
+                stride_width=self.window.stride[1],
+                groups=self.groups,
+                group_weights=len(weights[0]),
+                values=values,
+                joined=self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2],
+            )
+        else:
+            patches = self._patches(images, element * self.depth, isa)
+            arguments = PatchArguments16(
+                *operands,
+                workspace=Scratch(filters.workspace(isa)),
+                window=WindowFields.of(self.window),
+                groups=self.groups,
+                group_weights=len(weights[0]),
+                values=values,
+                **patches,
+            )
+        name = arguments.c_name.removeprefix("cm_") + filters.suffix
+        rows = (0, self.output_shape[1])
+        return KernelCall.of(
+            name, arguments, rows, microkernel=filters.microkernel, family=arguments.family
+        )
 
     def _operands(
         self, images: Tensor, output: Tensor, weights: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from cmcompiler.ir.channels import ChannelRule, Mask, Numbers
 from cmcompiler.ir.layout import INLINE, Int16, Place, Settled
 from cmcompiler.ir.op import (
     ALIGN,
+    Array,
     GrowableScratch,
     KernelCall,
     Op,
@@ -76,7 +77,7 @@ class DepthwiseArguments(Arguments):
 
 @dataclass(frozen=True, eq=False)
 class DepthwiseConv2d(Convolution):
-    """Convolution of int8 NHWC images with one filter per channel.
+    """Convolution of NHWC images with one filter per channel.
 
     Attributes:
         weights: int8 [kernel height, kernel width, C].
@@ -97,11 +98,13 @@ class DepthwiseConv2d(Convolution):
             output_shape=turned_shape(self.output_shape),
         )
 
-    def accumulate(self, images: Int8Array) -> npt.NDArray[np.int32]:
+    def accumulate(self, images: Array) -> npt.NDArray[Any]:
         size, zero_point = self.output_shape[1:3], self.input_zero_point
-        sums = np.zeros(self.output_shape, np.int32)
+        sums: npt.NDArray[Any] = np.zeros(
+            self.output_shape, np.int64 if self.is_int16 else np.int32
+        )
         for place in self.window.places:
-            seen = self.window.tap(images, size, place, zero_point).astype(np.int32)
+            seen = self.window.tap(images, size, place, zero_point).astype(sums.dtype)
             sums += (seen - zero_point) * self.weights[place]
         return sums
 
@@ -147,6 +150,8 @@ class DepthwiseConv2d(Convolution):
             alone: one row at a time is computed.
         """
         count, height, *rest = self.output_shape
+        if self.is_int16:
+            return None
         shape = (count, 1 if alone else height, *rest)
         return choose(self._filters, self.window, inputs[0].shape[2], shape, isa)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.layout import INLINE, Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled, plain
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
 from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.packing16 import Bias, Filters16
 from cmcompiler.ops.support.product_channels import ProductRule, WeightedSums
 from cmcompiler.ops.support.requantize import (
     FARTHEST_ZERO_POINT,
@@ -28,6 +30,7 @@ from cmcompiler.ops.support.requantize import (
     rounding_steps,
     wrap32,
 )
+from cmcompiler.ops.support.requantize16 import Requantize16
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,21 @@ class LinearArguments(Arguments):
 
 
 @dataclass(frozen=True)
+class LinearArguments16(LinearArguments):
+    """Rows of int16 features; depth and columns are bytes."""
+
+    family = "conv2d_s16"
+
+    def division(self, rows: int, units: int = 1) -> Work:
+        return Work(portions=1, columns=self.columns // 2)
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        work = super().whole(macs, outputs, calls, lanes)
+        operands = self.rows * filled(self.depth // 2, lanes)
+        return work._replace(operands=operands, columns=calls * self.columns // 2)
+
+
+@dataclass(frozen=True)
 class VectorArguments(LinearArguments):
     """A single row of features."""
 
@@ -72,25 +90,33 @@ class VectorArguments(LinearArguments):
 
 @dataclass(frozen=True, eq=False)
 class Linear(Op):
-    """Rows of int8 features times constant int8 weights.
+    """Rows of features times constant int8 weights; features and outputs are int8 or int16.
 
     Attributes:
         weights: int8 [outputs, features].
-        bias: int32 [outputs], to be added to the sum of weight * raw input: the input's zero point
-            is folded in.
+        bias: [outputs], to be added to the sum of weight * raw input: the input's zero point is
+            folded in.
         rows: product of all dimensions of the input but the last.
         wide: weights are of int16 on cores with the DSP extension.
         by_rows: a single row is multiplied as several are.
     """
 
     label = "linear"
-    element = np.dtype(np.int8)
     weights: Int8Array
-    bias: Int32Array
+    bias: Bias
     requantize: Requantize
     rows: int
     wide: bool = False
     by_rows: bool = False
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.requantize.range.element
+
+    @property
+    def is_int16(self) -> bool:
+        """Features and outputs are int16."""
+        return isinstance(self.requantize, Requantize16)
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
@@ -98,10 +124,10 @@ class Linear(Op):
 
     @property
     def as_several_rows(self) -> Linear:
-        return replace(self, by_rows=True) if self.rows == 1 else self
+        return replace(self, by_rows=True) if self.rows == 1 and not self.is_int16 else self
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        if self.rows == 1 and not self.by_rows:
+        if self.is_int16 or (self.rows == 1 and not self.by_rows):
             return None
         return packing.product(self._filters, isa)
 
@@ -128,8 +154,10 @@ class Linear(Op):
         return (self.requantize(sums).reshape(*inputs[0].shape[:-1], -1),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        filters = self._filters
         columns, depth = self.weights.shape
+        if self.is_int16:
+            return [self._short_call(inputs[0], outputs[0], isa)]
+        filters = self._filters
         form: type[LinearArguments] = LinearArguments
         kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
         pack, workspace = packing.gemm_weights, packing.gemm_workspace(filters, isa, self.rows)
@@ -157,6 +185,27 @@ class Linear(Op):
                 family=form.family + wide,
             )
         ]
+
+    def _short_call(self, features: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        """Of int16 features. Depth and columns of the arguments are bytes."""
+        filters = Filters16.of(self.weights, self.bias, self.requantize)
+        columns, depth = self.weights.shape
+        arguments = LinearArguments16(
+            Address(features),
+            Address(output),
+            weights=Packed(filters.packed(isa)),
+            workspace=Scratch(filters.workspace(isa)),
+            rows=self.rows,
+            depth=depth * features.dtype.itemsize,
+            columns=columns * output.dtype.itemsize,
+            values=OutputValues(0, 0, 0, 0),
+        )
+        return KernelCall.of(
+            "linear" + filters.suffix,
+            arguments,
+            microkernel=filters.microkernel,
+            family=arguments.family,
+        )
 
     @property
     def _filters(self) -> Filters:

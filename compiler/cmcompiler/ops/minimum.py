@@ -16,29 +16,33 @@ from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 
 MINIMUM = Microkernel("minimum_s8", mve=True)
 MAXIMUM = Microkernel("maximum_s8", mve=True)
+MINIMUM16 = Microkernel("minimum_s16")
+MAXIMUM16 = Microkernel("maximum_s16")
 
 
 @dataclass(frozen=True)
 class MinimumArguments(PairArguments):
-    """The smaller of two int8 elements."""
+    """The smaller of two elements."""
 
-    c_name = "cm_minimum_s8"
+    c_name = "cm_minimum"
 
 
 @dataclass(frozen=True)
 class MaximumArguments(PairArguments):
-    """The larger of two int8 elements."""
+    """The larger of two elements."""
 
-    c_name = "cm_maximum_s8"
+    c_name = "cm_maximum"
 
 
 @dataclass(frozen=True)
 class Minimum(Pair):
-    """The smaller of two int8 elements."""
+    """The smaller of two int8 or int16 elements."""
 
     label = "minimum"
+    element = None
     error_steps = fine_error_steps = 0.0
     microkernel = MINIMUM
+    short_microkernel = MINIMUM16
     form: ClassVar[type[PairArguments]] = MinimumArguments
     choose: ClassVar[np.ufunc] = np.minimum
 
@@ -46,16 +50,19 @@ class Minimum(Pair):
         return (self.choose(*self.broadcast(inputs)).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        return self.call(self.form, (*inputs, *outputs), self.microkernel)
+        is_short = outputs[0].dtype == np.int16
+        microkernel = self.short_microkernel if is_short else self.microkernel
+        return self.call(self.form, (*inputs, *outputs), microkernel)
 
 
 @dataclass(frozen=True)
 class Maximum(Minimum):
-    """The larger of two int8 elements."""
+    """The larger of two int8 or int16 elements."""
 
     label = "maximum"
     error_steps = fine_error_steps = 0.0
     microkernel = MAXIMUM
+    short_microkernel = MAXIMUM16
     form = MaximumArguments
     choose = np.maximum
 

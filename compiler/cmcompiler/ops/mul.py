@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
-from cmcompiler.ops.support.requantize import rounding_steps
+from cmcompiler.ops.support.requantize import Range, rounding_steps
 
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""
 
 MUL = Microkernel("mul_s8")
 MUL_RIGHT = Microkernel("mul_right_s8", mve=True)
+MUL16 = Microkernel("mul_s16")
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,22 @@ class MulArguments(PairArguments):
 
 
 @dataclass(frozen=True)
+class MulArguments16(PairArguments):
+    """Products of two int16 elements, rescaled."""
+
+    c_name = "cm_mul_s16"
+
+    multiplier: Int32
+    shift: Int32
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True)
 class Mul(Pair):
     """clamp(output.apply((lhs - lhs_zero_point) · (rhs - rhs_zero_point))).
 
-    Arithmetic: CMSIS-NN's arm_elementwise_mul_s8.
+    Arithmetic: CMSIS-NN's arm_elementwise_mul_s8 and arm_elementwise_mul_s16.
     """
 
     label = "mul"
@@ -47,6 +61,12 @@ class Mul(Pair):
     lhs_zero_point: int
     rhs_zero_point: int
     output: Rescale
+    range: Range = INT8
+    """Of int8 it is all numbers."""
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
@@ -55,9 +75,19 @@ class Mul(Pair):
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (x.astype(np.int32) for x in self.broadcast(inputs))
         product = (lhs - self.lhs_zero_point) * (rhs - self.rhs_zero_point)
-        return (INT8.clamp(self.output.apply(product)).reshape(self.shape),)
+        return (self.range.clamp(self.output.apply(product)).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if self.element == np.int16:
+            return self.call(
+                MulArguments16,
+                (*inputs, *outputs),
+                MUL16,
+                multiplier=self.output.multiplier,
+                shift=self.output.shift,
+                minimum=self.range.minimum,
+                maximum=self.range.maximum,
+            )
         microkernel = MUL_RIGHT if self.output.shift in SHORT_SHIFTS else MUL
         return self.call(
             MulArguments,

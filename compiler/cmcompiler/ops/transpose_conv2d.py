@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Address, KernelCall, Reach, RingRows, RowCall, Tensors, Word
+from cmcompiler.ir.op import Address, Array, KernelCall, Reach, RingRows, RowCall, Tensors, Word
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
@@ -78,7 +78,7 @@ def phases(kernel: int, stride: int, padding: int, dilation: int, size: int) -> 
 
 @dataclass(frozen=True, eq=False)
 class TransposeConv2d(Convolution):
-    """Transposed convolution of int8 NHWC images.
+    """Transposed convolution of NHWC images.
 
     Attributes:
         weights: int8 [C_out, kernel height, kernel width, C_in].
@@ -108,7 +108,7 @@ class TransposeConv2d(Convolution):
     def macs(self) -> int:
         return prod(self.input_shape[:3]) * self.weights.size
 
-    def accumulate(self, images: Int8Array) -> npt.NDArray[np.float64]:
+    def accumulate(self, images: Array) -> npt.NDArray[np.float64]:
         """Each input pixel adds its products where the kernel puts them; exact below 2^53."""
         sums = np.zeros(self.output_shape)
         centred = images.astype(np.float64) - self.input_zero_point
@@ -195,14 +195,15 @@ class TransposeConv2d(Convolution):
             wide=self.wide,
         )
         (call,) = convolution.kernel_calls(inputs, outputs, isa)
+        pixel = channels * self.element.itemsize
         changes: dict[str, Word] = {
-            "output.data": Address(outputs[0], (y.first * width + run[0].first) * channels),
+            "output.data": Address(outputs[0], (y.first * width + run[0].first) * pixel),
             "output.height": y.count,
             "output.width": run[0].count,
-            "output.channels": channels * len(run),
-            "output.row_stride": self.window.stride[0] * width * channels,
+            "output.channels": pixel * len(run),
+            "output.row_stride": self.window.stride[0] * width * pixel,
             "output.ring": y.count,
-            "output_pixel": self.window.stride[1] * channels,
+            "output_pixel": self.window.stride[1] * pixel,
         }
         return replace(
             call, arguments=[(name, changes.get(name, word)) for name, word in call.arguments]

@@ -35,7 +35,7 @@ CONVERSIONS = frozenset(PREFIX + name for name in ("QUANTIZE", "DEQUANTIZE", "CA
 
 
 def refuse_kind(instructions: Sequence[KernelInstruction], values: Sequence[Value]) -> None:
-    """Refuses a model of floats, of uint8, or with activations of floats or int16.
+    """Refuses a model of floats, of uint8, or with activations of floats.
 
     Raises:
         Unsupported: names the kind, the first operator that tells it, and how to convert the model.
@@ -67,10 +67,6 @@ def _refuse(label: str, call: KernelInstruction, values: Sequence[Value]) -> Non
         raise Unsupported(
             f"uint8 models, of TensorFlow 1, are not supported: {label} computes in uint8",
             FULL_INTEGER,
-        )
-    if np.dtype(np.int16) in computed and np.dtype(np.int8) not in computed:
-        raise Unsupported(
-            f"int16 activations are not supported yet: {label} computes in int16", FULL_INTEGER
         )
 
 

@@ -44,6 +44,22 @@ CM_MICROKERNEL void cm_isa_minimum_s8(const int8_t *lhs, const int8_t *rhs, int3
 CM_MICROKERNEL void cm_isa_maximum_s8(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out,
                                       int32_t count);
 
+/* The same arithmetic on int16, whose zero points are 0. A negative multiplier gives the negative of what its
+   magnitude does. */
+CM_MICROKERNEL void cm_isa_add_s16(const struct cm_sum *sum, const int16_t *lhs, const int16_t *rhs,
+                                   int32_t rhs_step, int16_t *out, int32_t count);
+
+struct cm_short_product {
+    int32_t multiplier, shift, minimum, maximum;
+};
+CM_MICROKERNEL void cm_isa_mul_s16(const struct cm_short_product *product, const int16_t *lhs,
+                                   const int16_t *rhs, int32_t rhs_step, int16_t *out, int32_t count);
+
+CM_MICROKERNEL void cm_isa_minimum_s16(const int16_t *lhs, const int16_t *rhs, int32_t rhs_step, int16_t *out,
+                                       int32_t count);
+CM_MICROKERNEL void cm_isa_maximum_s16(const int16_t *lhs, const int16_t *rhs, int32_t rhs_step, int16_t *out,
+                                       int32_t count);
+
 /* out = table[the byte of in, unsigned] */
 CM_MICROKERNEL void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
 

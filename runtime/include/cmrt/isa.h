@@ -66,6 +66,11 @@ CM_MICROKERNEL void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
  * agree. */
 CM_MICROKERNEL void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
 
+/* The same for rows and outputs of int16, with depth and columns in bytes, and weights by packing16.py; those
+   hold all that makes outputs of sums. long: for sums and scales of any size. */
+CM_MICROKERNEL void cm_isa_gemm_s16(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s16_long(const struct cm_gemm *gemm);
+
 /* Numbers within bounds, in place. */
 CM_MICROKERNEL void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum);
 

@@ -57,4 +57,15 @@ static inline bool cm_nest_next(struct cm_nest *nest)
     return false;
 }
 
+/* An operand's place, of int16 elements. */
+static inline const int16_t *cm_nest_short(const struct cm_nest *nest, int32_t operand, const void *base)
+{
+    return (const int16_t *)(const void *)((const int8_t *)base + nest->offset[operand]);
+}
+
+static inline int16_t *cm_nest_short_output(const struct cm_nest *nest, int32_t operand, void *base)
+{
+    return (int16_t *)(void *)((int8_t *)base + nest->offset[operand]);
+}
+
 #endif

@@ -31,7 +31,7 @@ TFLITE_FILES = {
     "float": linear_file(np.float32, np.float32),
     "hybrid": linear_file(np.float32, np.int8),
     "uint8": linear_file(np.uint8, np.uint8),
-    "int16": linear_file(np.int16, np.int8),
+    "int16": linear_file(np.int16, np.int16),
     "missing": unknown_file(),
 }
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import numpy.typing as npt
 import pytest
 from harness.tflite_file import TfliteFile, linear_file
-from harness.tflite_truth import folder
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.importer.build import build_graph
@@ -21,7 +18,6 @@ from cmcompiler.tflite.reader import read_tflite
         (np.float32, np.float32, "float models are not supported: FULLY_CONNECTED #0"),
         (np.float32, np.int8, r"dynamic-range \(hybrid\) models are not supported"),
         (np.uint8, np.uint8, "uint8 models, of TensorFlow 1, are not supported"),
-        (np.int16, np.int8, "int16 activations are not supported yet: FULLY_CONNECTED #0"),
     ],
 )
 def test_a_kind_is_refused_by_its_name(
@@ -38,12 +34,3 @@ def test_a_float_operator_among_integers_is_refused() -> None:
     file.operator("LOGISTIC", (source,), (out,))
     with pytest.raises(Unsupported, match="float operators are not supported: LOGISTIC #0"):
         build_graph(read_tflite(file.write((source,), (out,))))
-
-
-def test_programs_of_int16_are_refused_in_one_line() -> None:
-    paths = sorted((folder() / "int16").glob("*.tflite"))
-    assert paths
-    for path in paths:
-        with pytest.raises(Unsupported) as refused:
-            build_graph(read_tflite(path.read_bytes()))
-        assert re.search("int16|int32", refused.value.message)

@@ -13,7 +13,7 @@ from cmcompiler.ops.support.window import Window
 
 @dataclass(frozen=True)
 class ImageRows(Struct):
-    """An NHWC tensor of bytes, of which some rows may be in a ring."""
+    """An NHWC tensor, of which some rows may be in a ring; channels are bytes."""
 
     c_name = "cm_rows"
     header = "rows.h"
@@ -29,7 +29,8 @@ class ImageRows(Struct):
 
     @classmethod
     def of(cls, tensor: Tensor) -> ImageRows:
-        batch, height, width, channels = tensor.shape
+        batch, height, width, elements = tensor.shape
+        channels = elements * tensor.dtype.itemsize
         row = width * channels
         return cls(
             data=Address(tensor),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from cmcompiler.ir.op import Array, Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.arguments import ConvolutionValues
 from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.packing16 import Bias, Filters16, Int64Array
 from cmcompiler.ops.support.product_channels import WeightedSums
 from cmcompiler.ops.support.requantize import (
     FARTHEST_ZERO_POINT,
@@ -21,6 +23,7 @@ from cmcompiler.ops.support.requantize import (
     Requantize,
     rounding_steps,
 )
+from cmcompiler.ops.support.requantize16 import Requantize16
 from cmcompiler.ops.support.window import Pair, Window
 
 DEEPEST = (1 << 31) // (128 * 128) - 1
@@ -32,23 +35,32 @@ LARGEST = (1 << 15) - 1
 
 @dataclass(frozen=True, eq=False)
 class Convolution(Op):
-    """A convolution of int8 NHWC images with int8 weights and int32 biases.
+    """A convolution of NHWC images with int8 weights.
+
+    Images are int8 with int32 biases, or int16 with int64 biases or int32 ones, as the output is.
 
     Attributes:
         weights: of a layout that the subclass defines.
-        bias: int32 [C_out], in units of the accumulators.
+        bias: [C_out], in units of the accumulators.
         input_zero_point: of the images, and what lies outside of them.
         output_shape: [N, H, W, C_out].
     """
 
-    element = np.dtype(np.int8)
-
     weights: Int8Array
-    bias: Int32Array
+    bias: Bias
     window: Window
     input_zero_point: int
     requantize: Requantize
     output_shape: tuple[int, ...]
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.requantize.range.element
+
+    @property
+    def is_int16(self) -> bool:
+        """Images and outputs are int16."""
+        return isinstance(self.requantize, Requantize16)
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
@@ -59,7 +71,7 @@ class Convolution(Op):
         return f"{self.label} {self.window.kernel[0]}×{self.window.kernel[1]}"
 
     @abstractmethod
-    def accumulate(self, images: Int8Array) -> Array:
+    def accumulate(self, images: Array) -> Array:
         """Sums of weight * (input - zero point), of the output's shape; exact, of any dtype."""
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
@@ -70,6 +82,10 @@ class Convolution(Op):
     def filters(self, weights: Int8Array) -> Filters:
         """Weights of shape [C_out, depth], with the input's zero point in the bias."""
         return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
+
+    def filters16(self, weights: Int8Array) -> Filters16:
+        """The same for int16 images."""
+        return Filters16.of(weights, self.bias, self.requantize)
 
     def weighted_sums(self, images: Tensor, weights: Int8Array) -> WeightedSums:
         """The convolution as sums of weighted inputs, for the analysis of its channels.
@@ -113,7 +129,7 @@ class Operands:
     images: Tensor
     output: Tensor
     weights: Int8Array
-    bias: Int32Array
+    bias: Bias
     window: Window
     input_zero_point: int
     requantize: Requantize
@@ -179,6 +195,18 @@ def read_bias(call: Call, channels: int) -> Int32Array:
     if bias.size != channels:
         call.invalid(f"bias has shape {list(bias.shape)} for {channels} channels")
     return bias.reshape(channels)
+
+
+def read_long_bias(call: Call, channels: int) -> Int64Array:
+    """int64 [channels] of a layer with int16 activations, whose bias is int64 or int32."""
+    bias = call.optional_constant("bias")
+    if bias is None:
+        return np.zeros(channels, np.int64)
+    if bias.dtype not in (np.int32, np.int64):
+        call.unsupported(f"bias is {bias.dtype.name}")
+    if bias.size != channels:
+        call.invalid(f"bias has shape {list(bias.shape)} for {channels} channels")
+    return bias.astype(np.int64).reshape(channels)
 
 
 def read_requantize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -106,9 +106,9 @@ class PairArguments(Arguments):
 
 @dataclass(frozen=True)
 class Pair(Elementwise):
-    """An op on two int8 operands, of which the first moves in the innermost loop."""
+    """An op on two quantised operands, of which the first moves in the innermost loop."""
 
-    element = np.dtype(np.int8)
+    element: ClassVar[np.dtype[Any] | None] = np.dtype(np.int8)
 
     def call(
         self,

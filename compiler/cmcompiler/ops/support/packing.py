@@ -131,7 +131,7 @@ class Filters:
     def clamp_suffix(self, isa: Isa) -> str:
         """What follows the name of a kernel that saturates to int8, for a smaller range."""
         is_short = isa is not Isa.SCALAR and not self.is_general(isa)
-        return "_clamped" if is_short and not self.requantize.range.is_int8 else ""
+        return "_clamped" if is_short and not self.requantize.range.is_whole else ""
 
     def blocks(self, size: int) -> Iterator[Filters]:
         """Whole blocks of channels; the last channel is repeated to fill the last one."""

@@ -32,6 +32,9 @@ class ProductArguments(Arguments):
     has_roundings: ClassVar[bool] = True
     """There is a kernel for each rounding of outputs."""
 
+    channel_bytes: ClassVar[int] = 1
+    """Bytes of a channel's element, of images and of outputs."""
+
     input: ImageRows
     output: ImageRows
     output_pixel: Annotated[Int32, "bytes from one output pixel to the next"]
@@ -43,7 +46,7 @@ class ProductArguments(Arguments):
         return self.output.row_stride == self.output.width * self.output_pixel
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
-        channels, depth = self.output.channels, filled(macs // outputs, lanes)
+        channels, depth = self._columns_of_portion, filled(macs // outputs, lanes)
         return Work(
             macs=macs,
             filled=outputs * depth,
@@ -55,7 +58,11 @@ class ProductArguments(Arguments):
 
     def _parts(self, count: int) -> Work:
         """So many portions of all channels."""
-        return Work(portions=count, columns=count * self.output.channels)
+        return Work(portions=count, columns=count * self._columns_of_portion)
+
+    @property
+    def _columns_of_portion(self) -> int:
+        return self.output.channels // self.channel_bytes
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ class PatchArguments(ProductArguments):
             portions=count * self.groups,
             batches=count * self.groups,
             splits=max(0, count - images * rows) * self.groups,
-            columns=count * self.output.channels,
+            columns=count * self._columns_of_portion,
         )
 
     def _batches(self, pixels: int, units: int) -> int:
@@ -114,7 +121,8 @@ class PatchArguments(ProductArguments):
         return window.kernel_height * (1 if is_row else window.kernel_width)
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
-        work, pixels = super().whole(macs, outputs, calls, lanes), outputs // self.output.channels
+        work = super().whole(macs, outputs, calls, lanes)
+        pixels = outputs // self._columns_of_portion
         phases = pixels / self.output.pixels
         portions = max(calls * self.groups, self.division(self.output.height).portions * phases)
         return work._replace(
@@ -122,8 +130,16 @@ class PatchArguments(ProductArguments):
             segments=pixels * self.groups * self._runs,
             clipped=self.window.clipped(self.output),
             portions=portions,
-            columns=portions / self.groups * self.output.channels,
+            columns=portions / self.groups * self._columns_of_portion,
         )
+
+
+@dataclass(frozen=True)
+class PatchArguments16(PatchArguments):
+    """Patches of int16; all sizes are bytes."""
+
+    family = "conv2d_s16"
+    channel_bytes = 2
 
 
 @lru_cache(maxsize=1 << 16)
@@ -164,6 +180,14 @@ class PixelArguments(ProductArguments):
     def division(self, rows: int, units: int = 1) -> Work:
         count = self.output.batch * (1 if self.joined and self.is_dense else rows)
         return self._parts(count)._replace(portions=count * self.groups)
+
+
+@dataclass(frozen=True)
+class PixelArguments16(PixelArguments):
+    """Pixels of int16; all sizes are bytes."""
+
+    family = "conv2d_s16"
+    channel_bytes = 2
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -86,13 +86,25 @@ class Range:
     minimum: int
     maximum: int
 
-    @property
-    def is_int8(self) -> bool:
-        """Nothing is clamped that fits int8."""
-        return (self.minimum, self.maximum) == (-128, 127)
+    element: ClassVar[np.dtype[Any]] = np.dtype(np.int8)
+    """The type of the activation."""
 
-    def clamp(self, x: IntLike) -> Int8Array:
-        return np.clip(x, self.minimum, self.maximum).astype(np.int8)
+    @property
+    def is_whole(self) -> bool:
+        """Nothing is clamped that fits the type."""
+        limits = np.iinfo(self.element)
+        return (self.minimum, self.maximum) == (limits.min, limits.max)
+
+    def clamp(self, x: IntLike) -> npt.NDArray[Any]:
+        """Elements of the type."""
+        return np.clip(x, self.minimum, self.maximum).astype(self.element)
+
+
+@dataclass(frozen=True, slots=True)
+class Range16(Range):
+    """The same for an activation of int16, whose zero point is 0."""
+
+    element = np.dtype(np.int16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +162,8 @@ class Requantize:
             Range(minimum, maximum),
         )
 
-    def __call__(self, accumulators: npt.NDArray[np.integer[Any]]) -> Int8Array:
-        """int8 outputs for accumulators of shape […, channels], kept modulo 2^32."""
+    def __call__(self, accumulators: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        """Outputs for accumulators of shape […, channels], kept modulo 2^32."""
         multipliers, shifts = np.array(self.multipliers), np.array(self.shifts)
         scaled = requantize(wrap32(accumulators), multipliers, shifts)
         return self.range.clamp(scaled.astype(np.int64) + self.zero_point)

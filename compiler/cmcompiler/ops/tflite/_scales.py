@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import Reader, program_op
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.support.affine import EVERY
-from cmcompiler.ops.support.parameters import Rescale
-from cmcompiler.ops.support.requantize import Range, Requantize
+from cmcompiler.ops.support.parameters import INT8, Rescale
+from cmcompiler.ops.support.requantize import Range, Range16, Requantize
+from cmcompiler.ops.support.requantize16 import INT16, Requantize16
 from cmcompiler.tflite.operators import FORMS
 
 FAR = 2.0**31
@@ -64,11 +66,12 @@ class Scale:
 
 
 def read_scale(call: Call, name: str) -> Scale:
-    """The one scale of an int8 tensor.
+    """The one scale of an int8 or int16 tensor.
 
     Raises:
         InvalidProgram: it has none, or one that is not positive.
-        Unsupported: it has one for each channel, or a zero point outside int8.
+        Unsupported: it has one for each channel, a zero point outside int8, or one of int16 numbers
+            that is not 0.
     """
     stored = call.quantization(name)
     if len(stored.scales) != 1:
@@ -76,7 +79,8 @@ def read_scale(call: Call, name: str) -> Scale:
     (scale,), (zero_point,) = stored.scales, stored.zero_points
     if not scale > 0:
         call.invalid(f"{name} has scale {scale:g}")
-    if not -128 <= zero_point <= 127:
+    is_short = call.element(name) == np.int16
+    if zero_point != 0 if is_short else not -128 <= zero_point <= 127:
         call.unsupported(f"{name} has zero point {zero_point}")
     return Scale(scale, zero_point)
 
@@ -134,7 +138,7 @@ def read_same_scale(call: Call, first: str, second: str) -> Scale:
 
 def clamped(call: Call, output: Tensor, limits: Range) -> Tensor:
     """A tensor to write, whose values a table clamps to those of the output."""
-    if limits.is_int8:
+    if limits.is_whole:
         return output
     table = limits.clamp(EVERY).tobytes()
     unbounded = call.temporary(output.dtype, output.shape)
@@ -153,17 +157,32 @@ def rescale(call: Call, zero_point: int, factor: float) -> Rescale:
     return Rescale(zero_point, *_finite(call, factor))
 
 
+def read_activations(call: Call) -> tuple[Operand, Operand]:
+    """The input and the output, which are both int8 or both int16."""
+    source, output = call.tensor("input"), call.output("out")
+    if source.dtype not in (np.int8, np.int16):
+        call.unsupported(f"input is {source.dtype.name}, not int8 or int16")
+    if output.dtype != source.dtype:
+        call.unsupported(f"{source.dtype.name} to {output.dtype.name}")
+    return source, output
+
+
 def read_activation_range(call: Call, output: Scale) -> Range:
-    """The bounds of the fused activation in steps of the output."""
-    code = call.integer("activation")
+    """The bounds of the fused activation in steps of the output, of its type."""
+    code, whole = call.integer("activation"), element_range(call)
     if code == FusedActivation.NONE:
-        return Range(-128, 127)
+        return whole
     if code not in _BOUNDS:
         call.unsupported(f"fused activation {code}")
     low, high = _BOUNDS[FusedActivation(code)]
-    bounds = [-128 if math.isinf(low) else output.stored(low)]
-    bounds.append(127 if math.isinf(high) else output.stored(high))
-    return Range(max(-128, bounds[0]), min(127, bounds[1]))
+    least = whole.minimum if math.isinf(low) else output.stored(low)
+    most = whole.maximum if math.isinf(high) else output.stored(high)
+    return replace(whole, minimum=max(whole.minimum, least), maximum=min(whole.maximum, most))
+
+
+def element_range(call: Call) -> Range:
+    """All numbers of the output's type."""
+    return INT16 if call.element("out") == np.int16 else INT8
 
 
 def read_requantize(
@@ -172,6 +191,10 @@ def read_requantize(
     """From sums in units of each channel's factor to the output."""
     pairs = [_finite(call, factor) for factor in factors]
     try:
+        if isinstance(limits, Range16):
+            is_long = call.is_none("bias") or call.element("bias") != np.int32
+            multipliers, shifts = zip(*pairs, strict=True)
+            return Requantize16.of(multipliers, shifts, limits, is_long)
         return Requantize.checked(
             [multiplier for multiplier, _ in pairs],
             [shift for _, shift in pairs],

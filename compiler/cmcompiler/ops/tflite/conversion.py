@@ -13,8 +13,11 @@ from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.tflite._scales import Scale, rescale, tflite_op
+from cmcompiler.ops.two_slopes import TwoSlopes
 
 BYTES = (np.int8, np.uint8)
+STORED = (*BYTES, np.int16, np.int32)
+"""Types that stand for real numbers."""
 
 
 @tflite_op("QUANTIZE")
@@ -22,7 +25,7 @@ def read_quantize(call: Call) -> None:
     source, output = call.tensor("input"), call.output("out")
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
-    if output.dtype not in BYTES:
+    if output.dtype not in STORED:
         call.unsupported(f"output is {output.dtype.name}, not int8")
     result, limits = _read_scale(call, "out", output.dtype), np.iinfo(output.dtype)
     if source.dtype == np.float32:
@@ -36,10 +39,16 @@ def read_quantize(call: Call) -> None:
         )
         call.emit(op, [source.tensor], [output.tensor])
         return
-    if source.dtype not in BYTES:
+    if source.dtype not in STORED:
         call.unsupported(f"input is {source.dtype.name}, not float32 or int8")
     before = _read_scale(call, "input", source.dtype)
     change = rescale(call, result.zero_point, before.scale / result.scale)
+    if source.dtype not in BYTES or output.dtype not in BYTES:
+        ends = before.zero_point, result.zero_point
+        whole = int(limits.min), int(limits.max)
+        slopes = TwoSlopes(output.dtype, *ends, change, change, *whole, name="requantize")
+        call.emit(slopes, [source.tensor], [output.tensor])
+        return
     stored = EVERY.view(source.dtype).astype(np.int32)
     table = np.clip(change.apply(stored - before.zero_point), limits.min, limits.max)
     content = table.astype(output.dtype).tobytes()
@@ -52,8 +61,8 @@ def read_dequantize(call: Call) -> None:
     source, output = call.tensor("input"), call.output("out", dtype=np.float32)
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
-    if source.dtype not in BYTES:
-        call.unsupported(f"input is {source.dtype.name}, not int8")
+    if source.dtype not in (*BYTES, np.int16):
+        call.unsupported(f"input is {source.dtype.name}, not int8 or int16")
     scale = _read_scale(call, "input", source.dtype)
     call.emit(Dequantize(scale.scale, scale.zero_point), [source.tensor], [output.tensor])
 
@@ -69,7 +78,7 @@ def read_cast(call: Call) -> None:
 
 
 def _read_scale(call: Call, name: str, dtype: np.dtype[Any]) -> Scale:
-    """The one scale of an int8 or uint8 tensor."""
+    """The one scale of a quantised tensor."""
     stored, limits = call.quantization(name), np.iinfo(dtype)
     if len(stored.scales) != 1:
         call.unsupported(f"{name} has {len(stored.scales)} scales, not one")

@@ -9,10 +9,12 @@ import numpy as np
 from cmcompiler.decode.call import Call
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.support.convolution import Operands, check_depth, read_bias
+from cmcompiler.ops.support.convolution import Operands, check_depth, read_bias, read_long_bias
+from cmcompiler.ops.support.packing16 import Bias
 from cmcompiler.ops.support.requantize import Int8Array, Requantize
 from cmcompiler.ops.tflite._scales import (
     read_activation_range,
+    read_activations,
     read_channel_scales,
     read_requantize,
     read_scale,
@@ -54,9 +56,10 @@ def read_depthwise(call: Call) -> None:
 def read_transposed(call: Call) -> None:
     """The output's size is that of the tensor, whatever says it besides."""
     weights = call.constant("filter", dtype=np.int8, rank=4)
-    images = call.tensor("input", dtype=np.int8, rank=4).tensor
-    output = call.output("out", dtype=np.int8).tensor
+    images, output = (operand.tensor for operand in read_activations(call))
     channels = len(weights)
+    if len(images.shape) != 4:
+        call.unsupported(f"input has {len(images.shape)} dimensions, not 4")
     if 0 in (*images.shape, *output.shape, *weights.shape) or len(output.shape) != 4:
         call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
     if weights.shape[3] != images.shape[3] or output.shape[3] != channels:
@@ -71,7 +74,7 @@ def read_transposed(call: Call) -> None:
         call.unsupported(f"strides {list(window.stride)} take {calls:,} kernel calls")
     values = _read_values(call, channels, 0)
     weights, window = without_zeros(weights, window)
-    operands = Operands(images, output, weights, read_bias(call, channels), window, *values)
+    operands = Operands(images, output, weights, _read_bias(call, channels), window, *values)
     operands.emit(call, TransposeConv2d, weights, images.shape)
 
 
@@ -81,8 +84,10 @@ def _read_operands(call: Call, weights: Int8Array, axis: int) -> Operands:
     Args:
         axis: the dimension of the weights that is the output's channels.
     """
-    images = call.tensor("input", dtype=np.int8, rank=4).tensor
-    output = call.output("out", dtype=np.int8)
+    source, output = read_activations(call)
+    images = source.tensor
+    if source.rank != 4:
+        call.unsupported(f"input has {source.rank} dimensions, not 4")
     if output.rank != 4 or 0 in images.shape or weights.size == 0:
         call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
     window = read_window(
@@ -91,8 +96,13 @@ def _read_operands(call: Call, weights: Int8Array, axis: int) -> Operands:
     channels = weights.shape[axis]
     if output.shape[3] != channels or output.shape[0] != images.shape[0]:
         call.invalid(f"{list(images.shape)} and {list(weights.shape)} to {list(output.shape)}")
-    bias, values = read_bias(call, channels), _read_values(call, channels, axis)
+    bias, values = _read_bias(call, channels), _read_values(call, channels, axis)
     return Operands(images, output.tensor, weights, bias, window, *values)
+
+
+def _read_bias(call: Call, channels: int) -> Bias:
+    is_short = call.element("input") == np.int16
+    return read_long_bias(call, channels) if is_short else read_bias(call, channels)
 
 
 def _read_values(call: Call, channels: int, axis: int) -> tuple[int, Requantize]:

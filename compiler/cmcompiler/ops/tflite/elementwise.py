@@ -8,7 +8,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ops.add import LEFT_SHIFT, Add, sums
+from cmcompiler.ops.add import LEFT_SHIFT, SHORT_LEFT_SHIFT, Add, sums
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.minimum import Maximum, Minimum
 from cmcompiler.ops.mul import Mul
@@ -39,7 +39,11 @@ def read_sum(call: Call) -> None:
         _emit_integers(call, BinaryFunction.SUB if is_difference else BinaryFunction.ADD)
         return
     scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
-    if is_difference:
+    if output.dtype == np.int16:
+        factors, final = _sum_scales(call, scales, result, SHORT_LEFT_SHIFT)
+        if is_difference:
+            factors[1] = replace(factors[1], multiplier=-factors[1].multiplier)
+    elif is_difference:
         factors, final = _difference_scales(call, scales, result)
     else:
         factors, final = _sum_scales(call, scales, result)
@@ -54,10 +58,12 @@ Scales = tuple[list[Rescale], Rescale]
 """Of the operands and of the output."""
 
 
-def _sum_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
+def _sum_scales(
+    call: Call, scales: list[Scale], result: Scale, left_shift: int = LEFT_SHIFT
+) -> Scales:
     largest = 2 * max(scale.scale for scale in scales)
     factors = [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales]
-    final = rescale(call, result.zero_point, largest / ((1 << LEFT_SHIFT) * result.scale))
+    final = rescale(call, result.zero_point, largest / ((1 << left_shift) * result.scale))
     return factors, final
 
 
@@ -87,7 +93,12 @@ def read_mul(call: Call) -> None:
     scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
     factor = rescale(call, result.zero_point, scales[0].scale * scales[1].scale / result.scale)
     loops, tensors, (first, second) = align_pair(call, [lhs, rhs], output)
-    target = clamped(call, output.tensor, read_activation_range(call, result))
+    limits = read_activation_range(call, result)
+    if output.dtype == np.int16:
+        op = Mul(loops, output.tensor.shape, 0, 0, factor, limits)
+        call.emit(op, tensors, [output.tensor])
+        return
+    target = clamped(call, output.tensor, limits)
     zero_points = [scale.zero_point for scale in scales]
     op = Mul(loops, output.tensor.shape, zero_points[first], zero_points[second], factor)
     call.emit(op, tensors, [target])
@@ -115,8 +126,8 @@ def _read(call: Call) -> tuple[Operand, Operand, Operand]:
     lhs, rhs, output = call.tensor("lhs"), call.tensor("rhs"), call.output("out")
     if not lhs.dtype == rhs.dtype == output.dtype:
         call.unsupported(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}")
-    if output.dtype not in (np.int8, *_INTEGERS):
-        call.unsupported(f"its operands are {output.dtype.name}, not int8")
+    if output.dtype not in (np.int8, np.int16, *_INTEGERS):
+        call.unsupported(f"its operands are {output.dtype.name}, not int8 or int16")
     return lhs, rhs, output
 
 

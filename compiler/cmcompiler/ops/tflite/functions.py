@@ -1,4 +1,4 @@
-"""Functions of one int8 number, by table."""
+"""Functions of one int8 number, by table, and of one int16 number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from cmcompiler.ops.support.exponential import (
     shift_right,
 )
 from cmcompiler.ops.support.inverse_root import inverse_root
-from cmcompiler.ops.support.requantize import Range, requantize
+from cmcompiler.ops.support.parameters import Rescale
+from cmcompiler.ops.support.requantize import Range, Range16, requantize
+from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.tflite._scales import (
     Scale,
     quantize_multiplier,
@@ -28,6 +30,7 @@ from cmcompiler.ops.tflite._scales import (
     rounded,
     tflite_op,
 )
+from cmcompiler.ops.two_slopes import TwoSlopes
 
 Numbers = npt.NDArray[np.int64]
 
@@ -57,6 +60,18 @@ def _emit(call: Call, compute: Callable[[Numbers], Numbers]) -> None:
     call.emit(Activation(table.tobytes(), name=name), [source.tensor], [output.tensor])
 
 
+def _emit_slopes(
+    call: Call, below: Rescale, above: Rescale, limits: Range, below_sign: int = 1
+) -> None:
+    """Emits a function of int16 numbers that is straight on each side of 0."""
+    source, output = call.tensor("input", dtype=np.int16), call.output("out", dtype=np.int16)
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    ends, name = (limits.minimum, limits.maximum), call.operator.partition("::")[2].lower()
+    op = TwoSlopes(output.dtype, 0, 0, below, above, *ends, below_sign, name)
+    call.emit(op, [source.tensor], [output.tensor])
+
+
 @tflite_op(*_BOUNDS)
 def read_relu(call: Call) -> None:
     low, high = _BOUNDS[call.operator.partition("::")[2]]
@@ -69,6 +84,13 @@ def read_relu(call: Call) -> None:
         steps = change.apply((x - source.zero_point).astype(np.int32))
         return np.clip(steps.astype(np.int64), least, most)
 
+    if call.element("input") == np.int16:
+        limits = Range16(
+            max(INT16.minimum, result.stored(low)),
+            INT16.maximum if math.isinf(high) else min(INT16.maximum, result.stored(high)),
+        )
+        _emit_slopes(call, change, change, limits)
+        return
     _emit(call, compute)
 
 
@@ -80,6 +102,11 @@ def read_leaky_relu(call: Call) -> None:
         slope = float(source.single * alpha / result.single)
     above = rescale(call, 0, ratio(source, result))
     below = rescale(call, 0, abs(slope))
+    if call.element("input") == np.int16:
+        if slope < 0:
+            call.unsupported(f"alpha is {alpha:g}")
+        _emit_slopes(call, below, above, INT16)
+        return
 
     def compute(x: Numbers) -> Numbers:
         centred = (x - source.zero_point).astype(np.int32)

@@ -12,12 +12,14 @@ from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.batch_matmul import BatchMatmul
 from cmcompiler.ops.linear import Linear
-from cmcompiler.ops.support.convolution import check_depth, read_bias
+from cmcompiler.ops.support.convolution import check_depth, read_bias, read_long_bias
 from cmcompiler.ops.support.movement import broadcast, move
+from cmcompiler.ops.support.packing16 import Bias
 from cmcompiler.ops.support.requantize import Range, wrap32
 from cmcompiler.ops.tflite._scales import (
     product_factor,
     read_activation_range,
+    read_activations,
     read_channel_scales,
     read_requantize,
     read_scale,
@@ -27,7 +29,7 @@ from cmcompiler.ops.tflite._scales import (
 
 @tflite_op("FULLY_CONNECTED")
 def read_fully_connected(call: Call) -> None:
-    features, output = call.tensor("input", dtype=np.int8), call.output("out", dtype=np.int8)
+    features, output = read_activations(call)
     weights = call.constant("filter", dtype=np.int8, rank=2)
     if call.integer("weights_format") != 0:
         call.unsupported("its weights are shuffled")
@@ -46,8 +48,12 @@ def read_fully_connected(call: Call) -> None:
     else:
         factors = [source.scale * scale / result.scale for scale in scales]
     requantize = read_requantize(call, factors, result, read_activation_range(call, result))
-    sums = weights.astype(np.int64).sum(axis=1)
-    bias = wrap32(read_bias(call, columns) - source.zero_point * sums)
+    bias: Bias
+    if features.dtype == np.int16:
+        bias = read_long_bias(call, columns)
+    else:
+        sums = weights.astype(np.int64).sum(axis=1)
+        bias = wrap32(read_bias(call, columns) - source.zero_point * sums)
     operand = call.reshape(features, (*output.shape[:-1], depth))
     call.emit(Linear(weights, bias, requantize, rows), [operand.tensor], [output.tensor])
 

@@ -45,7 +45,7 @@ def read_concatenation(call: Call) -> None:
         source.shape[axis] for source in sources
     ):
         call.invalid(f"{[list(x.shape) for x in sources]} do not add up to {list(output.shape)}")
-    if output.dtype == np.int8:
+    if output.dtype in (np.int8, np.int16):
         scales = {call.member_quantization("inputs", place) for place in range(len(sources))}
         if scales != {call.quantization("out")}:
             call.unsupported("its inputs and its output have different scales")

@@ -12,6 +12,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.packing import GEMMS, GEMVS
+from cmcompiler.ops.support.packing16 import GEMMS16
 from cmcompiler.ops.support.pooling import Pool2d
 from cmcompiler.ops.support.product_arguments import StripArguments
 from cmcompiler.plan.streams.costs.growth import growable_scratch
@@ -28,7 +29,7 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
         shape = node.outputs[0].shape
         if any(call.microkernel in GEMVS for call in calls):
             return node.op.macs * rates.vector
-        if not any(call.microkernel in GEMMS for call in calls):
+        if not any(call.microkernel in (*GEMMS, *GEMMS16) for call in calls):
             # A column of pixels is computed as a row of them.
             width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
             lines = outputs // (width if len(shape) > 1 else 1)

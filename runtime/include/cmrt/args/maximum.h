@@ -1,11 +1,11 @@
 /* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
-#ifndef CMRT_ARGS_MAXIMUM_S8_H
-#define CMRT_ARGS_MAXIMUM_S8_H
+#ifndef CMRT_ARGS_MAXIMUM_H
+#define CMRT_ARGS_MAXIMUM_H
 
 #include "cmrt/program.h"
 
-/* The larger of two int8 elements. */
-struct cm_maximum_s8 {
+/* The larger of two elements. */
+struct cm_maximum {
     cm_ref lhs;
     cm_ref rhs;
     cm_ref output;

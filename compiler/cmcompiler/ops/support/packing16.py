@@ -1,0 +1,113 @@
+"""Weights of layers with int16 activations, as the microkernels of matrix products read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.requantize import Int8Array, Requantize
+from cmcompiler.ops.support.requantize16 import Requantize16, reduced
+
+GEMM16 = Microkernel("gemm_s16")
+LONG_GEMM16 = Microkernel("gemm_s16_long")
+GEMMS16 = (GEMM16, LONG_GEMM16)
+
+COLUMNS = 4
+"""Channels of a block of weights."""
+
+SHORTEST_SHIFT = 3
+"""Places to the right that short sums are shifted by, at least."""
+
+Int64Array = npt.NDArray[np.int64]
+
+Bias = npt.NDArray[Any]
+"""Biases: int32 for int8 activations, int64 or int32 for int16 ones."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Filters16:
+    """A bank of filters with all that turns their sums into int16.
+
+    Attributes:
+        weights: int8 [channels, depth].
+        bias: int64 [channels].
+        is_short: every final sum fits 32 bits, and 15 bits of a multiplier make its output.
+    """
+
+    weights: Int8Array
+    bias: Int64Array
+    requantize: Requantize16
+    is_short: bool
+
+    @classmethod
+    def of(cls, weights: Int8Array, bias: Bias, requantize: Requantize) -> Filters16:
+        """Channels that are scaled by zero become sums of zero."""
+        assert isinstance(requantize, Requantize16)
+        multipliers, shifts = np.array(requantize.multipliers), np.array(requantize.shifts)
+        used = multipliers != 0
+        weights, bias = weights * used[:, np.newaxis], bias.astype(np.int64) * used
+        shifts = np.where(used, shifts, -SHORTEST_SHIFT)
+        largest = np.abs(bias) + (np.abs(weights.astype(np.int64)).sum(axis=1) << 15)
+        is_short = requantize.is_long and bool(
+            (largest < 1 << 31).all() and (shifts <= -SHORTEST_SHIFT).all()
+        )
+        scales = tuple(multipliers.tolist()), tuple(shifts.tolist())
+        own = Requantize16(*scales, 0, requantize.range, requantize.is_long)
+        return cls(weights.astype(np.int8), bias, own, is_short)
+
+    def part(self, channels: slice) -> Filters16:
+        """Some channels, with the same kernel."""
+        chosen = np.zeros(len(self.bias), np.bool_)
+        chosen[channels] = True
+        return Filters16(
+            self.weights[channels],
+            self.bias[channels],
+            Requantize16(
+                self.requantize.multipliers[channels],
+                self.requantize.shifts[channels],
+                0,
+                self.requantize.range,
+                self.requantize.is_long,
+            ),
+            self.is_short,
+        )
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name of a kernel that multiplies so."""
+        return "_s16" if self.is_short else "_s16_long"
+
+    @property
+    def microkernel(self) -> Microkernel:
+        return GEMM16 if self.is_short else LONG_GEMM16
+
+    def workspace(self, isa: Isa) -> int:
+        """Bytes of workspace that the microkernel needs."""
+        del isa
+        return 0
+
+    def packed(self, isa: Isa) -> bytes:
+        """For cm_isa_gemm_s16 or cm_isa_gemm_s16_long: filters are the columns of the product."""
+        del isa
+        limits, is_long = self.requantize.range, self.requantize.is_long
+        start = np.array([limits.minimum, limits.maximum, int(is_long), 0], "<i4")
+        count = -(-len(self.bias) // COLUMNS) * COLUMNS
+        channels = np.minimum(np.arange(count), len(self.bias) - 1)
+        multipliers = np.array(self.requantize.multipliers, np.int64)[channels]
+        shifts = np.array(self.requantize.shifts, "<i4")[channels]
+        parts = [
+            self.bias[channels].astype("<i4" if self.is_short else "<i8"),
+            (reduced(multipliers) if is_long else multipliers).astype("<i4"),
+            shifts,
+            self.weights[channels],
+        ]
+        blocks = [part.reshape(count // COLUMNS, COLUMNS, -1) for part in parts]
+        blocks[3] = blocks[3].swapaxes(1, 2)
+        rows = [
+            np.ascontiguousarray(block).reshape(len(block), -1).view(np.uint8) for block in blocks
+        ]
+        return start.tobytes() + np.hstack(rows).tobytes()
