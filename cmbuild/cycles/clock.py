@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cmbuild.boards.board import Board, BoardTable
 from cmbuild.boards.descriptor import Size
+from cmbuild.cycles.flash import FlashAccess
 from cmbuild.strictfile import Inconsistent
 
 
@@ -19,6 +20,7 @@ class ClockTable(BoardTable):
         wait_states: cycles that the core waits for each line from flash; None where not known.
         line: bytes that flash delivers at once.
         cache: bytes of what caches those lines; None without.
+        flash: what lies between core and flash, where enough is known to model it.
     """
 
     key = "clock"
@@ -27,6 +29,7 @@ class ClockTable(BoardTable):
     wait_states: Annotated[int, Field(ge=0, le=1000)] | None = None
     line: Annotated[int, Field(ge=4, le=256)] | None = None
     cache: Size | None = None
+    flash: FlashAccess | None = None
 
     def check(self, board: Board) -> None:
         if self.wait_states and self.line is None:
@@ -35,6 +38,11 @@ class ClockTable(BoardTable):
             raise Inconsistent(("line",), f"{self.line} is not a power of two")
         if not self.wait_states and self.cache is not None:
             raise Inconsistent(("cache",), "caches flash, whose wait_states are missing")
+        if self.flash is not None:
+            try:
+                self.flash.check()
+            except Inconsistent as error:
+                raise Inconsistent(("flash", *error.key), str(error), error.hint) from error
 
     @property
     def slowest(self) -> str:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.boards.board import Board
+from cmbuild.boards.memory import Memory
 from cmbuild.cache.store import Entry
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.cycles.core import Core
 from cmbuild.cycles.estimate import executed
 from cmbuild.cycles.fetches import flash_of
+from cmbuild.cycles.flash import FlashModel
 from cmbuild.cycles.intervals import Intervals, intervals
-from cmbuild.cycles.plugin import NoCounter, block_profile
+from cmbuild.cycles.plugin import NoCounter, block_profile, flash_reads
 from cmbuild.cycles.profile import BrokenProfile, read_profile
 from cmbuild.cycles.registry import timing_model
-from cmbuild.cycles.results import Cycles, Executed, OpCycles, SlowestCycles
+from cmbuild.cycles.results import Cycles, Executed, FlashCycles, OpCycles, SlowestCycles
 from cmbuild.errors import ProcessFailed, TimedOut
 from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.base import BlockCounts, Launcher, Profiled
@@ -44,6 +46,7 @@ class Counter:
 
     Attributes:
         launcher: the one that counts.
+        uncounted_flash: why reads of flash are not counted although the board describes it, if so.
     """
 
     launcher: Launcher
@@ -52,6 +55,7 @@ class Counter:
     _image: Path
     _objdump: Path | None
     _profile: Path
+    uncounted_flash: str | None = None
 
     @property
     def uncounted(self) -> str | None:
@@ -88,6 +92,7 @@ class Counter:
                 processes=processes,
                 kept=kept,
                 flash=flash_of(self._board),
+                model=flash_model(self._board),
                 more=readings_before(plan.steps),
             )
         except (BrokenProfile, ProcessFailed, TimedOut) as error:
@@ -109,6 +114,8 @@ class Counter:
             ),
             unknown=measured.unknown,
             slowest=None if clock is None else _slowest(clock, total, measured, plan.steps),
+            with_flash=_with_flash(self._board, measured, plan.steps),
+            without_flash=self.uncounted_flash,
         )
         return cycles, _executed(measured.instructions, plan.steps)
 
@@ -133,6 +140,30 @@ def _slowest(
     fetches = sum(by_step(measured.fetches, steps) or measured.fetches[::2])
     slowest = total + round(fetches * clock.wait_states)
     return SlowestCycles(slowest, slowest / clock.hertz * 1e3, clock.slowest)
+
+
+def flash_model(board: Board) -> FlashModel | None:
+    """None where the board's descriptor does not describe its flash."""
+    clock = board.table(ClockTable)
+    return None if clock is None or clock.flash is None else clock.flash.at(clock.hertz)
+
+
+def _with_flash(
+    board: Board, measured: Intervals, steps: Sequence[StepRecord]
+) -> FlashCycles | None:
+    model = flash_model(board)
+    if model is None or not measured.with_flash:
+        return None
+    by_op = by_step(measured.with_flash, steps)
+    total = round(sum(by_op or measured.with_flash[::2]))
+    return FlashCycles(
+        total=total,
+        clock_hz=model.hertz,
+        wait_states=model.wait_states,
+        milliseconds=total / model.hertz * 1e3,
+        error_percent=model.table.error_percent,
+        per_op=tuple(map(round, by_op)),
+    )
 
 
 def by_step(intervals: Sequence[float], steps: Sequence[StepRecord]) -> list[float]:
@@ -190,10 +221,26 @@ def counter(
     if not {_MARK, _ONCE} <= places.keys():
         raise NoCounter(f"{image.name} does not read a clock")
     profile = folder.absolute() / PROFILE
-    plugin = block_profile(launcher.find(), processes) if launcher.loads_plugin else None
-    counts = BlockCounts(profile, places[_MARK], places[_ONCE], plugin)
+    library = block_profile(launcher.find(), processes) if launcher.loads_plugin else None
+    chip, unflashed = _chip(board), None
+    if chip is not None and library is None:
+        try:
+            library = flash_reads(processes)
+        except NoCounter as error:
+            chip, unflashed = None, error.reason
+    counts = BlockCounts(profile, places[_MARK], places[_ONCE], library, chip)
     core, objdump = timing_model(board.cpu), tools.find(_OBJDUMP)
-    return Counter(launcher.counting(counts), board, core, image, objdump, profile)
+    return Counter(launcher.counting(counts), board, core, image, objdump, profile, unflashed)
+
+
+def _chip(board: Board) -> str | None:
+    """The board's flash as runtime/tools/flash_reads.h takes it."""
+    model, layout = flash_model(board), board.layout
+    if model is None or layout is None:
+        return None
+    places = (board.regions[name] for name in (layout.code, layout.constants))
+    region = next((each for each in places if each.kind is Memory.FLASH), None)
+    return None if region is None else model.chip(region)
 
 
 def core_title(cpu: str) -> str:

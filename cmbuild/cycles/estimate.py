@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cmbuild.cycles.core import Core
 from cmbuild.cycles.decoding import UnknownInstruction
 from cmbuild.cycles.disassembly import Disassembly
+from cmbuild.cycles.flash import FlashModel
 from cmbuild.cycles.instruction import Instruction, Kind
 from cmbuild.cycles.profile import Edges, Profile
 
@@ -57,6 +58,18 @@ class Estimator:
         Those that the image measured and those between them alternate.
         """
         return _between_readings(self.profile, self.more, self.cycles)
+
+    def with_flash(self, flash: FlashModel) -> list[float]:
+        """Cycles of the same intervals, with what the core waits for flash."""
+        if not self.profile.flash:
+            return []
+        both = zip(self.profile.segments, self.profile.flash, strict=True)
+        counts = {id(segment): reads for segment, reads in both}
+
+        def cycles(segment: Edges) -> float:
+            return flash.cycles(self.cycles(segment), counts[id(segment)])
+
+        return _between_readings(self.profile, self.more, cycles)
 
     def instructions(self) -> list[float]:
         """Executed in the same intervals."""

@@ -14,6 +14,7 @@ from cmbuild.process import Processes
 if TYPE_CHECKING:
     from cmbuild.cycles.core import Core
     from cmbuild.cycles.fetches import Flash
+    from cmbuild.cycles.flash import FlashModel
 
 _FILE = "intervals.json"
 DISASSEMBLY = "disassembly.txt"
@@ -27,6 +28,7 @@ class Intervals(BaseModel):
         instructions: executed meanwhile.
         unknown: instructions that ran and that no table knows, by text.
         fetches: of lines from flash meanwhile, at most; empty where those are not asked for.
+        with_flash: cycles with what the core waits for flash; empty where no reads were counted.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -35,6 +37,7 @@ class Intervals(BaseModel):
     instructions: tuple[float, ...]
     unknown: tuple[str, ...]
     fetches: tuple[int, ...] = ()
+    with_flash: tuple[float, ...] = ()
 
 
 def intervals(
@@ -46,6 +49,7 @@ def intervals(
     processes: Processes,
     kept: Entry,
     flash: Flash | None = None,
+    model: FlashModel | None = None,
     more: int = 0,
 ) -> Intervals:
     """Those of a run; from `kept` if it holds those of the same image and profile.
@@ -53,6 +57,7 @@ def intervals(
     Args:
         profile: how often each block ran.
         flash: whose fetches are counted too.
+        model: of the chip's flash, whose reads the profile has.
         more: readings of the clock before the first step, besides those that measure its cost.
 
     Raises:
@@ -65,6 +70,7 @@ def intervals(
         models=Path(__file__).parent,
         core=core.__name__,
         flash=repr(flash),
+        model=repr(model),
         more=more,
     )
     if not kept.holds(made_from):
@@ -82,6 +88,7 @@ def intervals(
                 instructions=tuple(estimator.instructions()),
                 unknown=tuple(sorted(estimator.unknown)),
                 fetches=tuple(flash.fetches(estimator, each) for each in measured) if flash else (),
+                with_flash=() if model is None else tuple(estimator.with_flash(model)),
             )
             (folder / _FILE).write_text(result.model_dump_json())
     return Intervals.model_validate_json((kept.folder / _FILE).read_bytes())

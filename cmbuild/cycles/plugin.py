@@ -1,7 +1,10 @@
-"""The plugin that counts blocks in QEMU: compiled for the installed one, kept in the cache."""
+"""What counts in a simulator, compiled for this computer and kept in the cache: blocks in QEMU,
+reads of flash there and in Unicorn.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from cmbuild import paths
@@ -14,8 +17,9 @@ from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import HOST, TOOLCHAINS
 
-_SOURCE = Path("tools") / "block_profile.c"
-_LIBRARY = "block_profile.so"
+_SOURCES = Path("tools")
+_BLOCKS, _FLASH, _FLASH_HEADER = "block_profile.c", "flash_reads.c", "flash_reads.h"
+_LIBRARY = "counter.so"
 _COMPILING_SECONDS = 60.0
 _ANSWERING_SECONDS = 10.0
 
@@ -29,32 +33,52 @@ class NoCounter(Exception):
 
 
 def block_profile(qemu: Path, processes: Processes) -> Path:
-    """The plugin as a shared library.
+    """QEMU's plugin as a shared library.
 
     Raises:
         NoCounter: no compiler, one that cannot compile it, or a QEMU without plugins.
     """
+    return _library((_BLOCKS, _FLASH), processes, qemu)
+
+
+def flash_reads(processes: Processes) -> Path:
+    """Unicorn's counter of reads of flash as a shared library.
+
+    Raises:
+        NoCounter: no compiler, or one that cannot compile it.
+    """
+    return _library((_FLASH,), processes)
+
+
+def _library(names: Sequence[str], processes: Processes, qemu: Path | None = None) -> Path:
     tool = TOOLCHAINS[HOST].compiler
     compiler = tools.find_tool(tool)
     if compiler is None:
         raise NoCounter(f"{tool.name} not found; {tools.install_command(tool)}")
-    source = paths.runtime() / _SOURCE
-    made_from = fingerprint(source=source, compiler=_identity(compiler), qemu=_identity(qemu))
+    folder = paths.runtime() / _SOURCES
+    sources = [folder / name for name in names]
+    made_from = fingerprint(
+        source=[*sources, folder / _FLASH_HEADER],
+        compiler=_identity(compiler),
+        qemu=None if qemu is None else _identity(qemu),
+    )
     entry = Entry(CacheFolder.PLUGINS.path / made_from[:16])
     with locked(entry.lock, lambda: None):
         if not entry.holds(made_from):
             try:
-                with entry.replace(made_from) as folder:
-                    _compile(compiler, source, _api(qemu, processes, folder), processes, folder)
+                with entry.replace(made_from) as made:
+                    words = [] if qemu is None else [f"-DAPI_VERSION={_api(qemu, processes, made)}"]
+                    _compile(compiler, [*words, *sources], processes, made)
             except (ProcessFailed, TimedOut) as error:
                 raise NoCounter(error.message) from error
     return entry.folder / _LIBRARY
 
 
-def _compile(compiler: Path, source: Path, api: int, processes: Processes, folder: Path) -> None:
-    library = folder / _LIBRARY
+def _compile(
+    compiler: Path, words: Sequence[str | Path], processes: Processes, folder: Path
+) -> None:
     processes.run(
-        [compiler, "-shared", "-fPIC", "-O2", f"-DAPI_VERSION={api}", source, "-o", library],
+        [compiler, "-shared", "-fPIC", "-O2", *words, "-o", folder / _LIBRARY],
         log=folder / "log.txt",
         timeout=_COMPILING_SECONDS,
     )

@@ -23,16 +23,39 @@ class TranslationBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class FlashCounts:
+    """What a segment read from flash: runtime/tools/flash_reads.h.
+
+    Attributes:
+        lines: of code that execution entered.
+        prefetched: of them, read ahead.
+        code_misses: of them, neither read ahead nor in a cache.
+        reads: of constants.
+        data_misses: of them, not in a cache.
+        conflicts: of them, while a prefetch went on.
+    """
+
+    lines: int
+    prefetched: int
+    code_misses: int
+    reads: int
+    data_misses: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The counts of a run.
 
     Attributes:
         segments: what ran between consecutive readings of the clock; the first one ends at the
             first reading.
+        flash: what each of them read from flash; empty where that was not counted.
     """
 
     blocks: Mapping[int, TranslationBlock]
     segments: Sequence[Edges]
+    flash: Sequence[FlashCounts] = ()
 
 
 class BrokenProfile(ValueError):
@@ -47,6 +70,7 @@ def read_profile(file: Path) -> Profile:
     """
     blocks: dict[int, TranslationBlock] = {}
     segments: list[Edges] = []
+    flash: list[FlashCounts] = []
     edges: dict[tuple[int, int], int] = {}
     is_whole = False
     try:
@@ -57,6 +81,9 @@ def read_profile(file: Path) -> Profile:
                 case ["segment"]:
                     edges = {}
                     segments.append(edges)
+                case ["flash", lines, prefetched, code_misses, reads, data_misses, conflicts]:
+                    counts = lines, prefetched, code_misses, reads, data_misses, conflicts
+                    flash.append(FlashCounts(*map(int, counts)))
                 case ["end"]:
                     is_whole = True
                 case [before, after, count]:
@@ -67,4 +94,6 @@ def read_profile(file: Path) -> Profile:
         raise BrokenProfile(f"{file.name}: {error}") from error
     if not is_whole:
         raise BrokenProfile(f"{file.name} is cut short")
-    return Profile(blocks, tuple(segments))
+    if flash and len(flash) != len(segments):
+        raise BrokenProfile(f"{file.name} lacks reads of flash")
+    return Profile(blocks, tuple(segments), tuple(flash))

@@ -48,6 +48,26 @@ class SlowestCycles:
 
 
 @dataclass(frozen=True, slots=True)
+class FlashCycles:
+    """Cycles of one inference with what the core waits for its flash, by a model of the chip.
+
+    Attributes:
+        clock_hz: of the core; the chip's highest where the board's own needs no wait states.
+        wait_states: of flash at that clock.
+        milliseconds: at that clock.
+        error_percent: largest known difference from boards; None without any evidence.
+        per_op: cycles of each op, in the order of Cycles.per_op.
+    """
+
+    total: int
+    clock_hz: int
+    wait_states: int
+    milliseconds: float
+    error_percent: int | None
+    per_op: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Cycles:
     """Cycles of one inference by a model of the core, at zero wait states.
 
@@ -59,6 +79,8 @@ class Cycles:
         per_op: empty where the run has another number of measured intervals than steps.
         unknown: instructions that ran and that the model does not know.
         slowest: None where the board's wait states are none or not known.
+        with_flash: None where the board's descriptor does not describe its flash.
+        without_flash: why `with_flash` is missing although it does, if so.
     """
 
     total: int
@@ -69,6 +91,8 @@ class Cycles:
     per_op: tuple[OpCycles, ...] = ()
     unknown: tuple[str, ...] = ()
     slowest: SlowestCycles | None = None
+    with_flash: FlashCycles | None = None
+    without_flash: str | None = None
 
     @property
     def basis(self) -> str:

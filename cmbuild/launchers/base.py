@@ -171,13 +171,16 @@ class BlockCounts:
         output: the file; cmbuild/cycles/profile.py reads it.
         mark: address of the function whose calls separate segments.
         last: address of the function whose second call ends the counting.
-        library: counts in a program that loads plugins; None for others.
+        library: the compiled counter: of everything in a program that loads plugins, else of reads
+            of flash; None where neither is wanted.
+        chip: the flash whose reads are counted, as the library takes it; None to count none.
     """
 
     output: Path
     mark: int
     last: int
     library: Path | None = None
+    chip: str | None = None
 
 
 class Profiled(ProgramLauncher):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unicorn import Uc
 
+    from cmbuild.launchers.flash_reads import FlashReads
+
 _WIDE = 0xE8
 """Thumb code: a first halfword from 0xE800 on begins an instruction of two."""
 
@@ -44,12 +46,14 @@ class BlockCounter:
     what runtime/tools/block_profile.c is for QEMU, whose file this writes.
     """
 
-    def __init__(self, output: Path, mark: int, last: int) -> None:
+    def __init__(self, output: Path, mark: int, last: int, flash: FlashReads | None = None) -> None:
         """
         Args:
             mark: the function that ends a segment.
             last: the function whose second call ends the counting.
+            flash: counts the reads of flash in the same segments.
         """
+        self._flash = flash
         self._output = output
         self._mark = mark
         self._last = last
@@ -64,6 +68,8 @@ class BlockCounter:
         """Begins to count what a machine executes."""
         import unicorn
 
+        if self._flash is not None:
+            self._flash.watch(machine)
         self._hook = machine.hook_add(unicorn.UC_HOOK_BLOCK, self._enter)
 
     def finish(self) -> None:
@@ -85,11 +91,15 @@ class BlockCounter:
             if self._runs_of_last > 1 and self._hook is not None:
                 machine.hook_del(self._hook)
                 self._hook = None
+                if self._flash is not None:
+                    self._flash.stop(machine)
 
     def _end_segment(self) -> None:
         self._lines.append("segment")
         self._lines += [f"{before} {after} {n}" for (before, after), n in self._edges.items()]
         self._edges.clear()
+        if self._flash is not None:
+            self._lines.append(self._flash.taken())
 
 
 def instructions(machine: Uc, start: int, end: int) -> int:

@@ -18,6 +18,7 @@ import click
 from cmbuild.image import elf
 from cmbuild.image.console import PREFIX
 from cmbuild.launchers.blocks import BlockCounter, InstructionCounter
+from cmbuild.launchers.flash_reads import FlashReads
 from cmbuild.launchers.semihosting import BREAKPOINT, Semihosting
 
 if TYPE_CHECKING:
@@ -171,13 +172,16 @@ def _mapped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
 @click.option("--core", type=click.Choice(CORES), required=True)
 @click.option("--memory", nargs=2, type=int, multiple=True, help="Origin and size.")
 @click.option("--blocks", type=(click.Path(path_type=Path), int, int), help="See BlockCounter.")
+@click.option("--flash", type=(click.Path(path_type=Path), str), help="See FlashReads.")
 def main(
     image: Path,
     core: str,
     memory: tuple[tuple[int, int], ...],
     blocks: tuple[Path, int, int] | None,
+    flash: tuple[Path, str] | None,
 ) -> None:
-    counter = None if blocks is None else BlockCounter(*blocks)
+    reads = None if flash is None else FlashReads(*flash)
+    counter = None if blocks is None else BlockCounter(*blocks, reads)
     sys.exit(Emulator(core, list(memory), counter).run(image))
 
 

@@ -1,9 +1,11 @@
 /* A plugin of QEMU's translator that counts how often one block of instructions follows another. Counts are
-   kept for each segment: what runs between two executions of a mark. cmbuild/cycles/profile.py reads the
-   file.
+   kept for each segment: what runs between two executions of a mark. If asked to, it counts the reads of
+   flash too. cmbuild/cycles/profile.py reads the file.
 
    The declarations are those of QEMU's plugin API, whose header distributions do not package; the functions
    used here are the same in all its versions so far. */
+#include "flash_reads.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +23,9 @@ typedef uint64_t qemu_plugin_id_t;
 struct qemu_info_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+typedef uint32_t qemu_plugin_meminfo_t;
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1 };
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
                                            void (*translated)(qemu_plugin_id_t, struct qemu_plugin_tb *));
@@ -29,11 +33,16 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, void (*exec
                                           enum qemu_plugin_cb_flags flags, void *user);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, void (*executed)(unsigned, void *),
                                             enum qemu_plugin_cb_flags flags, void *user);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
+                                      void (*accessed)(unsigned, qemu_plugin_meminfo_t, uint64_t, void *),
+                                      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw kind,
+                                      void *user);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*ended)(qemu_plugin_id_t, void *), void *user);
 void qemu_plugin_uninstall(qemu_plugin_id_t id, void (*done)(qemu_plugin_id_t));
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv);
 
@@ -51,7 +60,7 @@ struct edge {
 };
 
 struct block {
-    uint32_t id, address, instructions;
+    uint32_t id, address, instructions, bytes;
     struct edge *edges; /* the latest first */
     struct block *same_slot, *older;
 };
@@ -62,6 +71,7 @@ static const struct block *current = &outside;
 static FILE *output;
 static uint64_t mark, last; /* addresses: of the mark, and of the function that is to run but once */
 static uint64_t last_runs;  /* how often the latter ran */
+static bool has_flash;      /* whose reads are counted */
 static qemu_plugin_id_t plugin;
 
 static void *allocate(size_t size)
@@ -98,6 +108,14 @@ static void block_executed(unsigned cpu, void *user)
         edge = edge_from(block, current);
     ++edge->count;
     current = block;
+    if (has_flash)
+        flash_block(block->address, block->bytes);
+}
+
+static void memory_read(unsigned cpu, qemu_plugin_meminfo_t kind, uint64_t address, void *user)
+{
+    (void)cpu, (void)kind, (void)user;
+    flash_load(address);
 }
 
 static void end_segment(void)
@@ -110,6 +128,13 @@ static void end_segment(void)
                         edge->count);
                 edge->count = 0;
             }
+    if (has_flash) {
+        struct flash_counts counts;
+        flash_take(&counts);
+        fprintf(output, "flash %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                counts.lines, counts.prefetched, counts.code_misses, counts.reads, counts.data_misses,
+                counts.conflicts);
+    }
 }
 
 static void mark_executed(unsigned cpu, void *user)
@@ -144,9 +169,14 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
     uint32_t address = (uint32_t)qemu_plugin_tb_vaddr(tb), count = (uint32_t)qemu_plugin_tb_n_insns(tb);
+    uint32_t bytes = 0;
     for (uint32_t i = 0; i < count; ++i) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         uint64_t place = qemu_plugin_insn_vaddr(insn);
+        bytes += (uint32_t)qemu_plugin_insn_size(insn);
+        if (has_flash)
+            qemu_plugin_register_vcpu_mem_cb(insn, memory_read, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R,
+                                             NULL);
         if (place == mark)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, mark_executed, QEMU_PLUGIN_CB_NO_REGS, NULL);
         if (place == last)
@@ -160,6 +190,7 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         *block = (struct block){.id = newest == NULL ? 1 : newest->id + 1,
                                 .address = address,
                                 .instructions = count,
+                                .bytes = bytes,
                                 .same_slot = *slot,
                                 .older = newest};
         *slot = newest = block;
@@ -180,8 +211,8 @@ static const char *value_of(const char *argument, const char *name)
     return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
 }
 
-/* Arguments: output=FILE, mark=ADDRESS; last=ADDRESS of a function whose second execution ends the counting.
- */
+/* Arguments: output=FILE, mark=ADDRESS; last=ADDRESS of a function whose second execution ends the counting;
+   flash=CHIP to count reads of flash, see flash_begin. */
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv)
 {
     (void)info;
@@ -194,6 +225,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
             mark = strtoull(value, NULL, 0);
         else if ((value = value_of(argv[i], "last")) != NULL)
             last = strtoull(value, NULL, 0);
+        else if ((value = value_of(argv[i], "flash")) != NULL) {
+            has_flash = flash_begin(value);
+            if (!has_flash)
+                return 1;
+        }
     }
     if (output == NULL || mark == 0)
         return 1;

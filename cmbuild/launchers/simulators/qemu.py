@@ -77,6 +77,8 @@ class Qemu(Debuggable, Profiled):
 
     def counting(self, counts: BlockCounts) -> Qemu:
         options = {"output": counts.output, "mark": counts.mark, "last": counts.last}
+        if counts.chip is not None:
+            options["flash"] = counts.chip
         words = [str(counts.library), *(f"{name}={value}" for name, value in options.items())]
         # A comma separates arguments, a doubled one stands for itself.
         return replace(self, plugin=",".join(word.replace(",", ",,") for word in words))

@@ -89,6 +89,8 @@ class Unicorn(Profiled):
         if self.counts is not None:
             wanted = self.counts
             words += ["--blocks", str(wanted.output), str(wanted.mark), str(wanted.last)]
+            if wanted.library is not None and wanted.chip is not None:
+                words += ["--flash", str(wanted.library), wanted.chip]
         return [*words, str(image)]
 
     def counting(self, counts: BlockCounts) -> Unicorn:

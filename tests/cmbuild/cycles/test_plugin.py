@@ -34,9 +34,10 @@ def test_it_is_compiled_once_and_remade_if_it_is_damaged() -> None:
 
 def test_it_compiles_without_warnings(tmp_path: Path) -> None:
     flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wconversion"]
-    source = plugin.paths.runtime() / "tools" / "block_profile.c"
+    tools = plugin.paths.runtime() / "tools"
+    sources = [tools / "block_profile.c", tools / "flash_reads.c"]
     log = tmp_path / "log.txt"
-    Processes().run(["cc", *flags, source, "-o", tmp_path / "x.so"], log=log, timeout=60)
+    Processes().run(["cc", *flags, *sources, "-o", tmp_path / "x.so"], log=log, timeout=60)
 
 
 def test_a_machine_without_a_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cmbuild.cycles.profile import BrokenProfile, TranslationBlock, read_profile
+from cmbuild.cycles.profile import BrokenProfile, FlashCounts, TranslationBlock, read_profile
 
 WHOLE = "block 1 10000400 7\nsegment\n0 1 1\nblock 2 1000040e 3\nsegment\n1 2 5\n2 2 90\nend\n"
 
@@ -22,6 +22,12 @@ def test_segments_hold_how_often_a_block_followed_another(tmp_path: Path) -> Non
     assert list(profile.segments) == [{(0, 1): 1}, {(1, 2): 5, (2, 2): 90}]
 
 
+def test_reads_of_flash_stand_after_their_segment(tmp_path: Path) -> None:
+    file = tmp_path / "blocks.txt"
+    file.write_text("block 1 100 7\nsegment\n0 1 1\nflash 1 2 3 4 5 6\nend\n")
+    assert read_profile(file).flash == (FlashCounts(1, 2, 3, 4, 5, 6),)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -30,6 +36,8 @@ def test_segments_hold_how_often_a_block_followed_another(tmp_path: Path) -> Non
         (WHOLE.replace("segment", "hello"), "unexpected line 'hello'"),
         (WHOLE.replace("0 1 1", "0 x 1"), "invalid literal"),
         ("block 1 zz 3\nend\n", "invalid literal"),
+        (WHOLE.replace("0 1 1", "0 1 1\nflash 1 2 3 4 5 6"), "lacks reads of flash"),
+        (WHOLE.replace("0 1 1", "flash 1 2"), "invalid literal"),
     ],
 )
 def test_a_broken_file_is_one_clear_line(tmp_path: Path, text: str, reason: str) -> None:

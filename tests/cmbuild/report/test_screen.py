@@ -7,7 +7,7 @@ import pytest
 from harness.results import MV2, fidelity
 
 from cmbuild.accuracy import Faithfulness, FloatCall, FloatUse
-from cmbuild.cycles.results import SlowestCycles
+from cmbuild.cycles.results import FlashCycles, SlowestCycles
 from cmbuild.report import text
 from cmbuild.report.lines import Lines
 from cmbuild.report.screen import screen
@@ -95,6 +95,16 @@ def test_wait_states_widen_the_time(most: float, span: str) -> None:
     shown = " ".join(screen(replace(MV2, cycles=cycles)).plain.split())
     assert f"≈ {span or '12 to 700 ms'} at 32 MHz (86.8 M to 120 M cycles, model" in shown
     assert "not validated; the most if each load waits 5 cycles)" in shown
+
+
+def test_cycles_with_flash_stand_beside_those_without() -> None:
+    flash = FlashCycles(109_000_000, 120_000_000, 5, 904.2, 3)
+    modelled = replace(MV2.cycles, with_flash=flash)
+    shown = " ".join(screen(replace(MV2, cycles=modelled)).plain.split())
+    assert "≈ 904 ms at 120 MHz (109 M cycles with flash, 5 wait states, +26 %; ±3 %)" in shown
+    unknown = replace(MV2.cycles, without_flash="cc not found")
+    shown = " ".join(screen(replace(MV2, cycles=unknown)).plain.split())
+    assert "with flash: not counted: cc not found" in shown
 
 
 def test_mismatch_cannot_be_overlooked() -> None:

@@ -82,6 +82,20 @@ def test_consecutive_loads_overlap_on_the_cortex_m4_unless_they_depend_on_each_o
     assert cycles(CortexM3, "ldr.w r0, [r8], #4", "ldr.w r1, [r9]") == 4
 
 
+# jnk0le/random, "pipeline cortex-m3": fetching falls behind.
+def test_wide_instructions_off_a_word_are_late_on_the_cortex_m4_after_a_long_one() -> None:
+    wide = ["add.w r0, r0, r4"] * 3
+    aligned = ["ldr.w r1, [r8]", *wide]
+    assert cycles(CortexM4, "nop.n", *aligned) == 1 + cycles(CortexM4, *aligned) + 1
+    assert cycles(CortexM3, "nop.n", *aligned) == 1 + cycles(CortexM3, *aligned)
+    loads = ["ldr.w r1, [r8]", "ldr.w r2, [r8, #4]"]
+    assert cycles(CortexM4, "nop.n", *loads, *wide) == 1 + cycles(CortexM4, *loads, *wide) + 1
+    for few in (["nop.n", *aligned[:3]], ["nop.n", *aligned[:2], "nop.n", *wide], ["nop.n", *wide]):
+        narrow = [line for line in few if line.endswith("nop.n")]
+        others = [line for line in few if not line.endswith("nop.n")]
+        assert cycles(CortexM4, *few) == len(narrow) + cycles(CortexM4, *others)
+
+
 def test_long_products_of_the_cortex_m3_take_several_cycles() -> None:
     assert cycles(CortexM3, "umull r0, r1, r2, r3") == 4
     assert cycles(CortexM3, "mla r0, r1, r2, r3") == 2

@@ -1,0 +1,111 @@
+"""Cycles that a core waits for its flash: counts of reads, times constants of the chip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from cmbuild.boards.descriptor import Size
+from cmbuild.boards.memory import Region
+from cmbuild.cycles.profile import FlashCounts
+from cmbuild.strictfile import Inconsistent, Table
+
+
+class FlashAccess(Table):
+    """[clock.flash]: what lies between core and flash.
+
+    Attributes:
+        clocks: the highest frequencies of the core with 0, 1, 2, … wait states.
+        line: bytes of a read.
+        prefetch: whether the next line of code is read ahead.
+        code_cache: bytes of the cache for code; None without.
+        code_ways: places that a line can have in it; None for all.
+        data_cache: bytes of the cache for constants; None without.
+        data_ways: as code_ways.
+        shared: whether the cache for code holds constants too.
+        miss_cycles: cycles that a miss costs, calibrated; None for the wait states.
+        line_cycles: cycles that each line costs which execution enters, calibrated.
+        read_cycles: cycles that each read of constants costs, calibrated.
+        error_percent: the largest difference from cycles measured on boards.
+    """
+
+    clocks: Annotated[list[Annotated[int, Field(gt=0, le=10_000_000_000)]], Field(min_length=1)]
+    line: Annotated[int, Field(ge=4, le=256)]
+    prefetch: bool = False
+    code_cache: Size | None = None
+    code_ways: Annotated[int, Field(ge=1, le=64)] | None = None
+    data_cache: Size | None = None
+    data_ways: Annotated[int, Field(ge=1, le=64)] | None = None
+    shared: bool = False
+    miss_cycles: Annotated[float, Field(ge=0, le=1000)] | None = None
+    line_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
+    read_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
+    error_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+
+    def check(self) -> None:
+        """
+        Raises:
+            Inconsistent: naming the key below this table.
+        """
+        if self.line & (self.line - 1):
+            raise Inconsistent(("line",), f"{self.line} is not a power of two")
+        if sorted(set(self.clocks)) != self.clocks:
+            raise Inconsistent(("clocks",), "each further wait state needs a higher frequency")
+        if self.shared and (self.code_cache is None or self.data_cache is not None):
+            raise Inconsistent(("shared",), "expected code_cache alone")
+        for name in ("code", "data"):
+            size, ways = getattr(self, f"{name}_cache"), getattr(self, f"{name}_ways")
+            if ways is not None and (size is None or size % (self.line * ways)):
+                problem = f"do not divide the lines of {name}_cache"
+                raise Inconsistent((f"{name}_ways",), problem)
+            if size is not None and size % self.line:
+                raise Inconsistent((f"{name}_cache",), f"is not a multiple of {self.line} bytes")
+
+    def at(self, hertz: int) -> FlashModel:
+        """The flash at the board's clock; at the chip's highest one if the board's needs no wait
+        states.
+        """
+        chosen = hertz if hertz > self.clocks[0] else self.clocks[-1]
+        waits = next((n for n, most in enumerate(self.clocks) if chosen <= most), len(self.clocks))
+        return FlashModel(self, chosen, waits)
+
+
+@dataclass(frozen=True, slots=True)
+class FlashModel:
+    """A chip's flash at one clock.
+
+    Attributes:
+        hertz: of the core.
+        wait_states: cycles that a read takes longer.
+    """
+
+    table: FlashAccess
+    hertz: int
+    wait_states: int
+
+    def chip(self, region: Region) -> str:
+        """The argument of runtime/tools/flash_reads.h."""
+        table = self.table
+        sizes = (table.code_cache, table.code_ways, table.data_cache, table.data_ways)
+        facts = (region.origin, region.end, table.line, table.prefetch, table.shared, *sizes)
+        return ":".join(str(int(fact or 0)) for fact in facts)
+
+    def cycles(self, core: float, counts: FlashCounts) -> float:
+        """Cycles with flash.
+
+        Args:
+            core: cycles of the same instructions at zero wait states.
+        """
+        table = self.table
+        wait = self.wait_states if table.miss_cycles is None else table.miss_cycles
+        waited = wait * (counts.code_misses + counts.data_misses)
+        waited += table.line_cycles * counts.lines + table.read_cycles * counts.reads
+        if table.prefetch and not table.shared:
+            # A line read ahead is late if the one before it ran faster than flash reads.
+            late = wait + 1 - core / max(1, counts.lines)
+            waited += max(0.0, late) * counts.prefetched
+            if table.data_cache is None:  # on average, half of the prefetch is still to come
+                waited += counts.conflicts * wait / 2
+        return core + waited
