@@ -21,8 +21,9 @@ from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest, failure_of
 from cmbuild.pipeline.evaluation import evaluate as compare_forms
 from cmbuild.pipeline.floats import excess
+from cmbuild.pipeline.naming import package_folder
 from cmbuild.pipeline.options import checked, compose
-from cmbuild.pipeline.pipeline import Pipeline, build_folder, package_folder
+from cmbuild.pipeline.pipeline import Pipeline, build_folder
 from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage

@@ -11,7 +11,7 @@ KERNELS = "kernels"
 LICENCE = "BSD-3-Clause"
 """SPDX's name of the licence of cmbuild's code."""
 
-_SOURCES = (".c", ".h", ".S")
+_SOURCES = (".c", ".cpp", ".h", ".S")
 _LISTS = (".cmake", "CMakeLists.txt")
 _SPDX = "SPDX-License-Identifier"
 _OWNED = "/* This licence is the code's; the model's owner decides on its numbers. */\n"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
+from cmbuild.cache.folders import below, slug
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.pipeline.request import (
     IO,
@@ -18,6 +20,7 @@ from cmbuild.pipeline.request import (
 from cmbuild.projects.project import Project
 from cmcompiler import zoo
 from cmcompiler.importer.suffixes import MODELS
+from cmcompiler.target import Target
 
 _FILES = (*MODELS, ".pt", ".pth")
 
@@ -84,3 +87,18 @@ class Names:
     def resolved_run(self, request: RunRequest) -> RunRequest:
         """As `resolved`."""
         return replace(request, build=self.resolved(request.build))
+
+
+def package_folder(request: PackageRequest) -> Path:
+    """The folder of everything made for a model and a core: <model>/<core>.<isa>, or
+    <model>/<board>.<form> if a board is named.
+
+    Raises:
+        CompilerError: an unknown core or instruction set.
+    """
+    if request.board is not None:
+        place = f"{slug(request.board)}.{request.form}"
+        return below(request.build_dir.absolute(), slug(request.source.name), place)
+    target = Target.parse(request.target, request.isa)
+    place = f"{target.cpu}.{target.isa.label}"
+    return below(request.build_dir.absolute(), slug(request.source.name), place)

@@ -13,7 +13,7 @@ from cmbuild.cache.folders import CacheFolder, below, slug
 from cmbuild.catalog import find_board
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.files import check_input
-from cmbuild.pipeline.naming import Names
+from cmbuild.pipeline.naming import Names, package_folder
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import FEEDS, HARDWARE, IO, Boundary, Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from cmbuild.conformance.stages import ConformanceStage
     from cmbuild.pipeline.context import WorkContext
     from cmbuild.pipeline.request import (
-        ApplicationRequest,
         Boundary,
         BuildRequest,
         ConformanceRequest,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
         RunRequest,
     )
     from cmbuild.pipeline.stages.package import PackageStage
+    from cmbuild.zephyr.request import ApplicationRequest
     from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
 
 
@@ -80,17 +80,6 @@ def build_folder(request: BuildRequest) -> Path:
         place += f".{request.executor.executor}"
     if request.planning.wide:
         place += ".int16"
-    return below(request.build_dir.absolute(), slug(request.source.name), place)
-
-
-def package_folder(request: PackageRequest) -> Path:
-    """The folder of everything made for a model and a core: <model>/<core>.<isa>.
-
-    Raises:
-        CompilerError: an unknown core or instruction set.
-    """
-    target = Target.parse(request.target, request.isa)
-    place = f"{target.cpu}.{target.isa.label}"
     return below(request.build_dir.absolute(), slug(request.source.name), place)
 
 
@@ -281,7 +270,12 @@ class Pipeline:
         from cmcompiler.emit.source import identifier
 
         request = self._names.resolved(request)
-        target, folder = Target.parse(request.target, request.isa), package_folder(request)
+        folder, board = package_folder(request), None
+        if request.board is None:
+            target = Target.parse(request.target, request.isa)
+        else:
+            board = self._board(request.board)
+            target = Target(board.cpu, _isa(board, request.isa), board.fpu)
         source = self._source(request.source, request.boundary, target.cpu)
         options = _options(request, target.isa, target.cpu)
         options = replace(options, feed=options.feed or FEEDS[0])
@@ -292,8 +286,9 @@ class Pipeline:
         )
         # Test vectors are independent samples, whatever ran before.
         reference = self._reference(plan, replace(request.sampling, reset=True), request.source)
+        processes = self.context.processes
         return PackageStage(
-            plan, reference, target, request, folder, processes=self.context.processes
+            plan, reference, target, request, folder, processes=processes, board=board
         )
 
     def kernel_harness(

@@ -22,6 +22,9 @@ FEEDS = ("whole", "rows")
 SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 CONSTANTS = ("binary", "c")
+MLPERF = "mlperf-tiny"
+"""A package with MLPerf Tiny's benchmark around it."""
+
 EXECUTORS = ("static", "executorch")
 
 _NOUNS = {"board": "board", "isa": "set of instructions", "toolchain": "toolchain"}
@@ -34,7 +37,8 @@ class UnknownPlace(UsageError):
     hint = "labgrid:TAG=VALUE is any place with this tag; docs/flashing.md tells more"
 
 
-def _build_dir() -> Path:
+def build_dir_option() -> Path:
+    """The option --build-dir."""
     folder: Path = option(
         "Folder for firmware and results.", paths.default_build, metavar="DIR", shown="build"
     )
@@ -299,7 +303,7 @@ class BuildRequest:
     boundary: Boundary = field(default_factory=Boundary)
     planning: Planning = field(default_factory=Planning)
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
-    build_dir: Path = _build_dir()
+    build_dir: Path = build_dir_option()
 
     def __post_init__(self) -> None:
         if self.uses_executorch and self.source.model.endswith(TFLITE):
@@ -362,8 +366,13 @@ class PackageRequest:
         "The build it is for; all but zephyr include the runtime's C files.",
         "source",
         name="as",
-        choices=("source", "arduino", "platformio", "zephyr"),
+        choices=("source", "arduino", "platformio", "zephyr", MLPERF),
         shown=True,
+    )
+    board: str | None = option(
+        f"With --as {MLPERF}: whose start-up, clock and terminal make an image; its core is the "
+        "target.",
+        metavar="NAME",
     )
     constants: str = option(
         "c: weights and test vectors as arrays in C and, with --isa scalar, no assembly.",
@@ -381,48 +390,25 @@ class PackageRequest:
     planning: Planning = field(default_factory=Planning)
     sampling: Sampling = field(default_factory=Sampling)
     limits: Limits = field(default_factory=Limits)
-    build_dir: Path = _build_dir()
+    build_dir: Path = build_dir_option()
+
+    def __post_init__(self) -> None:
+        if self.form == MLPERF and self.boundary.feed == "rows":
+            raise UsageError(
+                message=f"--feed rows is not for --as {MLPERF}, whose runner loads whole inputs",
+                hint="omit --feed",
+            )
+        if self.board is not None and self.form != MLPERF:
+            raise UsageError(
+                message=f"--board is for --as {MLPERF}; other packages are for any board",
+                hint="name the core by --target",
+            )
 
     @property
     def destination(self) -> Destination | None:
         """The user's folder for the package, if one is named."""
         folder = self.sampling.output_dir
         return None if folder is None else Destination(folder, self.source.force)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ApplicationRequest:
-    """A Zephyr application on a board, in a folder zephyr/<sample>-<board> of build_dir.
-
-    Attributes:
-        sample: name of a sample of cmbuild, or a folder.
-    """
-
-    sample: str
-    board: str = option("Zephyr's name of the board.", MISSING, flags=("-b",), metavar="NAME")
-    model: str | None = option(
-        "Instead of the sample's model: a package, a .pte or .tflite, or any MODEL of `package`.",
-        metavar="MODEL",
-    )
-    workspace: Path | None = option(
-        "By default found from $ZEPHYR_BASE or the current folder.", metavar="DIR"
-    )
-    timeout: float | None = option(
-        "Time limit for the run, or the flash program.", metavar="SECONDS"
-    )
-    build_dir: Path = _build_dir()
-
-    @property
-    def name(self) -> str:
-        return Path(self.sample).name
-
-    @property
-    def place(self) -> str:
-        return f"{self.name}-{self.board.replace('/', '_')}"
-
-    @property
-    def folder(self) -> Path:
-        return self.build_dir.absolute() / "zephyr" / self.place
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -442,7 +428,7 @@ class ConformanceRequest:
     )
     junit: Path | None = option("Write results as JUnit XML.", metavar="FILE")
     force: bool = option(FORCE, False)
-    build_dir: Path = _build_dir()
+    build_dir: Path = build_dir_option()
     jobs: int = 1
 
     @property

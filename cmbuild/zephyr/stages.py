@@ -16,9 +16,9 @@ from cmbuild.catalog import readable_boards
 from cmbuild.errors import Failed, Missing, UsageError
 from cmbuild.image.console import records
 from cmbuild.outputs.delivery import Destination
-from cmbuild.pipeline.request import ApplicationRequest
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
+from cmbuild.zephyr.request import ApplicationRequest
 from cmbuild.zephyr.simulators import find_fvp
 from cmbuild.zephyr.workspace import (
     MANIFEST,

@@ -43,8 +43,8 @@ def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
     """Export and plan MODEL for a core, and package what a build without Python needs."""
     from cmbuild.cli.session import session
     from cmbuild.pipeline.floats import excess
+    from cmbuild.pipeline.naming import package_folder
     from cmbuild.pipeline.options import compose
-    from cmbuild.pipeline.pipeline import package_folder
 
     request = compose(PackageRequest, **chosen)
     folder = package_folder(request)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cmbuild.cli import options
-from cmbuild.pipeline.request import ApplicationRequest
+from cmbuild.zephyr.request import ApplicationRequest
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.stages.stage import Stage

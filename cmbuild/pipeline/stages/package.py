@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild import paths, text
+from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.fingerprint import files as files_below
 from cmbuild.cache.store import STAMP, Entry
+from cmbuild.cycles.clock import ClockTable
 from cmbuild.errors import UsageError
+from cmbuild.launchers.registry import launchers_of, simulated_memory
+from cmbuild.launchers.simulators.qemu import Qemu
 from cmbuild.outputs.delivery import Destination, deliver
+from cmbuild.packaging import mlperf
 from cmbuild.packaging.footprint import Footprint, StackUse
 from cmbuild.packaging.manifest import MANIFEST, Manifest, own_files
 from cmbuild.packaging.measurement import (
@@ -24,8 +29,9 @@ from cmbuild.packaging.measurement import (
     measure_code,
     measured_stack,
 )
+from cmbuild.packaging.mlperf import BoardFiles
 from cmbuild.pipeline.floats import float_use, has_fpu
-from cmbuild.pipeline.request import CONSTANTS, FEEDS, PackageRequest
+from cmbuild.pipeline.request import CONSTANTS, FEEDS, MLPERF, PackageRequest
 from cmbuild.pipeline.stages.library import toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -34,7 +40,7 @@ from cmbuild.process import Processes
 from cmbuild.results import PackageResult
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
-from cmbuild.toolchain.toolchains import DEFAULT, TOOLCHAINS, Toolchain
+from cmbuild.toolchain.toolchains import DEFAULT, TOOLCHAINS, Toolchain, cpu_flags
 from cmbuild.verify.comparison import to_memory
 from cmcompiler.emit.files import WEIGHTS
 from cmcompiler.errors import CompilerError
@@ -67,13 +73,15 @@ class PackageStage(Stage):
         folder: Path,
         *,
         processes: Processes,
+        board: Board | None = None,
     ) -> None:
         """
         Args:
             request: has the layout, and how constants are written.
+            board: whose files MLPerf Tiny's benchmark gets, if any.
 
         Raises:
-            UsageError: arrays for a build that has no use for them.
+            UsageError: arrays for a build that has no use for them, or a board without a terminal.
         """
         self.name = plan.name
         self.subject = f"{plan.source.name} for {target}"
@@ -89,7 +97,10 @@ class PackageStage(Stage):
             )
         self._reference = reference
         self._folder = folder
+        self._board = board
         self._processes = processes
+        if board is not None:
+            mlperf.check_terminal(board)
 
     def parts(self) -> Mapping[str, Value]:
         from cmbuild import packaging
@@ -103,6 +114,8 @@ class PackageStage(Stage):
             "form": self.form,
             "arrays": self._has_arrays,
             "runtime": [paths.runtime() / name for name in RUNTIME] if self._has_runtime else [],
+            "board": None if self._board is None else self._board.folder,
+            "startup": [paths.runtime() / "cortexm", paths.runtime() / "mlperf"],
             "kernels": self.plan.source.ops.kernels,
             "emit": Path(interface.__file__).parent,
             "packaging": Path(packaging.__file__).parent,
@@ -267,10 +280,32 @@ class PackageStage(Stage):
         from cmbuild.packaging.layouts import laid_out
         from cmbuild.packaging.plain_text import plain_sources
 
+        if self.form == MLPERF:
+            files = mlperf.mlperf_files(model.interface, source_files(model), self._board_files())
+            return plain_sources(files)
         if self._has_runtime:
             files = source_files(model)
             return plain_sources(laid_out(self.form, model.record, files, self.target.cpu))
         return plain_sources(zephyr_files(model))
+
+    def _board_files(self) -> BoardFiles | None:
+        """Raises MissingTool if CMake, which knows the flags for a core, is not installed."""
+        if self._board is None:
+            return None
+        clock = self._board.table(ClockTable)
+        launchers = launchers_of(self._board)
+        simulated = next((each for each in launchers if isinstance(each, Qemu)), None)
+        if simulated is not None:
+            ticks = simulated.ticks_per_second
+        elif clock is not None:
+            ticks = clock.hertz
+        else:
+            raise UsageError(
+                message=f"{self._board.name}: how fast its clock ticks is not known",
+                hint="add [clock] with hertz to its board.toml",
+            )
+        memory, flags = simulated_memory(self._board), cpu_flags(DEFAULT, self.target)
+        return BoardFiles(self._board, memory, ticks, flags)
 
     def _model(self, plan: PlanRecord) -> PackagedModel:
         from cmbuild.packaging.contents import PackagedModel
