@@ -1,4 +1,4 @@
-/* Elementwise maximum of int8 or int16 tensors. */
+/* Elementwise maximum of int8 tensors. */
 #include "cmrt/args/maximum.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
@@ -13,18 +13,5 @@ void cm_maximum_s8(const struct cm_context *context, const struct cm_call *call)
     do
         cm_isa_maximum_s8(lhs + nest.offset[0], rhs + nest.offset[1], op->rhs_step, output + nest.offset[2],
                           op->count);
-    while (cm_nest_next(&nest));
-}
-
-void cm_maximum_s16(const struct cm_context *context, const struct cm_call *call)
-{
-    const struct cm_maximum *op = call->arguments;
-    const void *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
-    void *output = cm_write(context, op->output);
-    struct cm_nest nest;
-    cm_nest_start(&nest, context, op->levels, op->depth);
-    do
-        cm_isa_maximum_s16(cm_nest_short(&nest, 0, lhs), cm_nest_short(&nest, 1, rhs), op->rhs_step,
-                           cm_nest_short_output(&nest, 2, output), op->count);
     while (cm_nest_next(&nest));
 }

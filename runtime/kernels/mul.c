@@ -1,6 +1,5 @@
 /* Product of quantised tensors; see compiler/cmcompiler/ops/mul.py. */
 #include "cmrt/args/mul.h"
-#include "cmrt/args/mul_s16.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
 
@@ -34,18 +33,4 @@ void cm_mul_s8(const struct cm_context *context, const struct cm_call *call)
 void cm_mul_right_s8(const struct cm_context *context, const struct cm_call *call)
 {
     multiply(context, call->arguments, cm_isa_mul_right_s8);
-}
-
-void cm_mul_s16(const struct cm_context *context, const struct cm_call *call)
-{
-    const struct cm_mul_s16 *op = call->arguments;
-    const struct cm_short_product product = {op->multiplier, op->shift, op->minimum, op->maximum};
-    const void *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
-    void *output = cm_write(context, op->output);
-    struct cm_nest nest;
-    cm_nest_start(&nest, context, op->levels, op->depth);
-    do
-        cm_isa_mul_s16(&product, cm_nest_short(&nest, 0, lhs), cm_nest_short(&nest, 1, rhs), op->rhs_step,
-                       cm_nest_short_output(&nest, 2, output), op->count);
-    while (cm_nest_next(&nest));
 }

@@ -50,6 +50,23 @@ PRODUCT(gemv_s8_general)
 PRODUCT(gemv_s8_w16)
 PRODUCT(gemv_s8_w16_general)
 
+/* Depth and columns of int16 are bytes. */
+static void short_product(const struct cm_gemm *gemm)
+{
+    struct cm_gemm elements = *gemm;
+    elements.depth /= 2;
+    elements.columns /= 2;
+    product(&elements);
+}
+
+#define SHORT_PRODUCT(name)                                                                                  \
+    void cm_isa_##name(const struct cm_gemm *gemm)                                                           \
+    {                                                                                                        \
+        short_product(gemm);                                                                                 \
+    }
+SHORT_PRODUCT(gemm_s16)
+SHORT_PRODUCT(gemm_s16_long)
+
 void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes)
 {
     (void)gemm, (void)at, (void)in, (void)stride, (void)bytes;
@@ -165,25 +182,29 @@ void cm_isa_dot_f32(const struct cm_dot *dot)
     counts.outputs += outputs;
 }
 
-#define PAIR(name)                                                                                           \
-    void cm_isa_##name(const int8_t *lhs, const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count)   \
+#define PAIR(name, type)                                                                                     \
+    void cm_isa_##name(const type *lhs, const type *rhs, int32_t rhs_step, type *out, int32_t count)         \
     {                                                                                                        \
         (void)lhs, (void)rhs, (void)rhs_step, (void)out;                                                     \
         counts.outputs += count;                                                                             \
     }
-#define PAIR_BY(name, parameters)                                                                            \
-    void cm_isa_##name(const struct parameters *by, const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,  \
-                       int8_t *out, int32_t count)                                                           \
+#define PAIR_BY(name, type, parameters)                                                                      \
+    void cm_isa_##name(const struct parameters *by, const type *lhs, const type *rhs, int32_t rhs_step,      \
+                       type *out, int32_t count)                                                             \
     {                                                                                                        \
         (void)by, (void)lhs, (void)rhs, (void)rhs_step, (void)out;                                           \
         counts.outputs += count;                                                                             \
     }
-PAIR(minimum_s8)
-PAIR(maximum_s8)
-PAIR_BY(add_s8, cm_sum)
-PAIR_BY(add_affine_s8, cm_affine)
-PAIR_BY(mul_s8, cm_product)
-PAIR_BY(mul_right_s8, cm_product)
+PAIR(minimum_s8, int8_t)
+PAIR(maximum_s8, int8_t)
+PAIR_BY(add_s8, int8_t, cm_sum)
+PAIR_BY(add_affine_s8, int8_t, cm_affine)
+PAIR_BY(mul_s8, int8_t, cm_product)
+PAIR_BY(mul_right_s8, int8_t, cm_product)
+PAIR(minimum_s16, int16_t)
+PAIR(maximum_s16, int16_t)
+PAIR_BY(add_s16, int16_t, cm_sum)
+PAIR_BY(mul_s16, int16_t, cm_short_product)
 
 /* What it clamps is counted by the product before. */
 void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum)

@@ -122,7 +122,7 @@ def fully_connected(
     scale = make.random.uniform(0.001, 0.02, columns) if per_channel else 0.0113
     operands = [make.source(shape), make.file.constant(make.int8(columns, depth), scale=scale)]
     if bias:
-        scales = np.float32(0.05) * np.float32(scale)
+        scales = np.float32(0.05 * make.finer) * np.float32(scale)
         operands.append(make.file.constant(make.int32(columns), scale=scales))
     rows = shape[:-1] if keep else (int(np.prod(shape)) // depth,)
     out = make.result((*rows, columns))

@@ -31,6 +31,9 @@ class TfliteCall:
 class Maker:
     """Numbers and tensors of one program."""
 
+    finer = 1.0
+    """Steps of activations, times those that a program says."""
+
     def __init__(self, name: str) -> None:
         self.file = TfliteFile()
         self.random = np.random.default_rng(zlib.crc32(name.encode()))

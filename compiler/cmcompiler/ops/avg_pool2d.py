@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.layout import Place
+from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import Address, KernelCall, RowCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.parameters import INT8
 from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_window
-from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.row_sums import RowSums, RowSumsArguments, accumulate
 from cmcompiler.ops.support.window import image_op
 
@@ -25,6 +27,16 @@ class AvgPoolArguments(PoolArguments):
     """Means over windows."""
 
     c_name = "cm_avg_pool2d_s8"
+
+
+@dataclass(frozen=True)
+class AvgPoolArguments16(AvgPoolArguments):
+    """Means over windows of int16, clamped; channels are bytes."""
+
+    c_name = "cm_avg_pool2d_s16"
+
+    minimum: Int32
+    maximum: Int32
 
 
 @dataclass(frozen=True)
@@ -47,24 +59,38 @@ class AvgPool2d(Pool2d):
     kernel = "avg_pool2d_s8"
     microkernel = AVG_WINDOW
     form = AvgPoolArguments
+    short_kernel = "avg_pool2d_s16"
+    short_form = AvgPoolArguments16
     combine = np.add
     start = 0
 
-    def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
+    range: Range = INT8
+    """Of int8 it is all numbers."""
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        return (self.range.minimum, self.range.maximum) if self.is_int16 else ()
+
+    def finish(
+        self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[Any]:
         magnitudes = (np.abs(results) + counts // 2) // counts
-        means: Int8Array = (np.sign(results) * magnitudes).astype(np.int8)
-        return means
+        return self.range.clamp(np.sign(results) * magnitudes)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         """A single window has a smaller kernel; with Helium that of windows divides faster."""
         is_one = self.is_single and self.output_shape[0] == 1
-        if not is_one or AVG_WINDOW.provider(isa) is Isa.MVE:
+        if self.is_int16 or not is_one or AVG_WINDOW.provider(isa) is Isa.MVE:
             return super().kernel_calls(inputs, outputs, isa)
         return [row_call.call for row_call in self.row_calls(inputs, outputs, isa)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """A single window is added up row by row."""
-        if not self.is_single:
+        if self.is_int16 or not self.is_single:
             return super().row_calls(inputs, outputs, isa)
         total = RowSums.of(inputs[0], *self.covered(inputs[0]))
         arguments = AvgPoolRowsArguments(total, Address(outputs[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.requantize16 import reduced
 
 MATMUL = Microkernel("matmul_s8", mve=True)
 
@@ -43,8 +44,27 @@ class BatchMatmulArguments(Arguments):
 
 
 @dataclass(frozen=True)
+class BatchMatmulArguments16(Arguments):
+    """Products of int16 matrices, the second one transposed."""
+
+    c_name = "cm_batch_matmul_s16"
+
+    lhs: Place
+    rhs: Place
+    output: Place
+    batch: Int32
+    rows: Int32
+    columns: Int32
+    depth: Int32
+    multiplier: Annotated[Int32, "of 15 bits"]
+    shift: Int32
+
+
+@dataclass(frozen=True)
 class BatchMatmul(Op):
-    """Products of int8 matrices [B, M, K] and transposed ones [B, N, K], both computed at run time.
+    """Products of matrices [B, M, K] and transposed ones [B, N, K], both computed at run time.
+
+    They are int8, or int16 with zero points of 0.
 
     Attributes:
         shape: B, M, N, K.
@@ -58,7 +78,10 @@ class BatchMatmul(Op):
     requantize: Requantize
 
     label = "batch_matmul"
-    element = np.dtype(np.int8)
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.requantize.range.element
 
     @property
     def macs(self) -> int:
@@ -66,6 +89,10 @@ class BatchMatmul(Op):
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         """Sums in float64 are exact below 2^53, then kept modulo 2^32."""
+        if self.element == np.int16:
+            wide = [each.astype(np.int64) for each in inputs]
+            exact = wide[0] @ wide[1].transpose(0, 2, 1)
+            return (self.requantize(exact[..., np.newaxis])[..., 0],)
         lhs = inputs[0].astype(np.float64) - self.lhs_zero_point
         rhs = inputs[1].astype(np.float64) - self.rhs_zero_point
         sums = (lhs @ rhs.transpose(0, 2, 1)).astype(np.int64)
@@ -73,6 +100,17 @@ class BatchMatmul(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         batch, rows, columns, depth = self.shape
+        if self.element == np.int16:
+            factor = int(reduced(np.array(self.requantize.multipliers))[0])
+            short = BatchMatmulArguments16(
+                Address(inputs[0]),
+                Address(inputs[1]),
+                Address(outputs[0]),
+                *self.shape,
+                multiplier=factor,
+                shift=self.requantize.shifts[0],
+            )
+            return [KernelCall.of("batch_matmul_s16", short)]
         arguments = BatchMatmulArguments(
             Address(inputs[0]),
             Address(inputs[1]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from cmcompiler.ops.extreme import EXTREME_ROWS
 from cmcompiler.ops.support.arguments import ImageRows
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_pair, read_window
-from cmcompiler.ops.support.requantize import Int8Array, Range
+from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import image_op
 
 MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
@@ -32,6 +32,13 @@ class MaxPoolArguments(PoolArguments):
 
     minimum: Int32
     maximum: Int32
+
+
+@dataclass(frozen=True)
+class MaxPoolArguments16(MaxPoolArguments):
+    """Maxima over windows of int16; channels are bytes."""
+
+    c_name = "cm_max_pool2d_s16"
 
 
 @dataclass(frozen=True)
@@ -60,12 +67,20 @@ class MaxPool2d(Pool2d):
     kernel = "max_pool2d_s8"
     microkernel = MAX_WINDOW
     form = MaxPoolArguments
+    short_kernel = "max_pool2d_s16"
+    short_form = MaxPoolArguments16
     combine = np.maximum
-    start = -128
+    start = -(1 << 15)
 
     range: Range
 
-    def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
+
+    def finish(
+        self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[Any]:
         return self.range.clamp(results)
 
     @property
@@ -74,7 +89,7 @@ class MaxPool2d(Pool2d):
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Of a single window, row by row."""
-        if not self.is_single:
+        if self.is_int16 or not self.is_single:
             return super().row_calls(inputs, outputs, isa)
         (image,) = inputs
         rows, columns = self.covered(image)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +27,16 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.row_sums import ADD_ROWS, RowSums, RowSumsArguments, accumulate
 
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
 
 MOST_MEMBERS = 1 << 22
 """Of a sum that fits 32 bits with its zero point."""
+
+MOST_SHORT_MEMBERS = (1 << 16) - 1
+"""Of a sum of int16 numbers that fits 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,21 @@ class QuantizedSumArguments(Arguments):
 
 
 @dataclass(frozen=True)
+class QuantizedSumArguments16(Arguments):
+    """Sums over the members of int16 [outer, members, inner]."""
+
+    c_name = "cm_quantized_sum_s16"
+
+    input: Place
+    output: Place
+    outer: Int32
+    members: Int32
+    inner: Int32
+    multiplier: Int32
+    shift: Int32
+
+
+@dataclass(frozen=True)
 class QuantizedSumRowsArguments(RowSumsArguments):
     """Sums over rows and columns of an image, row by row."""
 
@@ -73,7 +93,9 @@ class QuantizedSumRowsArguments(RowSumsArguments):
 
 @dataclass(frozen=True)
 class QuantizedSum(Op):
-    """clamp(rq(sum of x - zero point) + output's zero point) over int8 [outer, members, inner].
+    """clamp(rq(sum of x - zero point) + output's zero point) over [outer, members, inner].
+
+    Elements are int8, or int16 with zero points of 0.
 
     Attributes:
         output: rescales the sum, as CMSIS-NN rounds.
@@ -81,7 +103,6 @@ class QuantizedSum(Op):
 
     label = "sum"
     error_steps = LONG_SUM
-    element = np.dtype(np.int8)
 
     outer: int
     members: int
@@ -89,6 +110,12 @@ class QuantizedSum(Op):
     zero_point: int
     output: Rescale
     shape: tuple[int, ...]
+    range: Range = INT8
+    """Of all numbers of the type."""
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
     @property
     def turned(self) -> QuantizedSum:
@@ -116,9 +143,14 @@ class QuantizedSum(Op):
         x = inputs[0].reshape(self.outer, self.members, self.inner).astype(np.int32)
         sums = x.sum(axis=1, dtype=np.int32) - np.int32(self.members * self.zero_point)
         scaled = self.output.scale(sums).astype(np.int64) + self.output.zero_point
-        return (INT8.clamp(scaled).reshape(self.shape),)
+        return (self.range.clamp(scaled).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if self.element == np.int16:
+            scale = self.output.multiplier, self.output.shift
+            sizes = self.outer, self.members, self.inner
+            short = QuantizedSumArguments16(Address(inputs[0]), Address(outputs[0]), *sizes, *scale)
+            return [KernelCall.of("quantized_sum_s16", short)]
         arguments = QuantizedSumArguments(
             Address(inputs[0]),
             Address(outputs[0]),
@@ -141,7 +173,11 @@ class QuantizedSum(Op):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         """Sums over all rows and columns of an image are added up row by row."""
         _, height, width, channels = inputs[0].shape
-        if (self.outer, self.members, self.inner) != (1, height * width, channels):
+        if self.element == np.int16 or (self.outer, self.members, self.inner) != (
+            1,
+            height * width,
+            channels,
+        ):
             return []
         total = RowSums.of(inputs[0], range(height), range(width))
         arguments = QuantizedSumRowsArguments(total, Address(outputs[0]), self._scale)

@@ -48,7 +48,8 @@ class TwoSlopesArguments(Arguments):
 class TwoSlopes(Op):
     """clamp(above.scale(x) + after), or clamp(below.scale(below_sign · x) + after) if x < 0.
 
-    x is the element less the zero point `before`, in 32 bits.
+    x is the element less the zero point `before`, in 32 bits. A negative multiplier of `below`
+    gives the negative of what its magnitude does.
 
     Attributes:
         dtype: of the output.
@@ -84,13 +85,18 @@ class TwoSlopes(Op):
 
     @property
     def turned(self) -> TwoSlopes:
-        return replace(self)
+        return self
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = (inputs[0].astype(np.int64) - self.before).astype(np.int32)
-        above, below = self.above.scale(x), self.below.scale(self.below_sign * x)
+        above, below = self.above.scale(x), self._scale_below(self.below_sign * x)
         result = np.where(x < 0, below, above).astype(np.int64) + self.after
         return (np.clip(result, self.minimum, self.maximum).astype(self.dtype),)
+
+    def _scale_below(self, x: Array) -> Array:
+        magnitude = replace(self.below, multiplier=abs(self.below.multiplier))
+        scaled = magnitude.scale(x)
+        return -scaled if self.below.multiplier < 0 else scaled
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = TwoSlopesArguments(

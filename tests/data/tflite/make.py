@@ -1,5 +1,7 @@
 """Makes expected.npz: what TensorFlow Lite Micro computes for the programs of tflite_calls.
 
+And int16.npz: the same for those of tflite_short.
+
 Needs PyPI's tflite-micro; `python tests/data/tflite/make.py` from the root.
 
 Those of the LSTM are of CMSIS-NN's arm_lstm_unidirectional_s8 instead, which Micro calls on a
@@ -19,6 +21,7 @@ CMSIS_NN = "unidirectional_sequence_lstm"
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
 
 from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402
+from harness.tflite_short import short_call, short_names  # noqa: E402
 
 
 def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
@@ -52,6 +55,11 @@ def main() -> None:
             print(call.name, "fails:", error)
     np.savez_compressed(HERE / "expected.npz", **found)
     print(len(found), "arrays")
+    short: dict[str, np.ndarray] = {}
+    for name in short_names():
+        short |= outputs(short_call(name))
+    np.savez_compressed(HERE / "int16.npz", **short)
+    print(len(short), "arrays of int16")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.arguments import ImageRows, WindowFields
 from cmcompiler.ops.support.element_channels import MonotoneRule
-from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window
 
 LARGEST = (1 << 15) - 1
@@ -50,21 +49,24 @@ class PoolArguments(Arguments):
 
 @dataclass(frozen=True)
 class Pool2d(Op):
-    """A reduction of each window of int8 NHWC images; what lies outside does not take part.
+    """A reduction of each window of NHWC images; what lies outside does not take part.
 
     Attributes:
         output_shape: [N, H, W, C].
     """
 
-    element = np.dtype(np.int8)
-
     kernel: ClassVar[str]
-    """Of the runtime, without the prefix cm_."""
+    """Of the runtime, without the prefix cm_, of int8 images."""
+
+    short_kernel: ClassVar[str]
+    """The same of int16 images."""
 
     microkernel: ClassVar[Microkernel]
 
     form: ClassVar[type[PoolArguments]]
     """Its kernel's arguments."""
+
+    short_form: ClassVar[type[PoolArguments]]
 
     window: Window
     output_shape: tuple[int, ...]
@@ -86,11 +88,13 @@ class Pool2d(Op):
     """What it leaves the other tap as it is with."""
 
     @abstractmethod
-    def finish(self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> Int8Array:
-        """int8 [N, H, W, C] of combined taps, and how many of them are of the image, [H, W, 1]."""
+    def finish(
+        self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[Any]:
+        """[N, H, W, C] of combined taps, and how many of them are of the image, [H, W, 1]."""
 
     def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
-        def of_pixels(numbers: Numbers) -> Int8Array:
+        def of_pixels(numbers: Numbers) -> npt.NDArray[Any]:
             return self.finish(numbers.astype(np.int32), np.array(1))
 
         def of_channels(count: int) -> Op:
@@ -99,11 +103,16 @@ class Pool2d(Op):
         return MonotoneRule(self.output_shape[3], of_pixels, of_channels)
 
     @property
+    def is_int16(self) -> bool:
+        """Images and outputs are int16."""
+        return self.element == np.int16
+
+    @property
     def parameters(self) -> tuple[int, ...]:
         """Arguments of the kernel that other pools do not have, after the others."""
         return ()
 
-    def reference(self, *inputs: npt.NDArray[np.int8]) -> tuple[npt.NDArray[np.int8], ...]:
+    def reference(self, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
         rows, row_counts = self._along(0, inputs[0].astype(np.int32))
         results, column_counts = self._along(1, rows.swapaxes(1, 2))
         counts = row_counts[:, None, None] * column_counts[:, None]
@@ -125,7 +134,8 @@ class Pool2d(Op):
         return results, counts
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments = self.form(
+        form = self.short_form if self.is_int16 else self.form
+        arguments = form(
             ImageRows.of(inputs[0]),
             ImageRows.of(outputs[0]),
             Scratch(4 * self.window.kernel[0]),
@@ -133,6 +143,8 @@ class Pool2d(Op):
             *self.parameters,
         )
         rows = (0, self.output_shape[1])
+        if self.is_int16:
+            return [KernelCall.of(self.short_kernel, arguments, rows)]
         return [KernelCall(self.kernel, arguments.words(), rows, self.microkernel, self.form)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:

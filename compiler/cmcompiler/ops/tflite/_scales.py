@@ -185,14 +185,22 @@ def element_range(call: Call) -> Range:
     return INT16 if call.element("out") == np.int16 else INT8
 
 
+def has_long_sums(call: Call) -> bool:
+    """Whether the sums of a layer with int16 activations have 64 bits: its bias has not 32."""
+    return call.is_none("bias") or call.element("bias") != np.int32
+
+
 def read_requantize(
-    call: Call, factors: Sequence[float], output: Scale, limits: Range
+    call: Call, factors: Sequence[float], output: Scale, limits: Range, *, is_long: bool = True
 ) -> Requantize:
-    """From sums in units of each channel's factor to the output."""
+    """From sums in units of each channel's factor to the output.
+
+    Args:
+        is_long: sums that become int16 have 64 bits.
+    """
     pairs = [_finite(call, factor) for factor in factors]
     try:
         if isinstance(limits, Range16):
-            is_long = call.is_none("bias") or call.element("bias") != np.int32
             multipliers, shifts = zip(*pairs, strict=True)
             return Requantize16.of(multipliers, shifts, limits, is_long)
         return Requantize.checked(

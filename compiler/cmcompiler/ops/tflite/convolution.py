@@ -13,6 +13,7 @@ from cmcompiler.ops.support.convolution import Operands, check_depth, read_bias,
 from cmcompiler.ops.support.packing16 import Bias
 from cmcompiler.ops.support.requantize import Int8Array, Requantize
 from cmcompiler.ops.tflite._scales import (
+    has_long_sums,
     read_activation_range,
     read_activations,
     read_channel_scales,
@@ -113,7 +114,9 @@ def _read_values(call: Call, channels: int, axis: int) -> tuple[int, Requantize]
         for scale in read_channel_scales(call, "filter", channels, axis)
     ]
     limits = read_activation_range(call, result)
-    return source.zero_point, read_requantize(call, factors, result, limits)
+    return source.zero_point, read_requantize(
+        call, factors, result, limits, is_long=has_long_sums(call)
+    )
 
 
 def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ops.activation import Activation
+from cmcompiler.ops.short_curve import ShortCurve
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.exponential import (
     complement_over_one_plus,
@@ -103,9 +105,8 @@ def read_leaky_relu(call: Call) -> None:
     above = rescale(call, 0, ratio(source, result))
     below = rescale(call, 0, abs(slope))
     if call.element("input") == np.int16:
-        if slope < 0:
-            call.unsupported(f"alpha is {alpha:g}")
-        _emit_slopes(call, below, above, INT16)
+        signed = replace(below, multiplier=int(math.copysign(1, slope)) * below.multiplier)
+        _emit_slopes(call, signed, above, INT16)
         return
 
     def compute(x: Numbers) -> Numbers:
@@ -124,6 +125,9 @@ def read_leaky_relu(call: Call) -> None:
 def read_abs(call: Call) -> None:
     source, result = read_scale(call, "input"), read_scale(call, "out")
     change = rescale(call, result.zero_point, ratio(source, result))
+    if call.element("input") == np.int16:
+        _emit_slopes(call, change, change, INT16, below_sign=-1)
+        return
 
     def compute(x: Numbers) -> Numbers:
         magnitudes = np.abs(x - source.zero_point)
@@ -222,14 +226,42 @@ def _saturated16(x: int) -> int:
 
 @tflite_op("LOGISTIC")
 def read_logistic(call: Call) -> None:
+    if call.element("input") == np.int16:
+        _emit_short_curve(call, is_tanh=False)
+        return
     _check_scale(call, LOGISTIC_SCALE)
     _emit_curve(call, _logistic, 8, LOGISTIC_SCALE.zero_point)
 
 
 @tflite_op("TANH")
 def read_tanh(call: Call) -> None:
+    if call.element("input") == np.int16:
+        _emit_short_curve(call, is_tanh=True)
+        return
     _check_scale(call, TANH_SCALE)
     _emit_curve(call, _tanh, 7, 0)
+
+
+_SHORT_STEPS = 3.0 * 4096
+"""Of the table, for each unit of the argument of tanh and logistic."""
+
+
+def _emit_short_curve(call: Call, is_tanh: bool) -> None:
+    """Steps of the table are found by a multiplier of 15 bits, or by 3 for a scale of 1/4096."""
+    source, output = call.tensor("input", dtype=np.int16), call.output("out", dtype=np.int16)
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    if read_scale(call, "out") != Scale(1 / 32768, 0):
+        call.unsupported("the output's scale is not 1/32768")
+    multiplier, shift = read_scale(call, "input").scale * _SHORT_STEPS, 0
+    if multiplier == 3:
+        call.emit(ShortCurve(3, 0, is_tanh), [source.tensor], [output.tensor])
+        return
+    while multiplier <= 32767.0 / 2 and shift <= 30:
+        multiplier, shift = 2 * multiplier, shift + 1
+    if not 1 <= multiplier <= 32767:
+        call.unsupported(f"input has scale {read_scale(call, 'input').scale:g}")
+    call.emit(ShortCurve(int(multiplier), shift, is_tanh), [source.tensor], [output.tensor])
 
 
 def _check_scale(call: Call, expected: Scale) -> None:

@@ -15,8 +15,10 @@ from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support.convolution import check_depth, read_bias, read_long_bias
 from cmcompiler.ops.support.movement import broadcast, move
 from cmcompiler.ops.support.packing16 import Bias
-from cmcompiler.ops.support.requantize import Range, wrap32
+from cmcompiler.ops.support.requantize import wrap32
 from cmcompiler.ops.tflite._scales import (
+    element_range,
+    has_long_sums,
     product_factor,
     read_activation_range,
     read_activations,
@@ -47,7 +49,8 @@ def read_fully_connected(call: Call) -> None:
         factors = [product_factor(source, scale, result.scale) for scale in scales]
     else:
         factors = [source.scale * scale / result.scale for scale in scales]
-    requantize = read_requantize(call, factors, result, read_activation_range(call, result))
+    limits, is_long = read_activation_range(call, result), has_long_sums(call)
+    requantize = read_requantize(call, factors, result, limits, is_long=is_long)
     bias: Bias
     if features.dtype == np.int16:
         bias = read_long_bias(call, columns)
@@ -82,9 +85,9 @@ def read_batch_matmul(call: Call) -> None:
         (batch, rows, columns, depth),
         scales[0].zero_point,
         scales[1].zero_point,
-        read_requantize(call, [factor], result, Range(-128, 127)),
+        read_requantize(call, [factor], result, element_range(call)),
     )
-    product = call.temporary(np.int8, (batch, rows, columns))
+    product = call.temporary(output.dtype, (batch, rows, columns))
     call.emit(op, [first.tensor, second.tensor], [product])
     call.emit(View(output.shape), [product], [output.tensor])
 
@@ -98,10 +101,12 @@ def _spreads(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 def _matrices(call: Call) -> tuple[Operand, Operand, Operand]:
     """The left operand by rows, the right one by columns, and the output."""
-    output = call.output("out", dtype=np.int8)
+    output = call.output("out")
+    if output.dtype not in (np.int8, np.int16):
+        call.unsupported(f"out is {output.dtype.name}, not int8 or int16")
     operands = []
     for name, flag, is_turned in (("lhs", "adj_x", True), ("rhs", "adj_y", False)):
-        operand = call.tensor(name, dtype=np.int8)
+        operand = call.tensor(name, dtype=output.dtype)
         if operand.rank < 2 or output.rank < 2:
             call.invalid(f"{name} has {operand.rank} dimensions")
         if call.boolean(flag) == is_turned:

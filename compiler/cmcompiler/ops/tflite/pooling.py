@@ -13,6 +13,7 @@ from cmcompiler.ops.support.window import Window
 from cmcompiler.ops.tflite._scales import (
     clamped,
     read_activation_range,
+    read_activations,
     read_same_scale,
     read_scale,
     tflite_op,
@@ -24,6 +25,9 @@ from cmcompiler.ops.tflite._windows import read_window
 def read_average(call: Call) -> None:
     images, window, output = _read(call)
     limits = read_activation_range(call, read_scale(call, "out"))
+    if output.dtype == np.int16:
+        call.emit(AvgPool2d(window, output.shape, limits), [images], [output])
+        return
     with_bounds = clamped(call, output, limits)
     call.emit(AvgPool2d(window, output.shape), [images], [with_bounds])
 
@@ -37,9 +41,8 @@ def read_max(call: Call) -> None:
 
 def _read(call: Call) -> tuple[Tensor, Window, Tensor]:
     """Images, the window over them, and the output."""
-    images = call.tensor("input", dtype=np.int8, rank=4).tensor
-    output = call.output("out", dtype=np.int8).tensor
-    if len(output.shape) != 4 or 0 in images.shape:
+    images, output = (operand.tensor for operand in read_activations(call))
+    if not len(output.shape) == len(images.shape) == 4 or 0 in images.shape:
         call.invalid(f"{list(images.shape)} to {list(output.shape)}")
     if (output.shape[0], output.shape[3]) != (images.shape[0], images.shape[3]):
         call.invalid(f"{list(images.shape)} to {list(output.shape)}")

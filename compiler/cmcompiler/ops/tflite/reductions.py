@@ -9,12 +9,14 @@ import numpy as np
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.extreme import Extreme
-from cmcompiler.ops.quantized_sum import MOST_MEMBERS, QuantizedSum
+from cmcompiler.ops.quantized_sum import MOST_MEMBERS, MOST_SHORT_MEMBERS, QuantizedSum
 from cmcompiler.ops.reduction import ReductionFunction, emit_reduction
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.tflite._scales import (
+    element_range,
     quantize_multiplier,
+    read_activations,
     read_same_scale,
     read_scale,
     tflite_op,
@@ -28,8 +30,9 @@ def read_sum(call: Call) -> None:
     source, output, members = _read(call)
     scale, result = read_scale(call, "input"), read_scale(call, "out")
     count = members.members
-    if not 1 <= count <= MOST_MEMBERS:
-        call.unsupported(f"a sum of {count:,} elements, not 1 to {MOST_MEMBERS:,}")
+    most = MOST_SHORT_MEMBERS if source.dtype == np.int16 else MOST_MEMBERS
+    if not 1 <= count <= most:
+        call.unsupported(f"a sum of {count:,} elements, not 1 to {most:,}")
     multiplier, shift = quantize_multiplier(scale.scale / result.scale)
     if call.operator.endswith("MEAN"):
         places = min(count.bit_length() - 1, 31 + shift)
@@ -42,6 +45,7 @@ def read_sum(call: Call) -> None:
         scale.zero_point,
         Rescale(result.zero_point, multiplier, shift),
         target.shape,
+        element_range(call),
     )
     call.emit(op, [call.arrange(source, members.order)], [target])
 
@@ -49,6 +53,8 @@ def read_sum(call: Call) -> None:
 @tflite_op("REDUCE_MAX", "REDUCE_MIN")
 def read_extreme(call: Call) -> None:
     source, output, members = _read(call)
+    if source.dtype != np.int8:
+        call.unsupported(f"input is {source.dtype.name}, not int8")
     read_same_scale(call, "input", "out")
     target = call.arranged_output(output, members.result_order)
     is_maximum = call.operator.endswith("MAX")
@@ -57,8 +63,8 @@ def read_extreme(call: Call) -> None:
 
 
 def _read(call: Call) -> tuple[Operand, Operand, Members]:
-    """An int8 tensor, its reduction, and what is reduced."""
-    source, output = call.tensor("input", dtype=np.int8), call.output("out", dtype=np.int8)
+    """A tensor, its reduction, and what is reduced."""
+    source, output = read_activations(call)
     dims, keepdim = read_axes(call, "axes", source.rank), call.boolean("keep_dims")
     shape = tuple(
         1 if dim in dims else size

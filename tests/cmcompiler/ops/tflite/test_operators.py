@@ -13,6 +13,7 @@ from harness.calls import In, Out, calling
 from harness.examples import Example
 from harness.runtime import Runtime
 from harness.tflite_calls import tflite_call, tflite_names
+from harness.tflite_short import short_call, short_names
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate_all
@@ -40,12 +41,31 @@ def test_an_operator_computes_the_bytes_of_micro(name: str) -> None:
             np.testing.assert_array_equal(output, known, f"sample {number}, output {index}")
 
 
+@cache
+def expected_of_int16() -> dict[str, npt.NDArray[Any]]:
+    return dict(np.load(EXPECTED.with_name("int16.npz")))
+
+
+@pytest.mark.parametrize("name", short_names())
+def test_an_operator_computes_the_bytes_of_micro_in_int16(name: str) -> None:
+    call = short_call(name)
+    graph = build_graph(read_tflite(call.data))
+    for number, result in enumerate(evaluate_all(graph, call.samples)):
+        for index, output in enumerate(result.outputs):
+            known = expected_of_int16()[f"{name}.{number}.{index}"]
+            np.testing.assert_array_equal(output, known, f"sample {number}, output {index}")
+
+
 def test_kernels_compute_what_the_reference_does(runtime: Runtime) -> None:
     examples = []
     for name in CASES:
         call = tflite_call(name, samples=1)
         graph = build_graph(read_tflite(call.data))
         examples.append(Example(graph, call.samples[0], name))
+    for name in short_names():
+        call = short_call(name, samples=1)
+        graph = build_graph(read_tflite(call.data))
+        examples.append(Example(graph, call.samples[0], f"{name} of int16"))
     runtime.check(*examples)
 
 
