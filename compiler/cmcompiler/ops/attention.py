@@ -28,9 +28,6 @@ STEPS = 64
 
 LARGEST_WEIGHT = 255
 
-FEW_KEYS_ERROR, KEY_ERROR = 0.95, 1 / 30
-"""Steps of the result, and for each key: the largest seen, beside a single large weight."""
-
 LAST_DISTANCE = 576
 """From the largest score of a row; from here on weights are 0."""
 
@@ -58,6 +55,25 @@ def reciprocal(total: int) -> tuple[int, int]:
     bits = total.bit_length()
     shift = min(bits - 1, 32 - bits)
     return min((1 << (31 + shift)) // total, INT32_MAX), shift
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Weighing:
+    """What rows of queries make of their keys, so that each part can be compared.
+
+    Attributes:
+        scores: of all keys, before a mask: [batch, rows, keys].
+        nearest: the first key with the row's largest score, [batch, rows].
+        distances: of all keys from it, up to LAST_DISTANCE: [batch, rows, keys].
+        weights: of the keys; all 0 in a row that sees none.
+        means: the op's output.
+    """
+
+    scores: npt.NDArray[np.int64]
+    nearest: npt.NDArray[np.int64]
+    distances: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.uint8]
+    means: Array
 
 
 @dataclass(frozen=True)
@@ -120,6 +136,8 @@ class Attention(Op):
 
     label = "attention"
     element = np.dtype(np.int8)
+    # Where parts cannot be compared: the comparison with the float model takes each on its own.
+    error_steps = 0.95
 
     batch: int
     group: int
@@ -137,29 +155,13 @@ class Attention(Op):
     empty_rows: EmptyRows = EmptyRows.ZERO
 
     @property
-    def error_steps(self) -> float:  # type: ignore[override]
-        """Each weight is rounded to 8 bits of the largest, and many small ones add up."""
-        return FEW_KEYS_ERROR + self.keys * KEY_ERROR
-
-    @property
     def macs(self) -> int:
         return self.batch * self.rows * self.keys * (self.depth + self.width)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        # Sums in float64 are exact below 2^53.
-        queries = inputs[0].astype(np.float64) - self.query_zero_point
-        keys, values = (np.repeat(x.astype(np.float64), self.group, axis=0) for x in inputs[1:3])
-        products = (queries @ keys.transpose(0, 2, 1)).astype(np.int64)
-        multiplier, left = self.score
-        scores = doubling_high_multiply(products << left, multiplier).astype(np.int64)
-        hidden = np.triu(np.full((self.rows, self.keys), self.is_causal), 1)
-        if len(inputs) == 4:
-            scores = self._masked(scores, inputs[3], hidden)
-        scores[:, hidden] = EXCLUDED
-        largest = scores.max(axis=2, keepdims=True)
-        distances = np.minimum(largest - scores, LAST_DISTANCE)
-        weights = weights_by_distance()[distances].astype(np.float64)
-        weights *= largest != EXCLUDED
+        scores = self._masked(self._scores(inputs), inputs)
+        weights = self._weights(self._distances(scores), scores).astype(np.float64)
+        values = np.repeat(inputs[2].astype(np.float64), self.group, axis=0)
         totals = weights.sum(axis=2).astype(np.int64)
         sums = (weights @ (values - self.value_zero_point)).astype(np.int64)
         factors = np.array([self._factor(total) for total in totals.ravel().tolist()], np.int64)
@@ -167,7 +169,45 @@ class Attention(Op):
         means = requantize(sums, multipliers, shifts).astype(np.int64)
         return (INT8.clamp(means + self.zero_point),)
 
+    def weigh(self, inputs: Sequence[Array], output: Array) -> Weighing:
+        """What the op made of its inputs on the way to its output."""
+        scores = self._scores(inputs)
+        masked = self._masked(scores, inputs)
+        distances = self._distances(masked)
+        weights = self._weights(distances, masked)
+        return Weighing(scores, masked.argmax(axis=2), distances, weights, output)
+
+    def _scores(self, inputs: Sequence[Array]) -> npt.NDArray[np.int64]:
+        # Sums in float64 are exact below 2^53.
+        queries = inputs[0].astype(np.float64) - self.query_zero_point
+        keys = np.repeat(inputs[1].astype(np.float64), self.group, axis=0)
+        products = (queries @ keys.transpose(0, 2, 1)).astype(np.int64)
+        multiplier, left = self.score
+        return doubling_high_multiply(products << left, multiplier).astype(np.int64)
+
+    def _distances(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        distances: npt.NDArray[np.int64]
+        distances = np.minimum(scores.max(axis=2, keepdims=True) - scores, LAST_DISTANCE)
+        return distances
+
+    def _weights(
+        self, distances: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint8]:
+        is_seen = scores.max(axis=2, keepdims=True) != EXCLUDED
+        return np.where(is_seen, weights_by_distance()[distances], np.uint8(0))
+
     def _masked(
+        self, scores: npt.NDArray[np.int64], inputs: Sequence[Array]
+    ) -> npt.NDArray[np.int64]:
+        """Scores with those that a mask or the row's own position excludes."""
+        hidden = np.triu(np.full((self.rows, self.keys), self.is_causal), 1)
+        result = scores.copy()
+        if len(inputs) == 4:
+            result = self._with_mask(scores, inputs[3], hidden)
+        result[:, hidden] = EXCLUDED
+        return result
+
+    def _with_mask(
         self, scores: npt.NDArray[np.int64], mask: Array, hidden: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.int64]:
         excluded = ~mask if mask.dtype == np.bool_ else mask == INT16_MIN

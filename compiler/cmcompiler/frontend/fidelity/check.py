@@ -28,6 +28,7 @@ from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.graph import Node as ProgramNode
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ir.tensor import Tensor as ProgramTensor
+from cmcompiler.ops.attention import Attention, Weighing
 from cmcompiler.ops.support.recurrence import Recurrence, Turns
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.reader import read_program
@@ -129,8 +130,8 @@ class LayerComparison:
         self._graph = graph
         self._pairs = pairing.pairs
         self._wanted = {each.tensor for each in pairing.pairs}
-        self._walks = _walks(graph, pairing)
-        self._wanted.update(each for walk in self._walks.values() for each in walk.inputs)
+        self._divided = _divided(graph, pairing)
+        self._wanted.update(each for node in self._divided.values() for each in node.inputs)
         self._errors = {each.node: {"": LayerErrors(each)} for each in pairing.pairs}
         self._inputs = [LayerErrors(each) for each in pairing.inputs]
         self._wanted.update(each.tensor for each in pairing.inputs)
@@ -151,7 +152,7 @@ class LayerComparison:
         tensors = evaluation.tensors
         values = {
             each.node: MadeValue(
-                each, each.held.to_logical(tensors[each.tensor]), self._turns(each, tensors)
+                each, each.held.to_logical(tensors[each.tensor]), self._parts(each, tensors)
             )
             for each in self._pairs
             if each.tensor in tensors
@@ -168,13 +169,18 @@ class LayerComparison:
             if leaves[index].shape == evaluation.outputs[index].shape:
                 errors.add(leaves[index], evaluation.outputs[index])
 
-    def _turns(self, pair: ValuePair, tensors: Mapping[ProgramTensor, Array]) -> Turns | None:
-        """The turns of the layer whose outputs a pair has."""
-        walk = self._walks.get(pair.tensor)
-        if walk is None:
+    def _parts(
+        self, pair: ValuePair, tensors: Mapping[ProgramTensor, Array]
+    ) -> Turns | Weighing | None:
+        """What the layer whose outputs a pair has made on the way."""
+        node = self._divided.get(pair.tensor)
+        if node is None:
             return None
-        assert isinstance(walk.op, Recurrence)
-        return walk.op.turns([tensors[each] for each in walk.inputs], tensors[pair.tensor])
+        inputs = [tensors[each] for each in node.inputs]
+        if isinstance(node.op, Attention):
+            return node.op.weigh(inputs, tensors[pair.tensor])
+        assert isinstance(node.op, Recurrence)
+        return node.op.turns(inputs, tensors[pair.tensor])
 
     def _report(self, pair: ValuePair, exact: Tensor, made: Array, step: Tensor | None) -> None:
         number = self._sources.get(pair.node)
@@ -201,14 +207,14 @@ class LayerComparison:
                 yield StalledState(errors.pair.name, share)
 
 
-def _walks(graph: Graph, pairing: Pairing) -> dict[ProgramTensor, ProgramNode]:
-    """The recurrent layers of the graph that are compared turn by turn, by their outputs."""
-    walks = {}
+def _divided(graph: Graph, pairing: Pairing) -> dict[ProgramTensor, ProgramNode]:
+    """The layers of the graph that are compared part by part, by their outputs."""
+    layers = {}
     for each in pairing.pairs:
         node = graph.producer.get(each.tensor)
-        if each.by_turn and node is not None and node.outputs[0] is each.tensor:
-            walks[each.tensor] = node
-    return walks
+        if each.by_part and node is not None and node.outputs[0] is each.tensor:
+            layers[each.tensor] = node
+    return layers
 
 
 def _sources_of_states(real: FloatGraph) -> dict[Node, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,14 @@ from torch._ops import OpOverload
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
-from cmcompiler.frontend.fidelity.pairing import ValuePair
+from cmcompiler.frontend.fidelity.pairing import StepRange, ValuePair
+from cmcompiler.frontend.fidelity.parts import LayerPart
 from cmcompiler.frontend.fidelity.turns import layer_of, turn_by_turn
 from cmcompiler.frontend.fidelity.values import Array, real
+from cmcompiler.frontend.fidelity.weighings import WEIGHED, part_by_part
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.simulation import rounded
+from cmcompiler.ops.attention import Weighing
 from cmcompiler.ops.support.recurrence import Turns
 
 Report = Callable[[ValuePair, Tensor, Array, Tensor | None], None]
@@ -29,12 +32,12 @@ class MadeValue:
 
     Attributes:
         array: in its logical shape.
-        turns: that a recurrent layer went through.
+        parts: what the layer made on the way, if it is compared part by part.
     """
 
     pair: ValuePair
     array: Array
-    turns: Turns | None = None
+    parts: Turns | Weighing | None = None
 
 
 class RoundedWeights(Interpreter):
@@ -101,7 +104,9 @@ class ForcedRun(RoundedWeights):
             values: of the program.
         """
         self._values = values
-        layers = [(layer_of(node), made) for node, made in values.items() if made.turns]
+        layers = [
+            (layer_of(node), made) for node, made in values.items() if isinstance(made.parts, Turns)
+        ]
         self._layers = {layer: made for layer, made in layers if layer is not None}
         self._steps = {}
         return self.run(*inputs)
@@ -111,6 +116,8 @@ class ForcedRun(RoundedWeights):
         made = self._values.get(n)
         if made is None or not isinstance(result, Tensor):
             return result
+        if isinstance(made.parts, Weighing) and n.target in WEIGHED:
+            self._weigh(n, made, made.parts)
         self._report(made.pair, result, made.array, self._steps.get(n))
         return real(made.array, made.pair.range).to(result.dtype).reshape(result.shape)
 
@@ -121,24 +128,22 @@ class ForcedRun(RoundedWeights):
             return self._walked(n, self._layers[n])
         return super().run_node(n)
 
-    def _scale(self, operand: Any) -> float | None:
-        """The scale of what a node reads, if that has a range."""
+    def _range(self, operand: Any) -> StepRange | None:
+        """The range of what a node reads, if it has one."""
         if not isinstance(operand, Node) or operand.op != "call_module":
             return None
-        observer: Any = self.fetch_attr(str(operand.target))
-        return float(observer.calculate_qparams()[0])
+        return StepRange.of(self.fetch_attr(str(operand.target)))
 
     def _walked(self, n: Node, made: MadeValue) -> Any:
         """The results of a recurrent layer, turn by turn."""
-        assert made.turns is not None and made.pair.range is not None
+        assert isinstance(made.parts, Turns) and made.pair.range is not None
         arguments, _ = Interpreter.fetch_args_kwargs_from_env(self, n)
-        scales = [self._scale(each) for each in n.args[:2]]
-        results = turn_by_turn(n.target, arguments, scales, made.pair.range, made.turns)
+        ranges = [self._range(each) for each in n.args[:2]]
+        scales = [None if each is None else each.scale for each in ranges]
+        results = turn_by_turn(n.target, arguments, scales, made.pair.range, made.parts)
         if results is None:
             return super().run_node(n)
-        for part in results.parts:
-            pair = replace(made.pair, part=part.name, range=part.range)
-            self._report(pair, part.exact, part.made, part.step)
+        self._report_parts(made.pair, results.parts)
         example = n.meta["val"]
         if isinstance(example, Tensor):
             self._steps[n] = results.row_step
@@ -149,3 +154,17 @@ class ForcedRun(RoundedWeights):
             step = results.row_step if is_rows else results.final_step.reshape(final.shape)
             self._steps[user] = step
         return results.rows.to(rows.dtype), results.final.to(final.dtype).reshape(final.shape)
+
+    def _weigh(self, n: Node, made: MadeValue, weighing: Weighing) -> None:
+        """Reports the parts of attention, and notes the steps of the whole."""
+        assert made.pair.range is not None
+        arguments, _ = self.fetch_args_kwargs_from_env(n)
+        ranges = [self._range(each) for each in n.args[1:3]]
+        results = part_by_part(n.target, arguments, ranges, made.pair.range, weighing)
+        self._report_parts(made.pair, results.parts)
+        self._steps[n] = results.step
+
+    def _report_parts(self, pair: ValuePair, parts: Iterable[LayerPart]) -> None:
+        for part in parts:
+            of_part = replace(pair, part=part.name, range=part.range)
+            self._report(of_part, part.exact, part.made, part.step)

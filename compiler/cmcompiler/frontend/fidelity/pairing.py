@@ -18,6 +18,7 @@ from cmcompiler.frontend.call_sites import marked
 from cmcompiler.frontend.rewrites.exclusions import PADS, padding_of
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.tensor import HeldValue, Tensor
+from cmcompiler.ops.attention import Attention
 from cmcompiler.ops.change_scale import ChangeScale
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
@@ -38,12 +39,17 @@ _VIEWS = {
     *(_aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims, _aten.unsqueeze.default),
 }
 """Before these, a lowering may copy their operand in the order of its elements."""
+_DIVISIONS = {
+    *(_aten.unbind.int, _aten.split.Tensor, _aten.split.sizes, _aten.split_with_sizes.default),
+    *(_aten.chunk.default, _aten.tensor_split.sections, _aten.tensor_split.indices),
+}
+"""A lowering takes each of their results by itself, in order."""
 
 _SLACK = 0.01
 """Steps that the check's own arithmetic may be off."""
 
 _EXACT_ROUNDING = 0.5
-"""Steps that inputs may be off, and a recurrent layer in a turn, where a step is the sum of those
+"""Steps that inputs may be off, and layers compared part by part, where a step is the sum of those
 of all roundings."""
 
 _OUTPUT_SLACK = 0.06
@@ -90,8 +96,8 @@ class ValuePair:
         held: how.
         range: None where the program has the number itself.
         bound: steps: see Op.error_steps.
-        by_turn: the value of a recurrent layer, which is compared turn by turn.
-        part: what a recurrent layer computes within a turn; empty for the value itself.
+        by_part: the value of a recurrent layer or of attention, whose parts are compared.
+        part: what such a layer computes on the way; empty for the value itself.
     """
 
     node: Node
@@ -100,7 +106,7 @@ class ValuePair:
     held: HeldValue
     range: StepRange | None
     bound: float
-    by_turn: bool = False
+    by_part: bool = False
     part: str = ""
 
 
@@ -133,6 +139,7 @@ def pair(
         if node.op == "call_function" and (name := marked(node)) is not None:
             by_name[name].append(node)
     tensors = _holders(program)
+    divided = _divided(method, nodes, by_name)
     pairs: dict[Node, ValuePair] = {}
     others: list[tuple[str, str]] = []
     instructions = Counter(nodes.values())
@@ -148,7 +155,9 @@ def pair(
             if tensor is None or tensor.held is None or not isinstance(value, TensorValue):
                 continue
             counterpart = _counterpart(by_name[name], place, value)
-            if instructions[name] > 1 and any(map(_has_several_results, by_name[name])):
+            if index in divided:
+                counterpart = _counterpart([divided[index]], 0, value)
+            elif instructions[name] > 1 and any(map(_has_several_results, by_name[name])):
                 counterpart = (
                     None  # of what the operator was taken apart into, any may have its shape
                 )
@@ -176,6 +185,33 @@ def _holders(program: Graph) -> dict[int, Tensor]:
         for tensor in node.outputs
         if tensor.held is not None
     }
+
+
+def _divided(
+    method: Method, nodes: Mapping[int, str], by_name: Mapping[str, Sequence[Node]]
+) -> dict[int, Node]:
+    """The results of divisions, by the values that hold them."""
+    values: defaultdict[str, list[int]] = defaultdict(list)
+    for number, instruction in enumerate(method.instructions):
+        if number in nodes and isinstance(instruction, KernelInstruction):
+            values[nodes[number]] += _results(method, instruction)
+    divided: dict[int, Node] = {}
+    for name, (first, *_) in by_name.items():
+        if first.target not in _DIVISIONS:
+            continue
+        takers: dict[Any, Node] = {user.args[1]: user for user in first.users}
+        items = [takers[place] for place in sorted(takers)]
+        shapes = [tuple(item.meta["val"].shape) for item in items]
+        sizes = {index: _sizes(method, index) for index in values[name]}
+        held = [index for index, shape in sizes.items() if shape in shapes]
+        if [sizes[index] for index in held] == shapes:
+            divided.update(zip(held, items, strict=True))
+    return divided
+
+
+def _sizes(method: Method, index: int) -> tuple[int, ...] | None:
+    value = method.values[index]
+    return value.sizes if isinstance(value, TensorValue) else None
 
 
 def _results(method: Method, instruction: KernelInstruction) -> Iterator[int]:
@@ -232,12 +268,22 @@ def _bounded(program: Graph, pairs: Sequence[ValuePair]) -> Iterator[ValuePair]:
     """Pairs with what the ops between a value and the values that it depends on allow."""
     known = {pair.tensor for pair in pairs}
     for pair in pairs:
-        walk = program.producer.get(pair.tensor)
-        if walk is not None and isinstance(walk.op, Recurrence) and walk.outputs[0] in known:
-            yield replace(pair, bound=_SLACK + _EXACT_ROUNDING, by_turn=True)
+        if _by_part(program, pair.tensor, known):
+            yield replace(pair, bound=_SLACK + _EXACT_ROUNDING, by_part=True)
         else:
             steps = _steps_between(program, pair.tensor, known) + _number_steps(pair)
             yield replace(pair, bound=_SLACK + steps)
+
+
+def _by_part(program: Graph, tensor: Tensor, known: Collection[Tensor]) -> bool:
+    node = program.producer.get(tensor)
+    if node is None or node.outputs[0] not in known:
+        return False
+    if isinstance(node.op, Attention):
+        # The parts are compared on the values that it reads, so nothing may lie before them.
+        between = (each for each in node.reads if each not in known)
+        return not any(_steps_between(program, each, known) for each in between)
+    return isinstance(node.op, Recurrence)
 
 
 def _number_steps(pair: ValuePair) -> float:

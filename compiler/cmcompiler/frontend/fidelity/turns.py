@@ -17,30 +17,13 @@ from torch.fx import Node
 
 from cmcompiler.frontend.fidelity.cells import CELLS, FloatCell, rescaling_step
 from cmcompiler.frontend.fidelity.pairing import StepRange
-from cmcompiler.frontend.fidelity.values import Array, real
+from cmcompiler.frontend.fidelity.parts import LayerPart
+from cmcompiler.frontend.fidelity.values import real
 from cmcompiler.frontend.operators.recurrent import Place
 from cmcompiler.ops.support.recurrence import Turns
 
 _FUNCTION_STEPS = 1 << 7
 _FUNCTION_STEP = 1 / _FUNCTION_STEPS
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TurnPart:
-    """One of the things that a layer computes in each turn.
-
-    Attributes:
-        name: gates, state or units.
-        exact: in float.
-        made: by the program.
-        step: twice what its arithmetic may be off.
-    """
-
-    name: str
-    exact: Tensor
-    made: Array
-    range: StepRange
-    step: Tensor
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,7 +40,7 @@ class TurnResults:
     row_step: Tensor
     final: Tensor
     final_step: Tensor
-    parts: tuple[TurnPart, ...]
+    parts: tuple[LayerPart, ...]
 
 
 def layer_of(node: Node) -> Node | None:
@@ -106,7 +89,7 @@ def turn_by_turn(
     before = rows[:-1] if given is not None else torch.cat([first, rows[1:-1]])
     gates, made_gates = cell.gates(flat(x), flat(before)), real(turns.gates, cell.gate_range)
     step = cell.gate_step().expand_as(gates)
-    parts = [TurnPart("gates", by_turn(gates), turns.gates, cell.gate_range, by_turn(step))]
+    parts = [LayerPart("gates", by_turn(gates), turns.gates, cell.gate_range, by_turn(step))]
     wide = cell.gates(flat(x), flat(before), saturating=False)
     if not torch.equal(wide, gates):
         parts.append(_saturation(cell, wide, gates))
@@ -119,12 +102,12 @@ def turn_by_turn(
         begin = place.initial(initial, arguments[0], held.shape[2]).double()
         states = torch.cat([begin, held[1:-1]])
         exact, step = map(by_turn, cell.advance(flat(made_gates), flat(states)))
-        parts.append(TurnPart("state", exact, turns.states[1:], cell.state_range, step))
+        parts.append(LayerPart("state", exact, turns.states[1:], cell.state_range, step))
         final, final_step, held = exact[-1:], step[-1:], held[1:]
 
     units, unit_step = map(by_turn, cell.units(flat(made_gates), flat(held)))
     if cell.units_range is not None:
-        parts.append(TurnPart("units", units, turns.narrowed, cell.units_range, unit_step))
+        parts.append(LayerPart("units", units, turns.narrowed, cell.units_range, unit_step))
         narrowed = real(turns.narrowed, cell.units_range)
         units, unit_step = map(by_turn, cell.project(flat(narrowed)))
     if given is not None:
@@ -136,7 +119,7 @@ def turn_by_turn(
     )
 
 
-def _saturation(cell: FloatCell, wide: Tensor, gates: Tensor) -> TurnPart:
+def _saturation(cell: FloatCell, wide: Tensor, gates: Tensor) -> LayerPart:
     """What the functions of gates lose where a sum, or the input's part of it, leaves the range.
 
     Half a step of outputs is allowed: of functions between -1 and 1, if they are not the outputs.
@@ -146,7 +129,7 @@ def _saturation(cell: FloatCell, wide: Tensor, gates: Tensor) -> TurnPart:
         held = cell.output
     exact, made = cell.functions(wide), cell.functions(gates)
     steps = made.clamp(*held.limits) / held.scale + held.zero_point
-    return TurnPart("saturation", exact, steps.numpy(), held, torch.tensor(held.scale))
+    return LayerPart("saturation", exact, steps.numpy(), held, torch.tensor(held.scale))
 
 
 def _ordered(rows: Tensor, place: Place) -> Tensor:

@@ -54,7 +54,9 @@ def attention(
     Consecutive matrices of queries may share keys and values. The mask has 1 in place of what it
     repeats.
     """
-    return _attention(query, key, value, mask, scale)
+    # Rows that see nothing are zero, as in torch's own attention.
+    weights = scores(query, key, mask, scale).softmax(dim=2).nan_to_num(0.0)
+    return weights @ repeated(query, value)
 
 
 @float_form(LIBRARY, "masked_attention")
@@ -67,11 +69,9 @@ def masked_attention(
         further: the scale; a number far below scores, and whether it is added to those of other
             keys or takes their place; a constant to be added to all.
     """
-    scale, number, is_added, added = further if len(further) > 3 else (*further, None)
-    key, value = _repeated(query, key, value)
-    scores = query @ key.transpose(1, 2) * scale
-    scores = scores if added is None else scores + added
-    return masked_softmax(scores, mask, 2, number, is_added) @ value
+    scale, number, is_added, *rest = further
+    unmasked = scores(query, key, rest[0] if rest else None, scale)
+    return masked_softmax(unmasked, mask, 2, number, is_added) @ repeated(query, value)
 
 
 @float_form(LIBRARY, "biased_attention")
@@ -79,22 +79,18 @@ def biased_attention(
     query: Tensor, key: Tensor, value: Tensor, added: Tensor, scale: float
 ) -> Tensor:
     """Attention with a computed tensor that is added to the scaled scores."""
-    return _attention(query, key, value, added, scale)
+    return attention(query, key, value, added, scale)
 
 
-def _attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
-) -> Tensor:
-    key, value = _repeated(query, key, value)
-    scores = query @ key.transpose(1, 2) * scale
-    scores = scores if mask is None else scores + mask
-    # Rows that see nothing are zero, as in torch's own attention.
-    return scores.softmax(dim=2).nan_to_num(0.0) @ value
+def scores(query: Tensor, key: Tensor, added: Tensor | None, scale: float) -> Tensor:
+    """Of each key for each row of queries."""
+    scaled = query @ repeated(query, key).transpose(1, 2) * scale
+    return scaled if added is None else scaled + added
 
 
-def _repeated(query: Tensor, *shared: Tensor) -> tuple[Tensor, ...]:
-    """Keys and values, once for each matrix of queries."""
-    return tuple(x.repeat_interleave(len(query) // len(x), dim=0) for x in shared)
+def repeated(query: Tensor, shared: Tensor) -> Tensor:
+    """Keys or values, once for each matrix of queries."""
+    return shared.repeat_interleave(len(query) // len(shared), dim=0)
 
 
 @quantized_op(torch.ops.cmbuild.attention.default, constants=[3])
