@@ -35,7 +35,10 @@ from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.normalization import Normalization
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
+
+WHOLE = PlanOptions(streams=False)
 
 NUMBERS = np.random.default_rng(0)
 
@@ -236,7 +239,8 @@ def instructions(board: str, isa: str, measured: list[Layer], folder: Path) -> l
     harness = kernel_harness(board, isa, folder)
     runtime = Runtime(harness, Isa.named(isa), folder)
     runtime.check(*(layer.example for layer in measured))
-    plans = [make_plan(layer.example.graph, runtime.isa) for layer in measured]
+    # A stream's ticks hold those of its stages.
+    plans = [make_plan(layer.example.graph, runtime.isa, WHOLE) for layer in measured]
     cases = [
         Case.of(plan, layer.example.inputs) for plan, layer in zip(plans, measured, strict=True)
     ]

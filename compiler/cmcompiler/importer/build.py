@@ -22,6 +22,7 @@ from cmcompiler.importer.boundary import (
 from cmcompiler.importer.choices import branch_on_choices
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.images import keep_channels_last
+from cmcompiler.importer.padding import fold_padding
 from cmcompiler.importer.reading import read_block
 from cmcompiler.importer.requantization import requantize_in_integers
 from cmcompiler.importer.sequences import rows_of_steps
@@ -61,7 +62,8 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     nodes = read_block(block, scope)
     outputs = _outputs(chosen, scope, nodes)
     states = [tensor for state in scope.states for tensor in (state.tensor, state.final)]
-    nodes = keep_channels_last(nodes, [port.tensor for port in outputs], states)
+    results = [port.tensor for port in outputs]
+    nodes = fold_padding(keep_channels_last(nodes, results, states), results, states)
     direct = _without_chained_views(rows_of_steps(nodes))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))
