@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from harness.calls import In, Out, calling
 from harness.examples import Example, single
 from kernels import (

@@ -1,6 +1,7 @@
 /* Functions of two numbers; see compiler/cmcompiler/ops/binary.py. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/element.h"
+#include "cmrt/elementwise.h"
 #include "cmrt/elementwise_f32.h"
 #include "cmrt/functions.h"
 #include "cmrt/nest.h"
@@ -51,6 +52,17 @@ struct run {
 };
 
 typedef void run_function(const struct cm_binary *op, struct run run);
+
+struct cm_binary_bytes {
+    cm_ref lhs, rhs, output;
+    cm_ref levels;
+    int32_t depth, count;
+    int32_t lhs_step, rhs_step;
+    int32_t kind; /* enum cm_byte_kind; then the other fields of struct cm_byte_function */
+    int32_t is_unsigned;
+    int32_t when_less, when_equal, when_more;
+    int32_t of_both, of_one;
+};
 
 static inline void walk(const struct cm_context *context, const struct cm_binary *op, run_function *apply)
 {
@@ -246,4 +258,27 @@ static void integer_run(const struct cm_binary *op, struct run run)
 void cm_binary_integer(const struct cm_context *context, const struct cm_call *call)
 {
     walk(context, call->arguments, integer_run);
+}
+
+void cm_binary_bytes(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_binary_bytes *op = call->arguments;
+    const struct cm_byte_function function = {
+        .kind = op->kind,
+        .is_unsigned = op->is_unsigned,
+        .when_less = op->when_less,
+        .when_equal = op->when_equal,
+        .when_more = op->when_more,
+        .of_both = op->of_both,
+        .of_one = op->of_one,
+    };
+    const uint8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
+    uint8_t *output = cm_write(context, op->output);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do {
+        const struct cm_byte_operands bytes = {lhs + nest.offset[0], rhs + nest.offset[1], op->lhs_step,
+                                               op->rhs_step};
+        cm_isa_binary_bytes(&function, bytes, output + nest.offset[2], op->count);
+    } while (cm_nest_next(&nest));
 }

@@ -1,4 +1,5 @@
 /* One of two tensors, element by element; see compiler/cmcompiler/ops/where.py. */
+#include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
 
 struct cm_where {
@@ -8,6 +9,23 @@ struct cm_where {
     int32_t size;                               /* of an element: 1, 2, 4 or 8 bytes */
     int32_t condition_step, lhs_step, rhs_step; /* of the innermost loop, in bytes */
 };
+
+/* struct cm_where of bytes. */
+void cm_where_bytes(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_where *op = call->arguments;
+    const uint8_t *condition = cm_read(context, op->condition);
+    const uint8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
+    uint8_t *output = cm_write(context, op->output);
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth);
+    do {
+        const struct cm_byte_operands bytes = {lhs + nest.offset[1], rhs + nest.offset[2], op->lhs_step,
+                                               op->rhs_step};
+        cm_isa_choose_bytes(condition + nest.offset[0], op->condition_step, bytes, output + nest.offset[3],
+                            op->count);
+    } while (cm_nest_next(&nest));
+}
 
 static void copy_element(uint8_t *output, const uint8_t *input, int32_t size)
 {

@@ -12,6 +12,7 @@ import numpy as np
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.activation import tabulate
 from cmcompiler.ops.cast import cast, emit_and_cast
@@ -20,6 +21,7 @@ from cmcompiler.ops.support.element import FLOAT, INTEGER, Scalar, check_element
 from cmcompiler.ops.support.elementwise import Elementwise, align
 
 ARITHMETIC = Microkernel("arithmetic_f32", mve=True)
+BINARY_BYTES = Microkernel("binary_bytes", dsp=True, mve=True)
 
 
 def _float_minimum(a: Array, b: Array) -> Array:
@@ -106,6 +108,50 @@ TRANSCENDENTAL = (BinaryFunction.POWER, BinaryFunction.ATAN2)
 """Of floats."""
 
 
+_ORDERS = {
+    BinaryFunction.EQ: (False, True, False),
+    BinaryFunction.NE: (True, False, True),
+    BinaryFunction.LT: (True, False, False),
+    BinaryFunction.LE: (True, True, False),
+    BinaryFunction.GT: (False, False, True),
+    BinaryFunction.GE: (False, True, True),
+}
+"""Comparisons: whether they are true of a number that is less, equal, or more."""
+
+_OF_BOTH, _OF_ANY, _OF_ONE = (True, False), (True, True), (False, True)
+
+_TRUTHS = {
+    BinaryFunction.LOGICAL_AND: _OF_BOTH,
+    BinaryFunction.LOGICAL_OR: _OF_ANY,
+    BinaryFunction.LOGICAL_XOR: _OF_ONE,
+}
+_BITS = {
+    BinaryFunction.AND: _OF_BOTH,
+    BinaryFunction.OR: _OF_ANY,
+    BinaryFunction.XOR: _OF_ONE,
+}
+"""Whether both sides, and one side alone, make the result."""
+
+
+def _byte_function(function: BinaryFunction, inputs: Tensors, output: Tensor) -> Words | None:
+    """The fields of `struct cm_byte_function`; None if it is not a function of two bytes."""
+    dtype = inputs[0].dtype
+    if dtype.itemsize > 1 or inputs[1].dtype != dtype or output.dtype.itemsize > 1:
+        return None
+    order, sides = (False, False, False), (False, False)
+    if function in _ORDERS:
+        kind, order = 0, _ORDERS[function]
+    elif function in _TRUTHS:
+        kind, sides = 1, _TRUTHS[function]
+    elif function in _BITS and output.dtype == dtype:
+        kind, sides = 2, _BITS[function]
+    else:
+        return None
+    masks = (dtype != np.int8, *order, *sides)
+    names = ("is_unsigned", "when_less", "when_equal", "when_more", "of_both", "of_one")
+    return [("kind", kind), *((name, -int(mask)) for name, mask in zip(names, masks, strict=True))]
+
+
 @dataclass(frozen=True)
 class Binary(Elementwise):
     """A function of two numbers, computed in float32 or in wrapping int64.
@@ -135,6 +181,9 @@ class Binary(Elementwise):
         return (converted(result, self.dtype).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        of_bytes = _byte_function(self.function, inputs, outputs[0])
+        if of_bytes is not None and self.compute == INTEGER:
+            return [self._byte_call(of_bytes, inputs, outputs)]
         if self.compute == INTEGER:
             kernel = "binary_integer"
         else:
@@ -151,6 +200,15 @@ class Binary(Elementwise):
         is_arithmetic = kernel == "binary_f32" and not self.function.gives_truth
         microkernel = ARITHMETIC if is_arithmetic else None
         return [KernelCall(kernel, arguments, microkernel=microkernel)]
+
+    def _byte_call(self, function: Words, inputs: Tensors, outputs: Tensors) -> KernelCall:
+        arguments: Words = [
+            *self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0]),
+            ("lhs_step", self.loops.inner[0]),
+            ("rhs_step", self.loops.inner[1]),
+            *function,
+        ]
+        return KernelCall("binary_bytes", arguments, microkernel=BINARY_BYTES)
 
 
 def evaluate(function: BinaryFunction, lhs: Array, rhs: Array) -> Array:

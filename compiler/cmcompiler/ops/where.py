@@ -10,10 +10,12 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
 from cmcompiler.ir.operand import Operand
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import converted
 from cmcompiler.ops.support.elementwise import Elementwise, align
+
+CHOOSE_BYTES = Microkernel("choose_bytes", dsp=True, mve=True)
 
 LARGEST = (1 << 31) - 1
 
@@ -42,6 +44,8 @@ class Where(Elementwise):
             ("lhs_step", self.loops.inner[1] * size),
             ("rhs_step", self.loops.inner[2] * size),
         ]
+        if size == 1:
+            return [KernelCall("where_bytes", arguments, microkernel=CHOOSE_BYTES)]
         return [KernelCall("where", arguments)]
 
 

@@ -60,6 +60,28 @@ CM_MICROKERNEL void cm_isa_minimum_s16(const int16_t *lhs, const int16_t *rhs, i
 CM_MICROKERNEL void cm_isa_maximum_s16(const int16_t *lhs, const int16_t *rhs, int32_t rhs_step, int16_t *out,
                                        int32_t count);
 
+/* Bytes of two operands, which move by 0 or 1 from element to element. */
+struct cm_byte_operands {
+    const uint8_t *lhs, *rhs;
+    int32_t lhs_step, rhs_step;
+};
+
+/* What becomes of two bytes. The numbers are masks: 0, or -1. */
+struct cm_byte_function {
+    int32_t kind;                             /* enum cm_byte_kind */
+    int32_t is_unsigned;                      /* CM_COMPARED: 0 for signed bytes */
+    int32_t when_less, when_equal, when_more; /* CM_COMPARED: 1 if the mask of lhs against rhs is set */
+    int32_t of_both, of_one; /* CM_TRUE: 1 if both, or one of them, is not 0; CM_BITS: the bits of both, or of
+                                one of them */
+};
+enum cm_byte_kind { CM_COMPARED, CM_TRUE, CM_BITS };
+CM_MICROKERNEL void cm_isa_binary_bytes(const struct cm_byte_function *function,
+                                        struct cm_byte_operands bytes, uint8_t *out, int32_t count);
+
+/* out = condition is not 0 ? lhs : rhs; the condition moves by 0 or 1, too. */
+CM_MICROKERNEL void cm_isa_choose_bytes(const uint8_t *condition, int32_t condition_step,
+                                        struct cm_byte_operands bytes, uint8_t *out, int32_t count);
+
 /* out = table[the byte of in, unsigned] */
 CM_MICROKERNEL void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
 

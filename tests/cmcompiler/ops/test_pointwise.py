@@ -295,3 +295,41 @@ def test_functions_that_have_no_value_for_an_integer_are_refused(name: str) -> N
     """Inside a quantised function they would have lost their scales."""
     with pytest.raises(Unsupported, match=f"aten::{name}.out #0: self is int8, not float32"):
         calling(f"aten::{name}.out", In(np.zeros(4, np.int8)), Out(np.int8, (4,)))
+
+
+BYTE_FUNCTIONS = {
+    name: function
+    for name, function in TENSORS.items()
+    if function.gives_truth or function in BITS[:3]
+}
+
+
+def test_every_pair_of_bytes(runtime: Runtime) -> None:
+    """All of them, repeated operands, and counts that fill no vector."""
+    every = np.arange(256).astype(np.uint8)
+    examples = []
+    for name, function in BYTE_FUNCTIONS.items():
+        for dtype in ("int8", "uint8", "bool"):
+            numbers = np.array([0, 1, 1, 0], np.bool_) if dtype == "bool" else every.view(dtype)
+            rows = In(numbers[:, None])
+            truth = np.bool_ if function.gives_truth else dtype
+            out = Out(truth, (len(numbers),) * 2)
+            examples.append(calling(f"aten::{name}", rows, In(numbers), out))
+            few = Out(truth, (23,))
+            lhs, rhs = (np.resize(numbers[::step], 23) for step in (1, -1))
+            examples.append(calling(f"aten::{name}", In(lhs), In(rhs), few))
+    runtime.check(*examples)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
+def test_choices_between_bytes(runtime: Runtime, dtype: str) -> None:
+    random = np.random.default_rng(3)
+    examples = []
+    for count in (1, 4, 15, 33):
+        shapes = [(3, count), (3, 1), (count,), (1, 1)]
+        for condition, lhs, rhs in (shapes[:3], shapes[1:], shapes[::-1][:3], [shapes[0]] * 3):
+            truth = In(random.integers(0, 2, condition).astype(np.bool_))
+            sides = [In(random.integers(-128, 128, x).astype(dtype)) for x in (lhs, rhs)]
+            out = Out(dtype, np.broadcast_shapes(condition, lhs, rhs))
+            examples.append(calling("aten::where.self_out", truth, *sides, out))
+    runtime.check(*examples)
