@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.layout import Int32
-from cmcompiler.ir.op import Array, KernelCall, Tensors
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Array, KernelCall, Packed, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
@@ -34,6 +34,10 @@ SHORT_LEFT_SHIFT = 15
 ADD = Microkernel("add_s8")
 ADD_AFFINE = Microkernel("add_affine_s8", mve=True)
 ADD16 = Microkernel("add_s16")
+ADD_TABLED = Microkernel("add_tabled_s8", mve=True)
+
+LEAST_TABLED = 256
+"""Elements for which two tables of a KiB each are worth it."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,21 @@ class AddArguments16(PairArguments):
 
 
 @dataclass(frozen=True)
+class AddTabledArguments(PairArguments):
+    """Sums of two int8 elements, each rescaled by a table."""
+
+    c_name = "cm_add_tabled_s8"
+
+    lhs_table: Annotated[Place, "of 256 int32, by the unsigned byte"]
+    rhs_table: Place
+    zero_point: Int32
+    multiplier: Int32
+    shift: Annotated[Int32, "-31 to -1"]
+    minimum: Int32
+    maximum: Int32
+
+
+@dataclass(frozen=True)
 class Add(Pair):
     """clamp(output.apply(scaled lhs + scaled rhs)).
 
@@ -114,6 +133,8 @@ class Add(Pair):
         if limits.element == np.int16:
             return self._short_call(tensors)
         affine = _affine(self.lhs, self.rhs, self.output, limits)
+        if affine is None and self.output.shift < 0 and outputs[0].numel >= LEAST_TABLED:
+            return self._tabled_call(tensors)
         if affine is None:
             scales = {
                 prefix + field: getattr(scale, field)
@@ -121,11 +142,12 @@ class Add(Pair):
                 for field in ("zero_point", "multiplier", "shift")
             }
             ends = {"minimum": limits.minimum, "maximum": limits.maximum}
-            return self.call(AddArguments, tensors, ADD, **scales, **ends)
+            return self.call(AddArguments, tensors, ADD, joins=False, **scales, **ends)
         return self.call(
             AddAffineArguments,
             tensors,
             ADD_AFFINE,
+            joins=True,
             lhs_factor=affine.lhs_factor,
             rhs_factor=affine.rhs_factor,
             offset=affine.offset,
@@ -145,7 +167,24 @@ class Add(Pair):
             AddArguments16,
             tensors,
             ADD16,
+            joins=False,
             **scales,
+            minimum=self.range.minimum,
+            maximum=self.range.maximum,
+        )
+
+    def _tabled_call(self, tensors: Tensors) -> Sequence[KernelCall]:
+        lhs, rhs = (Packed(_table(scale), 4) for scale in (self.lhs, self.rhs))
+        return self.call(
+            AddTabledArguments,
+            tensors,
+            ADD_TABLED,
+            joins=True,
+            lhs_table=lhs,
+            rhs_table=rhs,
+            zero_point=self.output.zero_point,
+            multiplier=self.output.multiplier,
+            shift=self.output.shift,
             minimum=self.range.minimum,
             maximum=self.range.maximum,
         )
@@ -171,6 +210,11 @@ def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affin
     table = sums(EVERY[:, None], EVERY, (lhs, rhs, output), limits)
     gain = math.ldexp(output.factor, LEFT_SHIFT)
     return find_affine(table, lhs.factor * gain, rhs.factor * gain, limits)
+
+
+def _table(scale: Rescale) -> bytes:
+    """What each int8 number becomes, by its byte."""
+    return _widened(scale, np.arange(256).astype(np.int8)).astype("<i4").tobytes()
 
 
 def _widened(scale: Rescale, x: Array) -> npt.NDArray[np.int32]:

@@ -93,6 +93,7 @@ class Mul(Pair):
             MulArguments,
             (*inputs, *outputs),
             microkernel,
+            joins=True,
             lhs_zero_point=self.lhs_zero_point,
             rhs_zero_point=self.rhs_zero_point,
             zero_point=self.output.zero_point,

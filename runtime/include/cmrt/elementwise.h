@@ -27,6 +27,19 @@ struct cm_affine {
 CM_MICROKERNEL void cm_isa_add_affine_s8(const struct cm_affine *affine, const int8_t *lhs, const int8_t *rhs,
                                          int32_t rhs_step, int8_t *out, int32_t count);
 
+/* Like add_s8, with a table of what each byte becomes, unsigned: out = clamp((lhs_table[lhs] +
+   rhs_table[rhs]) * output's factor + zero point), for output shifts in [-31, -1]. */
+struct cm_tabled_sum {
+    const int32_t *lhs_table, *rhs_table;
+    struct cm_rescale output;
+    int32_t minimum, maximum;
+};
+CM_MICROKERNEL void cm_isa_add_tabled_s8(const struct cm_tabled_sum *sum, const int8_t *lhs,
+                                         const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
+
+/* Writes each of `count` bytes `times` times. */
+CM_MICROKERNEL void cm_isa_repeat_bytes(int8_t *out, const int8_t *in, int32_t times, int32_t count);
+
 /* See compiler/cmcompiler/ops/mul.py for the arithmetic. */
 struct cm_product {
     int32_t lhs_zero_point, rhs_zero_point;

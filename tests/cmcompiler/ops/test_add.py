@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,13 +10,15 @@ import numpy as np
 import pytest
 from harness.examples import Example, single
 from harness.runtime import Runtime
-from harness.strategies import broadcasts, ranges, rescales
+from harness.strategies import broadcasts, int8_array, ranges, rescales
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.op import KernelCall
 from cmcompiler.isa import Isa
 from cmcompiler.ops.add import Add
+from cmcompiler.ops.mul import Mul
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.parameters import FARTHEST, Rescale
 from cmcompiler.ops.support.requantize import Range
@@ -110,3 +113,52 @@ def test_halves_go_away_from_zero() -> None:
     lhs, rhs = np.array([1, -1, 3, -3], np.int8), np.zeros(4, np.int8)
     expected = [round(Fraction(int(x), 2) + Fraction(int(np.sign(x)), 4)) for x in lhs]
     assert op.reference(lhs, rhs)[0].tolist() == expected == [1, -1, 2, -2]
+
+
+SHORT = [
+    ((40, 4), (4,)),
+    ((40, 4), (40, 1)),
+    ((90, 3), (90, 1)),
+    ((17, 5, 6), (5, 6)),
+    ((17, 5, 20), (17, 5, 1)),
+    ((50, 1), (1, 8)),
+    ((3, 40, 16), (3, 1, 16)),
+    ((3, 40, 16), (1, 40, 1)),
+    ((9, 32), (9, 1)),
+]
+NO_AFFINE = (
+    Rescale(28, -1757032276, -1),
+    Rescale(0, 1 << 30, 0),
+    Rescale(-19, 1687308229, -19),
+)
+
+
+def test_short_loops_and_tables(runtime: Runtime) -> None:
+    """Runs of one operand with a repeated one, and sums without an affine form."""
+    affine = exported((0.01, 3), (0.02, -5), (0.03, 4))
+    examples = []
+    for lhs, rhs in SHORT:
+        shape = np.broadcast_shapes(lhs, rhs)
+        operands = [int8_array(lhs, 1), int8_array(rhs, 2)]
+        windows = [Strided.dense(x.shape).broadcast(shape) for x in operands]
+        loops = Loops.over(*windows, Strided.dense(shape))
+        if loops.inner[0] == 0:
+            loops = loops.swapped()
+            operands.reverse()
+        for factors in (affine, NO_AFFINE):
+            op = Add(loops, shape, *factors, Range(-100, 127))
+            examples.append(single(op, *operands))
+        examples += [
+            single(Mul(loops, shape, 3, -5, Rescale(1, 1 << 30, shift)), *operands)
+            for shift in (-4, -15)
+        ]
+    kernels = {call.kernel for e in examples for call in _calls(e)}
+    assert kernels == {
+        f"{name}_joined" for name in ("add_affine_s8", "add_tabled_s8", "mul_right_s8", "mul_s8")
+    } | {"add_s8"}
+    runtime.check(*examples, every_pair(NO_AFFINE, Range(-128, 127)))
+
+
+def _calls(example: Example) -> Sequence[KernelCall]:
+    (node,) = example.graph.nodes
+    return node.op.kernel_calls(node.inputs, node.outputs, Isa.MVE)

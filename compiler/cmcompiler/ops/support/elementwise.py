@@ -16,10 +16,14 @@ from cmcompiler.ir.op import Array, KernelCall, Op, RowCall, RowCount, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import SAME, image_rows, one_row, turned_shape
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.words import Word
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import PairRule
 from cmcompiler.ops.support.movement import broadcast
+
+LONGEST_JOINED = 32
+"""Elements of an innermost loop of which several are computed at once. cmrt/joined_pairs.h."""
 
 
 def align(call: Call, operands: Sequence[Operand], output: Operand) -> tuple[Loops, list[Tensor]]:
@@ -115,19 +119,33 @@ class Pair(Elementwise):
         form: type[PairArguments],
         tensors: Tensors,
         microkernel: Microkernel,
-        **values: int,
+        *,
+        joins: bool = False,
+        **values: Word,
     ) -> Sequence[KernelCall]:
         """The call of the microkernel's own kernel.
 
         Args:
             tensors: both operands and the output.
+            joins: it has a kernel for short innermost loops as well.
             values: the fields of the struct after those of all pairs.
         """
         lhs, rhs, output = tensors
         operands = dict(self.loops.arguments(lhs=lhs, rhs=rhs, output=output))
         words = {**operands, "rhs_step": self.loops.inner[1], **values}
         arguments = form.of_words(words.items())
-        return [KernelCall.of(microkernel.name, arguments, microkernel=microkernel)]
+        name = f"{microkernel.name}_joined" if joins and self._is_short else microkernel.name
+        return [KernelCall.of(name, arguments, microkernel=microkernel, family=microkernel.name)]
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether several turns of the innermost loop are best computed at once."""
+        count = self.loops.counts[-1]
+        if len(self.loops.counts) == 1 or not 1 < count <= LONGEST_JOINED:
+            return False
+        lhs, rhs, output = (steps[-2:] for steps in self.loops.steps)
+        dense, same, each = (count, 1), (0, 1), (1, 0)
+        return lhs in (dense, same) and rhs in (dense, same, each) and output == dense
 
     def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
         """Where both operands lie as the output does; the second one may be repeated."""

@@ -1,0 +1,84 @@
+/* Elementwise ops on two int8 operands whose innermost loop is short, as a channel's bias or a column times a
+   row: several of its runs at once, with a repeated operand written out. */
+#ifndef CMRT_JOINED_PAIRS_H
+#define CMRT_JOINED_PAIRS_H
+
+#include "cmrt/elementwise.h"
+#include "cmrt/nest.h"
+
+#include <string.h>
+
+/* Elements at once, a multiple of four and of the longest run that the host joins
+   (ops/support/elementwise.py: LONGEST_JOINED). */
+enum { CM_JOINED_ELEMENTS = 512 };
+
+/* The fields that the argument structs of all pairs begin with. */
+struct cm_pair_operands {
+    cm_ref lhs, rhs, output;
+    cm_ref levels;
+    int32_t depth, count;
+    int32_t rhs_step;
+};
+
+#define CM_PAIR_OPERANDS(op)                                                                                 \
+    {(op)->lhs, (op)->rhs, (op)->output, (op)->levels, (op)->depth, (op)->count, (op)->rhs_step}
+
+typedef void cm_pair_microkernel(const void *parameters, const int8_t *lhs, const int8_t *rhs, int8_t *out,
+                                 int32_t count);
+
+/* An operand of the innermost two loops: one that lies without gaps, a run that is the same in all turns, or
+   one element a turn. */
+struct cm_joined_operand {
+    const int8_t *source;
+    int32_t turn, step; /* elements from one turn, or element, to the next */
+    int8_t written[CM_JOINED_ELEMENTS];
+};
+
+static inline void cm_join_start(struct cm_joined_operand *operand, const int8_t *source, int32_t count)
+{
+    operand->source = source;
+    if (operand->turn != 0)
+        return;
+    int32_t end = CM_JOINED_ELEMENTS - CM_JOINED_ELEMENTS % count;
+    memcpy(operand->written, source, (size_t)count);
+    for (int32_t done = count; done < end; done *= 2)
+        memcpy(operand->written + done, operand->written, (size_t)(done < end - done ? done : end - done));
+}
+
+/* The elements of some turns. */
+static inline const int8_t *cm_join(struct cm_joined_operand *operand, int32_t first, int32_t turns,
+                                    int32_t count)
+{
+    if (operand->turn == 0)
+        return operand->written;
+    if (operand->step != 0)
+        return operand->source + first * count;
+    cm_isa_repeat_bytes(operand->written, operand->source + first, count, turns);
+    return operand->written;
+}
+
+static inline void cm_joined_pairs(const struct cm_context *context, const struct cm_pair_operands *op,
+                                   cm_pair_microkernel *apply, const void *parameters)
+{
+    const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
+    int8_t *output = cm_write(context, op->output);
+    const int32_t count = op->count, most = CM_JOINED_ELEMENTS / count;
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->levels, op->depth - 1);
+    const struct cm_level *level = &nest.levels[op->depth - 1];
+    struct cm_joined_operand left = {.turn = level->step[0], .step = 1};
+    struct cm_joined_operand right = {.turn = level->step[1], .step = op->rhs_step};
+    do {
+        int8_t *out = output + nest.offset[2];
+        cm_join_start(&left, lhs + nest.offset[0], count);
+        cm_join_start(&right, rhs + nest.offset[1], count);
+        for (int32_t first = 0, turns = most; first < level->count; first += turns) {
+            if (turns > level->count - first)
+                turns = level->count - first;
+            const int8_t *a = cm_join(&left, first, turns, count), *b = cm_join(&right, first, turns, count);
+            apply(parameters, a, b, out + first * count, turns * count);
+        }
+    } while (cm_nest_next(&nest));
+}
+
+#endif
