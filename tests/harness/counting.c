@@ -199,12 +199,33 @@ PAIR(minimum_s8, int8_t)
 PAIR(maximum_s8, int8_t)
 PAIR_BY(add_s8, int8_t, cm_sum)
 PAIR_BY(add_affine_s8, int8_t, cm_affine)
+PAIR_BY(add_tabled_s8, int8_t, cm_tabled_sum)
 PAIR_BY(mul_s8, int8_t, cm_product)
 PAIR_BY(mul_right_s8, int8_t, cm_product)
 PAIR(minimum_s16, int16_t)
 PAIR(maximum_s16, int16_t)
 PAIR_BY(add_s16, int16_t, cm_sum)
 PAIR_BY(mul_s16, int16_t, cm_short_product)
+
+/* Operands of what the ops above count. */
+void cm_isa_repeat_bytes(int8_t *out, const int8_t *in, int32_t times, int32_t count)
+{
+    (void)out, (void)in, (void)times, (void)count;
+}
+
+void cm_isa_binary_bytes(const struct cm_byte_function *function, struct cm_byte_operands bytes, uint8_t *out,
+                         int32_t count)
+{
+    (void)function, (void)bytes, (void)out;
+    counts.outputs += count;
+}
+
+void cm_isa_choose_bytes(const uint8_t *condition, int32_t condition_step, struct cm_byte_operands bytes,
+                         uint8_t *out, int32_t count)
+{
+    (void)condition, (void)condition_step, (void)bytes, (void)out;
+    counts.outputs += count;
+}
 
 /* What it clamps is counted by the product before. */
 void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum)

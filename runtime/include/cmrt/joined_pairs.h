@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* Elements at once, a multiple of four and of the longest run that the host joins
-   (ops/support/elementwise.py: LONGEST_JOINED). */
+/* Elements at once: several of the longest runs that the host joins, as elementwise.py says. */
 enum { CM_JOINED_ELEMENTS = 512 };
 
 /* The fields that the argument structs of all pairs begin with. */
