@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -97,7 +98,9 @@ def memory_limit(most: int = MEMORY) -> Iterator[None]:
 def try_program(data: bytes, seed: int) -> Outcome:
     """Its inputs depend on the seed."""
     try:
-        with memory_limit(), time_limit():
+        with memory_limit(), time_limit(), warnings.catch_warnings():
+            # NumPy's lines on stderr are none of the compiler's.
+            warnings.simplefilter("error", RuntimeWarning)
             return _try(data, seed)
     except CompilerError as error:
         message = error.message

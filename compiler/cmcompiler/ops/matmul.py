@@ -138,6 +138,8 @@ def read_linear(call: Call) -> None:
 def _matrices(call: Call, name: str) -> Side:
     """A tensor of two or three dimensions as a batch of matrices."""
     operand = call.tensor(name, dtype=np.float32)
+    if operand.rank not in (2, 3):
+        call.invalid(f"{name} has {operand.rank} dimensions")
     window = Strided.of(operand)
     return (window if operand.rank == 3 else window.insert(0)), operand.tensor
 

@@ -212,10 +212,14 @@ def _check(call: Call, source: Operand, output: Operand) -> None:
 def _scales(call: Call, source: Operand, output: Operand) -> list[tuple[np.float32, int, int]]:
     """Of rows and columns: inputs per output as torch has it, inputs, outputs."""
     factors = () if call.is_none("scale_factors") else call.numbers("scale_factors")
-    if len(factors) not in (0, 2) or not all(factor > 0 for factor in factors):
+    # An output may not step over more than the image.
+    lengths = source.shape[2:]
+    if len(factors) not in (0, 2) or not all(
+        factor * length >= 0.5 for factor, length in zip(factors, lengths, strict=False)
+    ):
         call.invalid(f"scale_factors {list(factors)}")
     axes = []
-    for i, (length, count) in enumerate(zip(source.shape[2:], output.shape[2:], strict=True)):
+    for i, (length, count) in enumerate(zip(lengths, output.shape[2:], strict=True)):
         scale = 1 / factors[i] if factors else np.float32(length) / np.float32(count)
         axes.append((np.float32(scale), length, count))
     return axes
