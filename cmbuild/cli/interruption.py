@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 STATUS = 130
-_LINE = b"error: interrupted\n"
-_DOCUMENT = b'{\n  "error": "interrupted",\n  "hint": null,\n  "exit_code": 130\n}\n'
+LINE = b"error: interrupted\n"
+DOCUMENT = b'{\n  "error": "interrupted",\n  "hint": null,\n  "exit_code": 130\n}\n'
 
 
 def end_on_interrupt() -> "Any":
@@ -50,9 +50,9 @@ def ignore_interrupts() -> None:
 def end() -> "NoReturn":
     """Ends the process as an interrupted command."""
     try:
-        os.write(2, _LINE)
+        os.write(2, LINE)
         if "--json" in sys.argv:
-            os.write(1, _DOCUMENT)
+            os.write(1, DOCUMENT)
     finally:
         os._exit(STATUS)
 

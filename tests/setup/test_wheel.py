@@ -111,6 +111,13 @@ def test_the_wheel_holds_runtime_and_boards(wheel: Path):
     assert not [name for name in listed if name.startswith(("tests/", "docs/", "benchmarks/"))]
 
 
+def test_the_wheel_installs_the_command_as_a_script(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        (script,) = (x for x in archive.infolist() if x.filename.endswith(".data/scripts/cmbuild"))
+        assert archive.read(script) == (ROOT / "cmbuild/cli/start.sh").read_bytes()
+    assert script.external_attr >> 16 & 0o111 == 0o111, "executable"
+
+
 def test_light_is_light(light: Installation):
     found = {
         path: path.stat().st_size
