@@ -12,7 +12,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from cmcompiler import zoo
 from cmcompiler.frontend.job import ExportJob, dependencies, versions
+from cmcompiler.frontend.weights import RANDOM
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
 
@@ -54,7 +56,8 @@ def exported(*models: str, target: str = "cortex-m55") -> tuple[Path, ...]:
 
 
 def _job(model: str, target: str) -> ExportJob:
-    job = ExportJob(model=model, target=target, output=FOLDER)
+    weights = RANDOM if zoo.get(model).expects_weights is not None else None
+    job = ExportJob(model=model, target=target, weights=weights, output=FOLDER)
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
     for file in dependencies(job):
         digest.update(file.read_bytes())

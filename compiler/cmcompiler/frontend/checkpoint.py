@@ -34,8 +34,8 @@ class Checkpoint:
         """The path of the file, downloaded if missing.
 
         Raises:
-            OSError: no network (within 5 s if nothing responds, 60 s in all), or not the published
-                file.
+            OSError: no network (within 3 s if nothing responds, and at once for some minutes
+                then; 60 s in all), or not the published file.
         """
         if not self.path.is_file():
             # Network modules are needed only for the first download.

@@ -85,6 +85,16 @@ class Trained:
         names = ", ".join(each.url.rpartition("/")[2] for each in self.checkpoints)
         return self._made(layers, files[0]), Weights(Origin.PRETRAINED, f"MLPerf Tiny's {names}")
 
+    def with_random_weights(self, seed: int) -> torch.nn.Module:
+        """The same network with seeded random weights."""
+        import torch
+
+        from cmcompiler.zoo._mlperf import random_layers
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return self.module(random_layers(self.shapes))
+
     def _made(self, layers: Sequence[LayerWeights], file: Path) -> torch.nn.Module:
         given = tuple(layer.weights.shape for layer in layers)
         for index, (own, wanted) in enumerate(zip(given, self.shapes, strict=False)):
@@ -113,7 +123,8 @@ class ZooModel:
         classes: names of its outputs.
         train: trains a module without a checkpoint in place for a seed and returns how.
         checkpoint: published weights.
-        trained: the published network, in place of the module unless its weights are random.
+        trained: the published network, in place of the module unless random weights are requested.
+        plainly: how the module differs from that, if it does.
     """
 
     name: str
@@ -128,6 +139,7 @@ class ZooModel:
     train: Callable[[torch.nn.Module, int], str] | None = None
     checkpoint: Checkpoint | None = None
     trained: Trained | None = None
+    plainly: str = ""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -149,19 +161,20 @@ class ZooModel:
     def load(self, seed: int, weights: Path | None = None) -> Model:
         import torch
 
-        reason = f"no published weights for {self.name}"
         if is_random(weights):
-            return self._model(*self._random(seed, "requested"), self.data(seed), self.image)
+            reason = f"requested{f', with {self.plainly}' if self.plainly else ''}"
+            return self._model(*self._random(seed, reason), self.data(seed), self.image)
         if self.trained is not None and (weights is None or weights.suffix in LAYER_FILES):
             try:
                 module, origin = self.trained.load(weights)
             except OSError as error:
                 if weights is not None:
                     raise InvalidRequest(f"{weights}: {error.strerror or error}") from None
+                module = self.trained.with_random_weights(seed)
                 reason = f"pretrained weights could not be downloaded: {error}"
-            else:
-                return self._model(module, origin, self.trained.data(seed), self.trained.image)
-        data = self.data(seed)
+                origin = Weights(Origin.RANDOM, reason)
+            return self._model(module, origin, self.trained.data(seed), self.trained.image)
+        data, reason = self.data(seed), f"no published weights for {self.name}"
         batch = torch.from_numpy(data.calibration)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)

@@ -47,6 +47,7 @@ MODEL = ZooModel(
     dataset="ToyADMOS",
     module=module,
     data=lambda seed: features((640,), seed),
+    plainly="batch normalisation",
     trained=Trained(
         checkpoints=(
             published(

@@ -86,6 +86,7 @@ MODEL = ZooModel(
     module=module,
     data=lambda seed: features((1, 49, 10), seed),
     classes=lambda: CLASSES,
+    plainly="symmetric padding",
     trained=Trained(
         checkpoints=(
             published(

@@ -81,6 +81,7 @@ MODEL = ZooModel(
     data=lambda seed: photographs(IMAGE, seed),
     classes=lambda: ("no person", "person"),
     image=IMAGE,
+    plainly="symmetric padding",
     trained=Trained(
         checkpoints=(
             published(

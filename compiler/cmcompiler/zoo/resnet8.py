@@ -73,6 +73,7 @@ MODEL = ZooModel(
     data=lambda seed: photographs(IMAGE, seed),
     classes=lambda: CLASSES,
     image=IMAGE,
+    plainly="symmetric padding",
     trained=Trained(
         checkpoints=(
             published(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -83,6 +84,30 @@ def test_a_server_that_does_not_answer_is_given_up(server, monkeypatch):
     monkeypatch.setattr(download, "_CONNECT_SECONDS", 0.2)
     with pytest.raises(OSError, match=f"{NAME}|timed out"):
         server.checkpoint("stalled").fetch()
+
+
+def test_a_silent_server_is_asked_again_only_after_a_while(server, monkeypatch):
+    monkeypatch.setattr(download, "_CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(download, "_SLOW_SECONDS", 0.1)
+    for _ in range(3):
+        with pytest.raises(OSError, match=f"{NAME}|did not answer"):
+            server.checkpoint("stalled").fetch()
+    assert len(server.served) == 1
+    with pytest.raises(OSError, match="did not answer"):
+        server.checkpoint("whole").fetch()
+    (note,) = left_over(server.checkpoint("whole"))
+    os.utime(note, (0, 0))
+    monkeypatch.setattr(download, "_CONNECT_SECONDS", 5.0)
+    assert server.checkpoint("whole").fetch().read_bytes() == CONTENT
+
+
+def test_nothing_is_remembered_of_a_server_that_answers(server, monkeypatch):
+    monkeypatch.setattr(download, "_SLOW_SECONDS", 0.0)
+    for _ in range(2):
+        with pytest.raises(OSError, match="Not Found"):
+            server.checkpoint("missing").fetch()
+    assert len(server.served) == 2
+    assert left_over(server.checkpoint("missing")) == []
 
 
 def test_a_download_that_takes_too_long_is_given_up(server, monkeypatch):

@@ -115,23 +115,33 @@ def test_published_weights_have_a_pinned_address(name: str) -> None:
         assert checkpoint.path.stem.endswith(checkpoint.sha256)
 
 
-@pytest.mark.parametrize("name", ["resnet8", "streaming_wakeword"])
-def test_random_weights_are_there_on_request(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [("resnet8", "requested, with symmetric padding"), ("streaming_wakeword", "requested")],
+)
+def test_random_weights_are_there_on_request(name: str, detail: str) -> None:
     model = zoo.get(name).load(0, RANDOM)
-    assert (model.weights.source, model.weights.detail) == (Origin.RANDOM, "requested")
+    assert (model.weights.source, model.weights.detail) == (Origin.RANDOM, detail)
     with torch.no_grad():
         first, again = (zoo.get(name).load(0, RANDOM).module(*model.example_inputs) for _ in "ab")
     assert torch.equal(first, again)
 
 
-def test_without_network_weights_are_random_and_say_why(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("name", NAMES)
+def test_without_network_the_network_is_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """Its weights are random, and say why."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "file"))
-    weights = zoo.get("resnet8").load(0).weights
-    assert weights.source is Origin.RANDOM
-    assert "could not be downloaded" in weights.detail
+    model = zoo.get(name).load(0)
+    assert model.weights.source is Origin.RANDOM
+    assert "could not be downloaded" in model.weights.detail
+    wanted = zoo.get(name).trained
+    assert wanted is not None
+    shapes = [tuple(each.shape) for each in model.module.parameters() if each.ndim > 1]
+    assert tuple(shapes) == wanted.shapes
+    assert not any(isinstance(each, torch.nn.BatchNorm2d) for each in model.module.modules())
 
 
 def test_layers_of_another_network_are_refused(tmp_path: Path) -> None:
