@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.requantize import Int8Array, Requantize
+from cmcompiler.ops.support.requantize import Int8Array, Requantize, wrap32
 from cmcompiler.ops.support.requantize16 import Requantize16, reduced
 
-GEMM16 = Microkernel("gemm_s16")
+GEMM16 = Microkernel("gemm_s16", dsp=True)
 LONG_GEMM16 = Microkernel("gemm_s16_long")
 GEMMS16 = (GEMM16, LONG_GEMM16)
 
@@ -87,18 +88,22 @@ class Filters16:
 
     def workspace(self, isa: Isa) -> int:
         """Bytes of workspace that the microkernel needs."""
-        del isa
-        return 0
+        words = -(-self.weights.shape[1] // 2)
+        return 8 + 8 * words if self._provider(isa) is Isa.DSP else 0
+
+    def _provider(self, isa: Isa) -> Isa:
+        return self.microkernel.provider(isa)
 
     def packed(self, isa: Isa) -> bytes:
         """For cm_isa_gemm_s16 or cm_isa_gemm_s16_long: filters are the columns of the product."""
-        del isa
         limits, is_long = self.requantize.range, self.requantize.is_long
         start = np.array([limits.minimum, limits.maximum, int(is_long), 0], "<i4")
         count = -(-len(self.bias) // COLUMNS) * COLUMNS
         channels = np.minimum(np.arange(count), len(self.bias) - 1)
         multipliers = np.array(self.requantize.multipliers, np.int64)[channels]
         shifts = np.array(self.requantize.shifts, "<i4")[channels]
+        if self._provider(isa) is Isa.DSP:
+            return start.tobytes() + self._paired(channels, reduced(multipliers), shifts)
         parts = [
             self.bias[channels].astype("<i4" if self.is_short else "<i8"),
             (reduced(multipliers) if is_long else multipliers).astype("<i4"),
@@ -107,7 +112,28 @@ class Filters16:
         ]
         blocks = [part.reshape(count // COLUMNS, COLUMNS, -1) for part in parts]
         blocks[3] = blocks[3].swapaxes(1, 2)
-        rows = [
-            np.ascontiguousarray(block).reshape(len(block), -1).view(np.uint8) for block in blocks
-        ]
-        return start.tobytes() + np.hstack(rows).tobytes()
+        return start.tobytes() + _joined(blocks)
+
+    def _paired(self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array) -> bytes:
+        """Blocks of four channels for the DSP extension: starts, weights, multipliers, factors.
+
+        A halfword of weights is 256 times the second channel of a pair plus 128 plus the first;
+        two depths of a pair are a word, and words of both pairs alternate.
+        """
+        pairs = self.bias[channels].reshape(-1, 2)
+        starts = wrap32(np.stack([pairs[:, 0] + 256 * pairs[:, 1], pairs[:, 1]], axis=1))
+        depth = self.weights.shape[1]
+        weights = np.zeros((len(channels), depth + depth % 2), np.int8)
+        weights[:, :depth] = self.weights[channels]
+        # Block, depth pair, channel pair, depth, channel.
+        words = weights.reshape(-1, 2, 2, weights.shape[1] // 2, 2).transpose(0, 3, 1, 4, 2).copy()
+        words[..., 0] ^= -128
+        factors = np.int64(1) << (33 + shifts.astype(np.int64))
+        parts = [starts.astype("<i4"), words, multipliers.astype("<i2"), factors.astype("<i4")]
+        return _joined([part.reshape(len(channels) // COLUMNS, -1) for part in parts])
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]]) -> bytes:
+    """The bytes of each block's parts in turn."""
+    rows = [np.ascontiguousarray(part).reshape(len(part), -1).view(np.uint8) for part in parts]
+    return np.hstack(rows).tobytes()

@@ -1,0 +1,77 @@
+"""Matrix products with int16 activations: every runtime against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from harness.examples import Example, single
+from harness.runtime import Runtime
+
+from cmcompiler.isa import Isa
+from cmcompiler.ops.linear import Linear
+from cmcompiler.ops.support.packing16 import Filters16
+from cmcompiler.ops.support.requantize import Range16
+from cmcompiler.ops.support.requantize16 import INT16, Requantize16
+
+SHAPES = [
+    *((rows, depth, columns) for rows in (1, 2, 3) for depth in (1, 2, 7) for columns in (1, 4, 6)),
+    *((4, depth, 8) for depth in (4, 31, 32, 33, 63, 130)),
+    (5, 511, 5),
+]
+LIMITS = Range16(0, 20000)
+
+
+def product(
+    random: np.random.Generator, shape: Sequence[int], limits: Range16, is_extreme: bool = False
+) -> Example:
+    """An example whose sums fit 32 bits, or just do."""
+    rows, depth, columns = shape
+    if is_extreme:
+        weights = random.choice([-127, 127], (columns, depth)).astype(np.int8)
+        features = random.choice([-32768, 32767], (rows, depth)).astype(np.int16)
+        features[0] = np.where(weights[0] < 0, -32768, 32767)
+    else:
+        weights = random.integers(-128, 128, (columns, depth)).astype(np.int8)
+        features = random.integers(-32768, 32768, (rows, depth)).astype(np.int16)
+    bias = random.integers(-30000, 30000, columns)
+    multipliers = random.integers(1 << 30, 1 << 31, columns).tolist()
+    shifts = (-random.integers(3, 20, columns)).tolist()
+    requantize = Requantize16.of(multipliers, shifts, limits, is_long=True)
+    return single(Linear(weights, bias, requantize, rows), features)
+
+
+def long_product(random: np.random.Generator, is_long: bool) -> Example:
+    """An example whose sums do not fit 32 bits, or whose bias has no more."""
+    weights = random.integers(-128, 128, (5, 700)).astype(np.int8)
+    weights[0] = 127
+    features = random.integers(-32768, 32768, (3, 700)).astype(np.int16)
+    features[0] = 32767
+    bias = random.integers(-(1 << 40), 1 << 40, 5) if is_long else np.arange(5)
+    multipliers = random.integers(1 << 30, 1 << 31, 5).tolist()
+    requantize = Requantize16.of(multipliers, [-14, -3, 2, -20, -16], INT16, is_long)
+    return single(Linear(weights, bias, requantize, 3), features)
+
+
+def examples() -> list[Example]:
+    random = np.random.default_rng(33)
+    usual = [product(random, shape, limits) for shape in SHAPES for limits in (INT16, LIMITS)]
+    extreme = [product(random, shape, INT16, True) for shape in SHAPES]
+    return [*usual, *extreme, *(long_product(random, each) for each in (True, False))]
+
+
+def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
+    runtime.check(*examples())
+
+
+def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
+    cortex_m7.check(*examples())
+
+
+def test_sums_are_short_where_none_can_leave_32_bits() -> None:
+    requantize = Requantize16.of([1 << 30], [-3], INT16, is_long=True)
+    for depth, bias, is_short in ((516, 0, True), (517, 0, False), (516, 1 << 30, False)):
+        weights = np.full((1, depth), 127, np.int8)
+        assert Filters16.of(weights, np.array([bias]), requantize).is_short is is_short
+    sizes = {len(Filters16.of(weights, np.array([0]), requantize).packed(isa)) for isa in Isa}
+    assert max(sizes) < 5 * depth
