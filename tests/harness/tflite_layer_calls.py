@@ -200,6 +200,17 @@ def softmax(
     make.file.operator("SOFTMAX", (make.source(shape, scale),), (out,), beta=beta)
 
 
+@case(
+    plain={},
+    sharp={"scale": 0.31},
+    fine={"scale": 0.004, "shape": (4, 200)},
+    rows={"shape": (2, 3, 4, 6), "scale": 0.07},
+)
+def log_softmax(make: Maker, *, shape: tuple[int, ...] = (6, 10), scale: float = 0.1) -> None:
+    out = make.result(shape, 1 / 16, 127)
+    make.file.operator("LOG_SOFTMAX", (make.source(shape, scale),), (out,))
+
+
 @case()
 def reshape(make: Maker) -> None:
     shape = make.file.constant(np.array([4, 6], np.int32))

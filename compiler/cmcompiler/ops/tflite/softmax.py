@@ -1,4 +1,4 @@
-"""SOFTMAX."""
+"""SOFTMAX and LOG_SOFTMAX."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ops import fixed_log_softmax
+from cmcompiler.ops.fixed_log_softmax import FixedLogSoftmax
 from cmcompiler.ops.short_softmax import LONGEST, ShortSoftmax
 from cmcompiler.ops.softmax import Softmax
 from cmcompiler.ops.support.parameters import INT32_MAX
@@ -67,3 +69,23 @@ def _emit_short(call: Call, source: Operand, output: Operand) -> None:
     if shift > MOST_LEFT:
         call.unsupported(f"the input's scale {read_scale(call, 'input').scale:g} is too large")
     call.emit(ShortSoftmax(multiplier, shift), [source.tensor], [output.tensor])
+
+
+@tflite_op("LOG_SOFTMAX")
+def read_log_softmax(call: Call) -> None:
+    source, output = call.tensor("input", dtype=np.int8), call.output("out", dtype=np.int8)
+    if source.shape != output.shape:
+        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
+    if read_scale(call, "out") != Scale(1 / 16, 127):
+        call.unsupported("the output's scale is not 1/16 with zero point 127")
+    if (longest := fixed_log_softmax.LONGEST) < (1, *source.shape)[-1]:
+        call.unsupported(f"rows of {source.shape[-1]:,} elements; at most {longest:,}")
+    scale = read_scale(call, "input").scale
+    multiplier, shift = quantize_multiplier(min(scale * (1 << _DIFFERENCE_BITS), float(INT32_MAX)))
+    reverse = 2.0 ** (31 - shift) / multiplier
+    if shift < 1 or reverse >= 1:
+        call.unsupported(f"an input of scale {scale:g}")
+    reverse_multiplier, reverse_shift = quantize_multiplier(reverse)
+    least = (_LARGEST_DIFFERENCE << _DIFFERENCE_BITS) >> shift
+    op = FixedLogSoftmax(multiplier, shift, -least, reverse_multiplier, -reverse_shift)
+    call.emit(op, [source.tensor], [output.tensor])
