@@ -60,7 +60,7 @@ class LayerPair:
 
     def weights(self) -> Tensor:
         """The largest weight for each channel, by size."""
-        weight = _held(self.second, 1).abs()
+        weight = held_value(self.second, 1).abs()
         axis = 0 if self.is_depthwise else 1
         return weight.movedim(axis, 0).flatten(1).amax(1)
 
@@ -95,12 +95,12 @@ class Equalisation:
             least, largest: of each channel between the layers, in float.
         """
         factors = pair.factors(least, largest)
-        outward = _along(factors, 0, _held(pair.first, 1).dim())
-        inward = _along(factors, 0 if pair.is_depthwise else 1, _held(pair.second, 1).dim())
-        self._scale(pair.first, 1, 1 / outward)
+        outward = _along(factors, 0, held_value(pair.first, 1).dim())
+        inward = _along(factors, 0 if pair.is_depthwise else 1, held_value(pair.second, 1).dim())
+        self.scale(pair.first, 1, 1 / outward)
         if _operand(pair.first, 2) is not None:
-            self._scale(pair.first, 2, 1 / factors)
-        self._scale(pair.second, 1, inward)
+            self.scale(pair.first, 2, 1 / factors)
+        self.scale(pair.second, 1, inward)
         for node in pair.between:
             observer = _observer(node)
             low = _stretched((least / factors).min(), observer.min_val, least.min())
@@ -113,12 +113,13 @@ class Equalisation:
         for observer, low, high in reversed(self._ranges):
             observer.min_val, observer.max_val = low, high
 
-    def _scale(self, layer: Node, position: int, factors: Tensor) -> None:
+    def scale(self, layer: Node, position: int, factors: Tensor) -> None:
+        """Multiplies a layer's weights or bias."""
         operand = _operand(layer, position)
         assert operand is not None
         holder = operand if operand.op == "call_module" else layer
         place = 0 if holder is operand else position
-        value = _held(layer, position) * factors
+        value = held_value(layer, position) * factors
         made = constant(holder, f"{layer.name}_balanced", value)
         self._arguments.append((holder, holder.args))
         holder.args = (*holder.args[:place], made, *holder.args[place + 1 :])
@@ -146,7 +147,7 @@ def pairs(prepared: GraphModule) -> Iterator[LayerPair]:
         if node.op == "call_module":
             shared[id(_observer(node))] = shared.get(id(_observer(node)), 0) + 1
     for node in prepared.graph.nodes:
-        if node.target in LAYERS and _is_adjustable(node):
+        if node.target in LAYERS and is_adjustable(node):
             pair = _pair(node)
             # A range that others share cannot be changed for these alone.
             if pair is not None and _own(pair.between, shared):
@@ -178,17 +179,17 @@ def _pair(first: Node) -> LayerPair | None:
 
 def _takes_channels(first: Node, second: Node) -> bool:
     """Whether the second layer has one slice of weights for each of the first one's channels."""
-    if not _is_adjustable(second) or _ATEN.conv_transpose2d.input in (first.target, second.target):
+    if not is_adjustable(second) or _ATEN.conv_transpose2d.input in (first.target, second.target):
         return False
     is_linear = [layer.target is _ATEN.linear.default for layer in (first, second)]
     if is_linear[0] != is_linear[1]:
         return False
     channels = fake(first).shape[-1 if is_linear[0] else 1]
     groups = 1 if is_linear[1] else named_arguments(second)["groups"]
-    return bool(groups == 1 or groups == channels == len(_held(second, 1)))
+    return bool(groups == 1 or groups == channels == len(held_value(second, 1)))
 
 
-def _is_adjustable(layer: Node) -> bool:
+def is_adjustable(layer: Node) -> bool:
     """Whether weights and bias are constants that no other layer observes."""
     operands = [_operand(layer, position) for position in (1, 2)]
     return operands[0] is not None and all(
@@ -235,7 +236,7 @@ def _operand(layer: Node, position: int) -> Node | None:
     return given if isinstance(given, Node) else None
 
 
-def _held(layer: Node, position: int) -> Tensor:
+def held_value(layer: Node, position: int) -> Tensor:
     """The value of a layer's weights or bias, behind their observer."""
     operand = _operand(layer, position)
     assert operand is not None

@@ -28,18 +28,20 @@ LEAST_RATIO = 4.0
 
 
 def joined_operands(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
-    """Those that others than the concatenation read, each connected with it in one way."""
+    """Those that are connected with the concatenation in one way."""
     for node in list(prepared.graph.nodes):
         if node.target not in JOINING:
             continue
         for source in dict.fromkeys(node.all_input_nodes):
             part = watch.part(source, node, is_after=False) if source.op == "call_module" else None
-            if part is not None and _is_read(part):
+            if part is not None:
                 yield part
 
 
-def _is_read(part: GroupPart) -> bool:
-    """Whether an operator whose result has another range reads some of it."""
+def is_read(part: GroupPart) -> bool:
+    """Whether an operator whose result has another range reads some of it, not the concatenation
+    alone.
+    """
     group = observer_of(part.source)
     readers = [user for node in part.held for user in node.users if user is not part.user]
     return any(is_free(reader) or not _shares(reader, group) for reader in readers)
@@ -52,11 +54,12 @@ def _shares(node: Node, group: Any) -> bool:
 def separate_operands(operands: Sequence[GroupPart]) -> RangeChange | None:
     """Gives operands the ranges that their observers found, where those are much narrower."""
     made, done = RangeChange(), set[Node]()
-    for part in sorted(operands, key=lambda part: len(part.held)):
-        shared, own = observer_of(part.source), owner(part.user).get_submodule(part.own)
+    read = [part for part in operands if is_read(part)]
+    for part in sorted(read, key=lambda part: len(part.held)):
+        shared, own = observer_of(part.source), own_range(part)
         if done & set(part.held) or not width(shared) >= LEAST_RATIO * width(own):
             continue
-        _round_for(part, made)
+        round_for(part, made)
         made.give_own_range(part)
         done |= set(part.held)
     return made if done else None
@@ -67,11 +70,16 @@ def width(observer: Any) -> float:
     return max(largest, 0.0) - min(least, 0.0)
 
 
-def _round_for(part: GroupPart, made: RangeChange) -> None:
+def own_range(part: GroupPart) -> Any:
+    """The observer of the operand alone."""
+    return owner(part.user).get_submodule(part.own)
+
+
+def round_for(part: GroupPart, made: RangeChange, function: str = "x") -> None:
     """Puts a table from the operand's range to the shared one before the concatenation."""
     graph, (tensor,) = part.user.graph, part.source.all_input_nodes
     with graph.inserting_before(part.user):
-        table = graph.call_function(torch.ops.cmbuild.function.default, (part.source, "x"))
+        table = graph.call_function(torch.ops.cmbuild.function.default, (part.source, function))
         held = graph.call_module(str(part.source.target), (table,))
     table.meta["val"] = fake(tensor)
     backend.mark_as_quantized(table)

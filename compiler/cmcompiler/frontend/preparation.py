@@ -22,6 +22,8 @@ from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark, mark_again
 from cmcompiler.frontend.copies import in_eval_mode
+from cmcompiler.frontend.divisors import REASON as DIVIDED
+from cmcompiler.frontend.divisors import divide_in_float
 from cmcompiler.frontend.feedback import REASON, keep_feedback
 from cmcompiler.frontend.gate_ranges import REASON as BEYOND
 from cmcompiler.frontend.gate_ranges import unroll_beyond, watch_gates
@@ -133,7 +135,11 @@ def prepare(
             observed = _observe(prepared, inputs, calibration, states)
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()
-        reasons = {**quantizer.rejections(), **dict.fromkeys(unrolled, BEYOND)}
+        reasons = {
+            **quantizer.rejections(),
+            **dict.fromkeys(unrolled, BEYOND),
+            **dict.fromkeys(divide_in_float(prepared, observed, len(states)), DIVIDED),
+        }
         if refinement:
             reasons.update(dict.fromkeys(keep_feedback(prepared, observed, len(states)), REASON))
             reasons.update(dict.fromkeys(join_in_float(prepared, outputs), JOINED))

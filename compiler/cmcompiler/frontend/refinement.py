@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.balanced_joins import balance
 from cmcompiler.frontend.bias_correction import biases, correct
 from cmcompiler.frontend.equalisation import equalise, pairs
 from cmcompiler.frontend.float_parts import UnroundedPart
@@ -94,6 +95,7 @@ class Refiner:
     ) -> tuple[Refinement, ...]:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
+            self._balance_operands(operands)
             self._separate_operands(operands)
             is_separate = self._separate_means([part for part in means if part.is_whole])
             self._choose_ranges(observations)
@@ -210,6 +212,11 @@ class Refiner:
         self._found.append(Refinement("operators in float", before[gained], after[gained]))
         self._snr, self._others_snr = self._measure(), self._measure_others()
         return True
+
+    def _balance_operands(self, operands: Sequence[GroupPart]) -> None:
+        change = balance([part for part in operands if part.is_whole])
+        if change is not None and not self._accept("balanced concatenations", self._measure()):
+            change.undo()
 
     def _separate_operands(self, operands: Sequence[GroupPart]) -> None:
         change = separate_operands(operands)

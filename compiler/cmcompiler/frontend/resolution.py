@@ -144,6 +144,7 @@ def _powers(exact: Any, other: Any) -> Pair | None:
         return None
     if exact is other:
         return 0.0, 0.0
-    known = torch.isfinite(exact) & torch.isfinite(other)
-    real, coarse = exact[known].double(), other[known].double()
+    known = torch.isfinite(exact)
+    # Of what is not finite, as of a quotient by a divisor that was rounded to 0, nothing is left.
+    real, coarse = exact[known].double(), other[known].double().nan_to_num(0.0, 0.0, 0.0)
     return float(real.square().sum()), float((real - coarse).square().sum())

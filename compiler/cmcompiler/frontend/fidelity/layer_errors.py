@@ -11,6 +11,7 @@ from torch import Tensor
 from cmcompiler.frontend.fidelity.pairing import ValuePair
 from cmcompiler.frontend.fidelity.record import LayerError
 from cmcompiler.frontend.fidelity.values import Array, real
+from cmcompiler.frontend.operators.arithmetic import DIVISIONS
 
 FLOAT_STEP = 2e-5
 """The step of a float result, relative to its largest element: see Op.error_steps."""
@@ -66,8 +67,11 @@ class LayerErrors:
         expected = self._clamped(exact)
         steps = self._step(exact, made) if step is None else step
         errors = torch.where(output == expected, 0.0, (output - expected) / steps)
-        # No integer stands for what is not a number, as 0 / 0.
-        is_free = expected.isnan() & (output.isnan() | (self.pair.range is not None))
+        # No integer stands for what is not a number, as 0 / 0, and none for x / 0.
+        is_unknown = expected.isnan()
+        if self.pair.node.target in DIVISIONS:
+            is_unknown = is_unknown | exact.isinf()
+        is_free = is_unknown & (output.isnan() | (self.pair.range is not None))
         errors = torch.where(is_free, 0.0, errors).nan_to_num(math.inf, math.inf, -math.inf)
         sizes = errors.abs()
         worst = int(sizes.argmax())

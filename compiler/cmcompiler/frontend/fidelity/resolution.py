@@ -18,6 +18,7 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend.call_sites import marked
 from cmcompiler.frontend.fidelity.forced import RoundedWeights
 from cmcompiler.frontend.fidelity.record import LayerResolution
+from cmcompiler.frontend.operators.arithmetic import DIVISIONS
 
 _JUMPS = (
     *("remainder", "fmod", "frac", "floor", "ceil", "round", "trunc", "sign", "floor_divide"),
@@ -55,7 +56,10 @@ class ResolutionRun(RoundedWeights):
                 and isinstance(real, Tensor)
                 and real.is_floating_point()
             ):
-                self._add(source, real, self.observed(n, self._beside[source]))
+                beside = self._beside[source]
+                if source.target in DIVISIONS:
+                    beside = beside.nan_to_num(0.0, 0.0, 0.0)  # as integers have it of x / 0
+                self._add(source, real, self.observed(n, beside))
             return real
         result = super().run_node(n)
         if n.op != "call_function":

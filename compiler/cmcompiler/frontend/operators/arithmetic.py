@@ -64,6 +64,10 @@ def add(
 _define("add", "Tensor x, Tensor y, float alpha, float? least=None, float? largest=None", add)
 _define("mul", "Tensor x, Tensor y", torch.mul)
 _define("div", "Tensor x, Tensor y", torch.div)
+
+DIVISIONS = {torch.ops.aten.div.Tensor, torch.ops.cmbuild.div.default}
+"""Quotients of tensors."""
+
 for _name, _other in (("quantized_add", 4), ("quantized_mul", 2), ("quantized_div", 2)):
     declare(LIBRARY, _name, tags=[torch.Tag.pointwise])
     torch.library.register_fake(f"cmbuild::{_name}", partial(_sum_with, _other))
