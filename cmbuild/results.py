@@ -162,6 +162,7 @@ class RamUse:
         total: what the image takes of the board: `arena`, `static` and `reserved`.
         capacity: what the board has; None on a computer.
         pools: of the executor.
+        weights: copied from flash to what is to spare; not part of `total`.
     """
 
     arena: int
@@ -172,6 +173,7 @@ class RamUse:
     total: int = field(init=False, default=0)
     capacity: int | None = None
     pools: tuple[PoolUse, ...] = ()
+    weights: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "total", self.arena + self.static + self.reserved)

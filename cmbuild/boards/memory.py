@@ -76,6 +76,8 @@ class Layout(Table):
         arena: all activations.
         workspace: for the kernel harness; the rest of the arena's region if None.
         hot: RAM from which microkernels run; None to run them where the code is.
+        hot_constants: RAM that the constants are copied to at start-up, that of `data`; None to
+            read them where they are.
     """
 
     code: str
@@ -84,6 +86,7 @@ class Layout(Table):
     arena: str
     workspace: str | None = None
     hot: str | None = None
+    hot_constants: str | None = None
 
 
 def text_of(size: int) -> str:

@@ -32,7 +32,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Samples": ("samples", "inputs", "output_dir", "reset", "data", "until"),
     "Board": ("board", "isa", "toolchain", "target", "launcher", "timeout"),
     "Inputs and outputs": ("io", "feed"),
-    "Memory and speed": ("no_streams", "ram_budget", "weights_as"),
+    "Memory and speed": ("no_streams", "ram_budget", "weights_as", "hot"),
     "Limits": (),
     "Real boards": ("on", "volume", "probe", "port", "flash_method", "dry_run"),
     "Reports": ("layers", "html", "markdown", "junit", "as_json", "verbose"),

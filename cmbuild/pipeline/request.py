@@ -13,19 +13,17 @@ from cmbuild.errors import UsageError
 from cmbuild.hardware.rack.address import PREFIX, RackAddress
 from cmbuild.launchers import simulators
 from cmbuild.outputs.delivery import Destination
+from cmbuild.pipeline.copies import Copying
 from cmbuild.pipeline.options import option
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
-IO = ("program", "int8", "uint8")
-FEEDS = ("whole", "rows")
+IO, FEEDS = ("program", "int8", "uint8"), ("whole", "rows")
 SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
-CONSTANTS = ("binary", "c")
+CONSTANTS, EXECUTORS = ("binary", "c"), ("static", "executorch")
 MLPERF = "mlperf-tiny"
 """A package with MLPerf Tiny's benchmark around it."""
-
-EXECUTORS = ("static", "executorch")
 
 _NOUNS = {"board": "board", "isa": "set of instructions", "toolchain": "toolchain"}
 
@@ -302,6 +300,7 @@ class BuildRequest:
     source: ModelChoice
     boundary: Boundary = field(default_factory=Boundary)
     planning: Planning = field(default_factory=Planning)
+    copying: Copying = field(default_factory=Copying)
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
     build_dir: Path = build_dir_option()
 

@@ -147,6 +147,8 @@ def memory_lines(memory: MemoryUse) -> Iterator[str]:
         parts += f" + {size(ram.reserved)} stack"
     if ram.stack is not None:
         parts += f" ({size(ram.stack)} used)" if ram.reserved else ""
+    if ram.weights:
+        parts += f" + {size(ram.weights)} weights, copied where RAM is to spare"
     yield text.entry("RAM", parts + _of(ram.capacity))
     if memory.arena is not None:
         yield text.entry("peak", _peak(memory.arena))

@@ -16,6 +16,7 @@ from harness.toy_image import INTERFACE, expected, write_toy_model
 
 from cmbuild.hardware.conversation import Restarted
 from cmbuild.image.elf import Symbols
+from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.execution import Request, execute
 from cmbuild.launchers.fault import Fault
 from cmbuild.launchers.registry import launchers_of
@@ -105,6 +106,17 @@ def test_microkernels_run_from_ram(bench, tmp_path):
     assert run(place.launcher, image, tmp_path / "1").outputs == tuple(map(expected, SAMPLES))
     with board(image) as line:
         assert run(line, image, tmp_path / "2").outputs == tuple(map(expected, SAMPLES))
+
+
+def test_constants_are_read_from_ram(bench, tmp_path):
+    place = bench("rp2350", "dsp")
+    copied = place.board.layout.model_copy(update={"hot_constants": "sram"})
+    model = write_toy_model(tmp_path / "model")
+    folder, there = tmp_path / "build", replace(place.board, layout=copied)
+    image = place.builder.runner(there, place.library, model, folder)
+    record = ImageRecord.read(folder)
+    assert there.regions["sram"].holds(record.sections[".weights"], record.sizes.weights)
+    assert run(place.launcher, image, tmp_path / "1").outputs == tuple(map(expected, SAMPLES))
 
 
 def unicorn(bench):

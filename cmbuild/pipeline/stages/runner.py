@@ -17,6 +17,7 @@ from cmbuild.image.products import PRODUCTS
 from cmbuild.image.record import RECORD, ImageRecord
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.registry import launchers_of
+from cmbuild.pipeline.copying import with_copies
 from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
@@ -50,12 +51,26 @@ class RunnerStage(Stage):
 
     Attributes:
         executor: what runs the program: `static`, `executorch`.
+        board: as its descriptor has it; see `placed_board`.
     """
 
     kind = StageKind.RUNNER
     verb = "linked"
 
-    def __init__(self, plan: PlanStage, library: LibraryStage, board: Board, folder: Path) -> None:
+    def __init__(
+        self,
+        plan: PlanStage,
+        library: LibraryStage,
+        board: Board,
+        folder: Path,
+        *,
+        copies: bool = False,
+    ) -> None:
+        """
+        Args:
+            copies: constants to RAM that is to spare.
+        """
+        self._copies = copies
         self.executor = "static"
         self.name = plan.name
         self.subject = f"{plan.source.name} on {folder.name}"
@@ -72,6 +87,7 @@ class RunnerStage(Stage):
             "model": [model / name for name in (C_FILE, HEADER, ASSEMBLY, WEIGHTS)],
             "library": self.library.archive,
             "board": self.board.folder,
+            "copied": self.placed_board.layout != self.board.layout,
             "products": [*PRODUCTS, RECORD],
             "sources": [paths.runtime() / name for name in SOURCES],
         }
@@ -101,16 +117,25 @@ class RunnerStage(Stage):
         return (*self.plan.source.after, self.library)
 
     @cached_property
+    def placed_board(self) -> Board:
+        """The board with the places of the program's parts; known once there is a plan."""
+        if not self._copies:
+            return self.board
+        plan = self.plan.record
+        return with_copies(self.board, constants=plan.constant_bytes, arena=plan.arena_bytes)
+
+    @cached_property
     def record(self) -> ImageRecord:
         return ImageRecord.read(self.entry.folder)
 
     def placed(self, launcher: Launcher) -> PlacedImage:
         """The image that a launcher executes."""
         if not launcher.moves:
-            return PlacedImage(self.image, self.record, self.board)
+            return PlacedImage(self.image, self.record, self.placed_board)
         folder = self.entry.folder / launcher.name
         record = ImageRecord.read(folder)
-        return PlacedImage(folder / self.image.name, record, self.board.moved(launcher.moves))
+        board = self.placed_board.moved(launcher.moves)
+        return PlacedImage(folder / self.image.name, record, board)
 
     def memory(self, stack: int | None = None, pools: tuple[PoolUse, ...] = ()) -> MemoryUse:
         """
@@ -130,26 +155,33 @@ class RunnerStage(Stage):
             stack=stack,
             capacity=board.capacity(Memory.RAM),
             pools=pools,
+            weights=sizes.weights if self._has_copies else 0,
         )
         return MemoryUse(flash, ram, self.plan.arena, tuple(self._regions()))
 
+    @property
+    def _has_copies(self) -> bool:
+        layout = self.placed_board.layout
+        return layout is not None and layout.hot_constants is not None
+
     def _regions(self) -> Iterator[RegionUse]:
         """The board's memory that the image uses, in the order of the descriptor."""
-        layout, sizes = self.board.layout, self.record.sizes
+        layout, sizes = self.placed_board.layout, self.record.sizes
         if layout is None:
             return
-        places = {
-            "code": (layout.code, sizes.code),
-            "weights": (layout.constants, sizes.weights),
-            "stack": (layout.data, sizes.stack),
-            "static": (layout.data, sizes.static - sizes.hot),
-            "hot": (layout.hot, sizes.hot),
-            "arena": (layout.arena, sizes.arena),
-        }
+        places = (
+            ("code", layout.code, sizes.code),
+            ("weights", layout.constants, sizes.weights),
+            ("weights", layout.hot_constants, sizes.weights),
+            ("stack", layout.data, sizes.stack),
+            ("static", layout.data, sizes.static - sizes.hot),
+            ("hot", layout.hot, sizes.hot),
+            ("arena", layout.arena, sizes.arena),
+        )
         for region in self.board.regions.values():
             parts = tuple(
                 PartUse(name=name, bytes=size)
-                for name, (place, size) in places.items()
+                for name, place, size in places
                 if place == region.name and size
             )
             if parts:
@@ -197,10 +229,10 @@ class RunnerStage(Stage):
     def make(self, folder: Path) -> None:
         plan = self.plan.record
         check_sizes(self.board, constants=plan.constant_bytes, arena=plan.arena_bytes)
-        self.link(folder, self.board)
+        self.link(folder, self.placed_board)
         for launcher in launchers_of(self.board):
             if launcher.moves:
-                self.link(folder / launcher.name, self.board.moved(launcher.moves))
+                self.link(folder / launcher.name, self.placed_board.moved(launcher.moves))
         (folder / MODEL).write_text(self.plan.source.model, "utf-8")
 
     def link(self, folder: Path, board: Board) -> Path:

@@ -78,7 +78,7 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
 
 /* clang-format off */
 /* Words are loaded into r0, and the end of the rows is in r3 at first. `both` and `upper` of each column are r8
-   and r4, r9 and r5, r10 and r6, r11 and r7. A turn has eight depths; if their number is no multiple of that, the
+   and r4, r9 and r5, r10 and r6, r11 and r7, the last two from PAIR_UPPER on. A turn has eight depths; if their number is no multiple of that, the
    first turn begins within. half: half the bytes of code for a depth; store: stores the sums at r0. */
 #define PAIR_FUNCTION(name, depth, half, store) \
     CM_ASM_FUNCTION(name) \
@@ -91,8 +91,7 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
     "lsrs r3, r3, #1\n" \
     "movs r4, #" half "\n" \
     "muls r3, r4, r3\n" \
-    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n" \
-    "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n" \
+    PAIR_CLEAR \
     ".p2align 2\n" \
     "add pc, r3\n" \
     "nop\n" \
@@ -113,6 +112,7 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
     CM_ASM_END
 
 __asm(PAIR_FUNCTION(cm_scalar_multiply_rows, PAIR_DEPTH, PAIR_DEPTH_HALF,
+      PAIR_UPPER
       PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5") PAIR_LOWER("r10", "r6") PAIR_LOWER("r11", "r7")
       "stm r0!, {r4-r7}\n"));
 __asm(PAIR_FUNCTION(cm_scalar_multiply_rows_by_two, PAIR_DEPTH_BY_TWO, PAIR_DEPTH_BY_TWO_HALF,

@@ -3,22 +3,29 @@
 #define PAIR_PRODUCT_THUMB1_H
 
 /* clang-format off */
-#define PAIR_COLUMN(both, upper, offset) \
-    "ldrb r3, [r2, #" offset "]\n" \
-    "muls r3, r0, r3\n" \
-    "add " both ", " both ", r3\n" \
-    "lsrs r3, r3, #16\n" \
-    "adds " upper ", " upper ", r3\n"
-/* 42 bytes of code. */
+/* The weight is in w; a product in between, in r3. */
+#define PAIR_COLUMN(both, upper, w) \
+    "muls " w ", r0, " w "\n" \
+    "add " both ", " both ", " w "\n" \
+    "lsrs " w ", " w ", #16\n" \
+    "add " upper ", " upper ", " w "\n"
+/* The weights of four columns are one word, because flash takes long for each read; bytes would take as many
+   instructions. 48 bytes of code. */
 #define PAIR_DEPTH(k, offset0, offset1, offset2, offset3) \
     "ldr r0, [r1, #" k "]\n" \
-    PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1) \
-    PAIR_COLUMN("r10", "r6", offset2) PAIR_COLUMN("r11", "r7", offset3)
-#define PAIR_DEPTH_HALF "21"
-/* 22 bytes of code. */
+    "ldr r6, [r2, #" offset0 "]\n" \
+    "uxtb r3, r6\n" PAIR_COLUMN("r8", "r4", "r3") \
+    "lsrs r6, r6, #8\n" "uxtb r3, r6\n" PAIR_COLUMN("r9", "r5", "r3") \
+    "lsrs r6, r6, #8\n" "uxtb r3, r6\n" PAIR_COLUMN("r10", "r12", "r3") \
+    "lsrs r6, r6, #8\n" PAIR_COLUMN("r11", "lr", "r6")
+#define PAIR_DEPTH_HALF "24"
+/* 24 bytes of code. */
 #define PAIR_DEPTH_BY_TWO(k, offset0, offset1, offset2, offset3) \
-    "ldr r0, [r1, #" k "]\n" PAIR_COLUMN("r8", "r4", offset0) PAIR_COLUMN("r9", "r5", offset1)
-#define PAIR_DEPTH_BY_TWO_HALF "11"
+    "ldr r0, [r1, #" k "]\n" \
+    "ldrh r6, [r2, #" offset0 "]\n" \
+    "uxtb r3, r6\n" PAIR_COLUMN("r8", "r4", "r3") \
+    "lsrs r6, r6, #8\n" PAIR_COLUMN("r9", "r5", "r6")
+#define PAIR_DEPTH_BY_TWO_HALF "12"
 
 #define PAIR_LOWER(both, upper) \
     "lsls r1, " upper ", #16\n" \
@@ -26,14 +33,20 @@
     "subs r2, r2, r1\n" \
     "stm r0!, {r2}\n"
 
+#define PAIR_CLEAR \
+    "movs r4, #0\n" "movs r5, #0\n" \
+    "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n" "mov r12, r4\n" "mov lr, r4\n"
+
+#define PAIR_UPPER "mov r6, r12\n" "mov r7, lr\n"
+
 #define PAIR_ENTER \
     "push {r0, r4-r7, lr}\n" \
     "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
     "push {r4-r7}\n" \
-    "mov r12, r3\n"
+    "mov r7, r3\n"
 
 #define PAIR_AGAIN \
-    "cmp r1, r12\n" \
+    "cmp r1, r7\n" \
     "beq 2f\n" \
     "b 1b\n" \
     "2:\n" \

@@ -31,6 +31,12 @@
     "sub.w " both ", " both ", " upper ", lsl #16\n" \
     "str " both ", [r0], #4\n"
 
+#define PAIR_CLEAR \
+    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n" \
+    "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
+
+#define PAIR_UPPER ""
+
 #define PAIR_ENTER "push {r0, r3-r11, lr}\n"
 
 #define PAIR_AGAIN \

@@ -1,0 +1,54 @@
+"""Which boards get a program's constants in RAM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cmbuild.catalog import find_board
+from cmbuild.pipeline.copying import with_copies
+
+G0B1 = find_board("nucleo-g0b1re")  # 144 KB of RAM, 4 of them for the stack
+
+
+def copies(constants: int, arena: int = 0, name: str | None = None) -> bool:
+    board = G0B1 if name is None else find_board(name)
+    placed = with_copies(board, constants=constants, arena=arena)
+    assert placed.layout is not None
+    changed = placed.layout.hot_constants is not None
+    assert placed == board or changed
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("constants", "arena", "expected"),
+    [
+        (104 << 10, 0, True),
+        ((104 << 10) + 1, 0, False),
+        (84 << 10, 20 << 10, True),
+        ((84 << 10) + 1, 20 << 10, False),
+        (0, 0, False),
+    ],
+)
+def test_a_quarter_of_the_ram_stays_free(constants: int, arena: int, expected: bool) -> None:
+    assert copies(constants, arena) == expected
+
+
+def test_boards_that_do_not_describe_their_flash_keep_their_images() -> None:
+    for name in ("mps2-an386", "netduinoplus2", "rp2350", "corstone300"):
+        assert not copies(100, name=name)
+    native = find_board("native")
+    assert with_copies(native, constants=100, arena=0) == native
+
+
+def test_arenas_elsewhere_do_not_count() -> None:
+    assert G0B1.layout is not None
+    elsewhere = replace(G0B1, layout=G0B1.layout.model_copy(update={"arena": "other"}))
+    assert with_copies(elsewhere, constants=104 << 10, arena=1 << 20) != elsewhere
+
+
+def test_a_board_that_says_so_itself_is_as_it_says() -> None:
+    assert G0B1.layout is not None
+    own = replace(G0B1, layout=G0B1.layout.model_copy(update={"hot_constants": "ram"}))
+    assert with_copies(own, constants=1 << 20, arena=0) == own
