@@ -85,11 +85,11 @@ class Conv2d(Convolution):
     @property
     def depth(self) -> int:
         """Products per output."""
-        return int(np.prod(self.weights.shape[1:]))
+        return prod(self.weights.shape[1:])
 
     @property
     def macs(self) -> int:
-        return int(np.prod(self.output_shape)) * self.depth
+        return prod(self.output_shape) * self.depth
 
     @property
     def widened(self) -> Conv2d:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Annotated, Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class DepthwiseConv2d(Convolution):
 
     @property
     def macs(self) -> int:
-        return int(np.prod(self.output_shape)) * self.window.area
+        return prod(self.output_shape) * self.window.area
 
     @property
     def turned(self) -> DepthwiseConv2d:

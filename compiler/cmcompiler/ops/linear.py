@@ -126,8 +126,13 @@ class Linear(Op):
     def as_several_rows(self) -> Linear:
         return replace(self, by_rows=True) if self.rows == 1 and not self.is_int16 else self
 
+    def _is_vector(self, isa: Isa) -> bool:
+        """Whether the kernel is that of a single row."""
+        columns, depth = self.weights.shape
+        return self.rows == 1 and not self.by_rows and not packing.wastes(columns, depth, isa)
+
     def product_of_rows(self, isa: Isa) -> str | None:
-        if self.is_int16 or (self.rows == 1 and not self.by_rows):
+        if self.is_int16 or self._is_vector(isa):
             return None
         return packing.product(self._filters, isa)
 
@@ -161,10 +166,11 @@ class Linear(Op):
         form: type[LinearArguments] = LinearArguments
         kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
         pack, workspace = packing.gemm_weights, packing.gemm_workspace(filters, isa, self.rows)
-        if self.rows == 1 and not self.by_rows:
+        if self._is_vector(isa):
             form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
-            pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
+            narrow = None if packing.is_wide(isa, self.wide) else columns
+            pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa, narrow)
         arguments = form(
             Address(inputs[0]),
             Address(outputs[0]),

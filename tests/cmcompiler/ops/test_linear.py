@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from harness.convolutions import numbers, requantizes
 from harness.examples import Example, single
 from harness.runtime import Runtime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.isa import Isa
 from cmcompiler.ops.linear import Linear
+from cmcompiler.ops.support.requantize import Range, Requantize
+from cmcompiler.plan.planner import make_plan
 
 
 @st.composite
 def linears(draw: st.DrawFn) -> Example:
     rows = draw(st.sampled_from([1, 1, 2, 3, 4, 7]))
-    depth = draw(st.integers(1, 130) | st.sampled_from([257, 512, 1001]))
+    depth = draw(st.integers(1, 130) | st.sampled_from([257, 512, 1001, 2048, 4003]))
     columns = draw(st.integers(1, 20))
     data = draw(numbers)
     requantize = draw(requantizes(columns, depth))
@@ -44,3 +48,15 @@ def test_sums_are_exact(example: Example) -> None:
     assert isinstance(op, Linear)
     sums = data.astype(np.int64) @ op.weights.T.astype(np.int64) + op.bias
     assert np.array_equal(op.requantize(sums), op.reference(data)[0])
+
+
+@pytest.mark.parametrize(("isa", "limit"), [(Isa.DSP, 6_200), (Isa.MVE, 4_100)])
+def test_long_rows_by_few_columns_take_little_memory(isa: Isa, limit: int) -> None:
+    """The arena and, with Helium, no weights that fill up eight columns."""
+    data = np.random.default_rng(2)
+    weights = data.integers(-127, 128, (4, 4000)).astype(np.int8)
+    requantize = Requantize((1 << 30,) * 4, (-12,) * 4, -128, Range(-128, 127))
+    op = Linear(weights, np.zeros(4, np.int32), requantize, 1)
+    plan = make_plan(single(op, np.zeros((1, 4000), np.int8)).graph, isa)
+    assert plan.arena_bytes <= limit
+    assert len(plan.constants) <= 16_300
