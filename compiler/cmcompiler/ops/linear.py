@@ -16,7 +16,7 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Te
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled, plain
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support import packing
+from cmcompiler.ops.support import long_rows, packing
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
 from cmcompiler.ops.support.packing import Filters
@@ -128,8 +128,9 @@ class Linear(Op):
 
     def _is_vector(self, isa: Isa) -> bool:
         """Whether the kernel is that of a single row."""
+        is_alone = self.rows == 1 and not self.by_rows
         columns, depth = self.weights.shape
-        return self.rows == 1 and not self.by_rows and not packing.wastes(columns, depth, isa)
+        return is_alone and not long_rows.suits_several_rows(columns, depth, isa)
 
     def product_of_rows(self, isa: Isa) -> str | None:
         if self.is_int16 or self._is_vector(isa):
@@ -169,8 +170,9 @@ class Linear(Op):
         if self._is_vector(isa):
             form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
-            narrow = None if packing.is_wide(isa, self.wide) else columns
-            pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa, narrow)
+            pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
+            if not packing.is_wide(isa, self.wide):
+                workspace = long_rows.workspace(columns, depth, isa)
         arguments = form(
             Address(inputs[0]),
             Address(outputs[0]),

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* As in compiler/cmcompiler/ops/support/packing.py. */
+/* As in compiler/cmcompiler/ops/support/long_rows.py. */
 enum { LONG_DEPTH = 2048, PORTION = 1024, FEW_COLUMNS = 64 };
 
 enum { START_BYTES = COLUMNS * 4, RESCALE_BYTES = COLUMNS * sizeof(struct rescale) };

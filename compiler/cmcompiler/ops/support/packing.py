@@ -31,12 +31,6 @@ GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
 GEMVS = (GEMV, WIDE_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
-LONG_DEPTH, PORTION, FEW_COLUMNS = 2048, 1024, 64
-"""With the DSP extension, so long rows by so few columns are widened in such portions."""
-
-WASTED_BYTES = 8192
-"""Zeros in weights for which four columns of a long row are computed apart with MVE."""
-
 SHALLOW_DEPTH = 32
 """Of a matrix product whose weights stay in registers with MVE, at most."""
 
@@ -254,14 +248,6 @@ def gemv_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     return b"".join(blocks)
 
 
-def wastes(columns: int, depth: int, isa: Isa) -> bool:
-    """Whether zeros that fill up cm_isa_gemv_s8's columns are so many bytes that cm_isa_gemm_s8,
-    whose blocks are smaller, is worth its instructions.
-    """
-    spare = -columns % 8 - -columns % 4
-    return GEMV.provider(isa) is Isa.MVE and spare * depth >= WASTED_BYTES
-
-
 def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
     """For cm_isa_gemv_s16: filters are the gates, whose range and zero point are not used."""
     if GEMV16.provider(isa) is Isa.DSP:
@@ -313,12 +299,8 @@ def packed_workspace(filters: Filters, isa: Isa) -> int:
     return -(-depth // 8) * 32 + PACKED_ROWS * depth + 16  # that may be read after the last row
 
 
-def gemv_workspace(depth: int, isa: Isa, columns: int | None = None) -> int:
-    """Bytes of workspace that cm_isa_gemv_s8, if columns are given, and cm_isa_gemv_s16 need."""
-    is_dsp = GEMV.provider(isa) is Isa.DSP
-    if is_dsp and columns is not None and depth >= LONG_DEPTH and columns <= FEW_COLUMNS:
-        # Sums, then a portion of the row behind its sum.
-        return -(-columns // 4) * 16 + 4 + 2 * PORTION
+def gemv_workspace(depth: int, isa: Isa) -> int:
+    """Bytes of workspace that cm_isa_gemv_s8 and cm_isa_gemv_s16 need, for any columns."""
     return {
         Isa.SCALAR: -(-depth // 8) * 8,
         Isa.DSP: 4 + max(1, -(-depth // 4)) * 8,
