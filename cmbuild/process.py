@@ -39,6 +39,12 @@ _DIAGNOSTIC = re.compile(
 )
 # Those of git, run by CMake, and of CMake, whose explanation follows in indented lines.
 _CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.MULTILINE)
+# CMake's words for a script that failed, as Zephyr's for devicetree and Kconfig; the script's own
+# come before, after CMake's messages and the script's about its progress.
+_SCRIPT = re.compile(r"^CMake Error.*\n\s+.*failed with return code: \d+", re.MULTILINE)
+_PROGRESS = re.compile(r"(-- |Parsing |Loaded configuration |Merged configuration )")
+_UNDERLINE = re.compile(r"[=-]+")
+_LONGEST = 400  # of a script's words
 
 
 # A command whose process group is killed when the other end of its standard input is closed: by the
@@ -137,17 +143,35 @@ class Completed:
 
     def failure(self, name: str) -> CmbuildError:
         """The error for it, with the most informative line: the first error of a compiler or
-        linker, else of git or CMake, else the last line that mentions one, else the last line.
-        NoSpace if the disk is full.
+        linker, else of git, CMake or a script of CMake's, else the last line that mentions one,
+        else the last line. NoSpace if the disk is full.
         """
         if os.strerror(errno.ENOSPC) in self.output:
             return NoSpace(path=self.log.parent)
         lines = [line for line in self.output.splitlines() if line.strip()]
         diagnostics = [line for line in lines if _DIAGNOSTIC.search(line)]
+        if words := _words_of_script(self.output):
+            diagnostics.append(words)
         diagnostics += [match[0] for match in _CONFIGURATION.finditer(self.output)]
         errors = [line for line in lines if "error" in line.lower()]
         detail = diagnostics[0] if diagnostics else (errors or lines or ["it printed nothing"])[-1]
         return ProcessFailed(name=name, outcome=self.outcome, detail=detail, log=self.log)
+
+
+def _words_of_script(output: str) -> str | None:
+    """What a script that CMake ran printed before it failed; None if none did."""
+    failed = _SCRIPT.search(output)
+    if failed is None:
+        return None
+    lines: list[str] = []
+    for line in reversed(output[: failed.start()].splitlines()):
+        if _PROGRESS.match(line):
+            if lines:
+                break
+        elif line.strip() and not _UNDERLINE.fullmatch(line.strip()):
+            lines.append(" ".join(line.split()))
+    words = " ".join(reversed(lines))
+    return f"{words[:_LONGEST]} …" if len(words) > _LONGEST else words or None
 
 
 @dataclass(frozen=True, slots=True)

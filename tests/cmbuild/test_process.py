@@ -205,6 +205,18 @@ def test_a_tool_that_says_that_the_disk_is_full_is_believed(tmp_path: Path) -> N
             "CMake Error at b.cmake:7 (message):\n  Failed to clone\n\nSee also CMakeError.log",
             "fatal: unable to access 'https://x/': no host",
         ),
+        (
+            "-- Found dtc\nParsing /z/Kconfig\n/z/kconfig.py: \nDependency loop\n=====\n\n"
+            "A (defined at Kconfig:3), with definition...\n\n  config A\n\n...depends on B\n"
+            "CMake Error at kconfig.cmake:343 (message):\n  command failed with return code: 1\n"
+            "Call Stack (most recent call first):\n",
+            "/z/kconfig.py: Dependency loop A (defined at Kconfig:3), with definition... config A",
+        ),
+        (
+            "-- Found dtc\ndevicetree error: /chosen: undefined node label 'isram'\n-- In: /z\n"
+            "CMake Error at dts.cmake:9 (message):\n  gen_defines.py failed with return code: 1\n",
+            "devicetree error: /chosen: undefined node label 'isram'",
+        ),
         ("first\nError: parameter x not found\nbye", "Error: parameter x not found"),
         ("first\nlast\n", "last"),
         ("", "it printed nothing"),
