@@ -15,6 +15,7 @@ class ApplicationRequest:
 
     Attributes:
         sample: name of a sample of cmbuild, or a folder.
+        definitions: further ones for Zephyr's build, such as -DCONFIG_SHELL=y.
     """
 
     sample: str
@@ -30,6 +31,7 @@ class ApplicationRequest:
         "Time limit for the run, or the flash program.", metavar="SECONDS"
     )
     build_dir: Path = build_dir_option()
+    definitions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -46,6 +46,11 @@ class NotEmpty(UsageError):
     template = "{folder} is not empty"
 
 
+class NotDefinition(UsageError):
+    template = "unexpected argument {word!r}"
+    hint = "only CMake's definitions follow, after --: -- -DCONFIG_SHELL=y"
+
+
 class NoEnd(Failed):
     template = "{subject} did not finish"
     hint = "its output is in {log}"
@@ -166,8 +171,11 @@ class ApplicationStage(RepeatedStage):
         """
         Raises:
             MissingTool, NoWorkspace, NotUpdated, NoSdk: something is missing.
-            UsageError: no such application or model.
+            UsageError: no such application or model, or arguments that are no definitions.
         """
+        for word in self.request.definitions:
+            if not word.startswith("-D"):
+                raise NotDefinition(word=word)
         find_application(self.request.sample)
         toolchain(self.workspace.folder)
 
@@ -180,6 +188,7 @@ class ApplicationStage(RepeatedStage):
             # A name of the zoo, or a file.
             file = Path(request.model)
             words.append(f"-DMODEL={file.absolute() if file.exists() else request.model}")
+        words += request.definitions
         self.west(words, "build", _BUILD_SECONDS)
         (folder / "image").write_text(f"{self.image}\n")
         self.result = WestResult(request.name, request.board, self.image)

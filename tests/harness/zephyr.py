@@ -209,6 +209,7 @@ class Application:
         (folder / ".config").write_text(configuration.text)
         (folder / "autoconf.h").write_text(configuration.header)
         (folder / "devicetree_generated.h").write_text(self._devicetree())
+        (folder / "dts.cmake").write_text(self._properties())
         (folder / "memory.ld").write_text(self._memory())
         values = {
             "ZEPHYR_BASE": STANDIN,
@@ -257,6 +258,17 @@ class Application:
             if each.label not in (self.board.flash, self.board.sram)
         )
         return "\n".join([*lines, f"#define LINKER_DT_SECTIONS(){sections}", ""])
+
+    def _properties(self) -> str:
+        lines = [
+            f'set_property(GLOBAL PROPERTY "DT_CHOSEN|{name}" "{label}")'
+            for name, label in self.chosen.items()
+        ]
+        lines += [
+            f'set_property(GLOBAL PROPERTY "DT_PROP|{label}|zephyr,memory-region" {region})'
+            for label, region in ((each.label, each.region) for each in self.board.memories)
+        ]
+        return "\n".join([*lines, ""])
 
     def _memory(self) -> str:
         names = {self.board.flash: "FLASH", self.board.sram: "RAM"}

@@ -103,6 +103,15 @@ def test_other_cores_link(tmp_path: Path, board: str) -> None:
         assert application.configuration(tmp_path)["CMBUILD_ISA"] == "dsp"
 
 
+@pytest.mark.parametrize("chosen", ["arena", "weights"])
+def test_a_chosen_node_that_is_no_region_is_refused(tmp_path: Path, chosen: str) -> None:
+    """The link script would not have it, and the linker's words would not say why."""
+    overlay = f"/ {{ chosen {{\ncmbuild,{chosen} = &psram;\n}}; }};"
+    said = refused(Application(SAMPLES / "hello", QEMU, overlay=overlay), tmp_path)
+    assert f"the devicetree's chosen cmbuild,{chosen}, psram, is not a memory region" in said
+    assert 'choose a node with compatible = "zephyr,memory-region"' in said
+
+
 def test_a_package_for_other_kernels_is_refused(tmp_path: Path, package: Packager) -> None:
     application = Application(SAMPLES / "mv2", QEMU, ["CONFIG_CMBUILD_ISA_SCALAR=y"])
     said = refused(application, tmp_path, MODEL=package(NETWORK))

@@ -1,17 +1,21 @@
-"""Samples on a real Zephyr: its Kconfig, its build, its kernel in QEMU."""
+"""The command on a real tree of Zephyr: its Kconfig, its build, its kernel and shell in QEMU."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from harness.zephyr import CMAKE, NINJA, ROOT, SAMPLES
+from harness.commands import Commands
+from harness.zephyr import SAMPLES
 
 TREE = os.environ.get("CMBUILD_ZEPHYR_TREE", "")
-"""A folder with zephyr/ and modules/hal/cmsis of the revision that zephyr/west.yml names."""
+"""A workspace of west with zephyr/ and modules/hal/cmsis, of the revision that zephyr/west.yml
+names: `west init -l zephyr` in it is enough."""
 
 pytestmark = [
     pytest.mark.long,
@@ -19,44 +23,86 @@ pytestmark = [
     pytest.mark.skipif(not TREE, reason="$CMBUILD_ZEPHYR_TREE does not name a tree of Zephyr"),
 ]
 
+BOARDS = {"mps2_an385": "mps2-an385", "mps2_an521": "mps2-an521", "mps3_an547": "mps3-an547"}
+"""QEMU's machines, by Zephyr's names of the boards in 3.4."""
 
-@pytest.mark.parametrize("board", ["mps2_an385", "mps2_an521", "mps3_an547"])
-def test_hello_ends_well(board: str, tmp_path: Path) -> None:
-    tree = Path(TREE).absolute()
-    modules = (tree / "modules/hal/cmsis", ROOT)
-    environment = {
-        **os.environ,
-        "ZEPHYR_BASE": str(tree / "zephyr"),
-        "ZEPHYR_TOOLCHAIN_VARIANT": "gnuarmemb",
-        "GNUARMEMB_TOOLCHAIN_PATH": "/usr",
-    }
+OVERLAY = SAMPLES / "mv2/boards/mps3_corstone300_an547.overlay"
 
-    def call(*words: object, timeout: float = 1200) -> str:
-        command = [str(word) for word in words]
-        done = subprocess.run(
-            command, check=False, env=environment, capture_output=True, text=True, timeout=timeout
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
-    configuration = (
-        f"-DBOARD={board}",
-        f"-DZEPHYR_MODULES={';'.join(map(str, modules))}",
-        f"-DCMBUILD_COMMAND={sys.executable};-m;cmbuild",
-    )
-    call(CMAKE, "-GNinja", "-B", tmp_path, *configuration, SAMPLES / "hello")
-    call(NINJA, "-C", tmp_path)
-    machine = {"mps3_an547": "mps3-an547"}.get(board, board.replace("_", "-"))
-    image = tmp_path / "zephyr/zephyr.elf"
-    # The kernel idles after the record that ends a run, so QEMU is stopped then.
-    simulator = ["qemu-system-arm", "-M", machine, "-nographic", "-kernel", str(image)]
-    with subprocess.Popen(simulator, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line.strip())
-            if line.startswith("cmrt end"):
-                break
+@pytest.fixture
+def west(cmbuild: Commands) -> Commands:
+    """cmbuild with the tree as its workspace."""
+    return replace(cmbuild, environment={**cmbuild.environment, "ZEPHYR_BASE": f"{TREE}/zephyr"})
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_hello_ends_well(board: str, west: Commands) -> None:
+    done = west("zephyr", "run", "hello", "-b", board, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "1.00 + 2.00 = 3.10" in done.document["console"]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_digits_are_recognised_and_run_from_the_shell(board: str, west: Commands) -> None:
+    done = west("zephyr", "run", "digits", "-b", board, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "verified: 100 of 100 equal to the reference" in done.document["console"]
+
+    definitions = ("-DCONFIG_SHELL=y", "-DCONFIG_CMBUILD_SHELL=y")
+    built = west("zephyr", "build", "digits", "-b", board, "--json", "--", *definitions)
+    assert built.exit_code == 0, built.stderr
+    image = west.folder / f"build/zephyr/digits-{board}/build/zephyr/zephyr.elf"
+    said = talk(BOARDS[board], image, ["cmbuild info", "cmbuild run digits 3"])
+    assert "digits: 1 inputs, 1 outputs, 11 ops" in said
+    assert "outputs equal the reference" in said
+    assert "there are 100 test vectors" in talk(BOARDS[board], image, ["cmbuild run digits 100"])
+
+
+@pytest.mark.parametrize(
+    ("board", "definition", "message"),
+    [
+        # It has the memory, though not as a region.
+        (
+            "mps3_an547",
+            f"-DDTC_OVERLAY_FILE={OVERLAY}",
+            "the devicetree's chosen cmbuild,arena, /sram@31000000, is not a memory region",
+        ),
+        ("mps2_an385", f"-DDTC_OVERLAY_FILE={OVERLAY}", "undefined node label"),
+    ],
+)
+def test_what_does_not_configure_is_one_line(
+    board: str, definition: str, message: str, west: Commands
+) -> None:
+    done = west("zephyr", "build", "hello", "-b", board, "--", definition)
+    assert done.exit_code == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert message in line
+
+
+def talk(machine: str, image: Path, commands: list[str]) -> str:
+    """What an image with a shell prints as commands are typed after it has ended its run."""
+    words = ["qemu-system-arm", "-M", machine, "-nographic", "-monitor", "none"]
+    words += ["-serial", "mon:stdio", "-kernel", str(image)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        said = ""
+
+        def wait(is_over: Callable[[str], bool]) -> None:
+            nonlocal said
+            end = time.monotonic() + 120
+            while not is_over(said):
+                assert time.monotonic() < end, said
+                time.sleep(0.05)
+                said += (process.stdout.read() or b"").decode(errors="replace")
+
+        wait(lambda text: "cmrt end 0" in text)
+        for command in commands:
+            prompts = said.count("uart:~$")
+            for letter in f"{command}\r":  # the shell's buffer of input is small
+                process.stdin.write(letter.encode())
+                process.stdin.flush()
+                time.sleep(0.02)
+            wait(lambda text, prompts=prompts: text.count("uart:~$") > prompts + 1)
         process.kill()
-    assert lines[-1] == "cmrt end 0", lines
-    assert "1.00 + 2.00 = 3.10" in lines
+    return said

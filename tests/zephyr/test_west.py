@@ -119,9 +119,10 @@ def test_a_sample_is_built_run_and_flashed(west: Commands, workspace: Path) -> N
 
     inside = replace(west, folder=workspace / "zephyr")
     build = ("--build-dir", west.folder / "build")
-    flashed = inside("zephyr", "flash", "hello", "-b", QEMU, *build)
+    flashed = inside("zephyr", "flash", "hello", "-b", QEMU, *build, "--", "-DCMRT_FROM=user")
     assert flashed.exit_code == 0, flashed.stderr
     assert re.search("flashing [0-9]+ bytes", (logs / "west-flash.txt").read_text())
+    assert "CMRT_FROM:UNINITIALIZED=user" in (folder / "build/CMakeCache.txt").read_text()
     assert west("clean").exit_code == 0
     assert not folder.exists()
 
@@ -175,6 +176,12 @@ def test_an_application_that_is_not_there_is_named(west: Commands, workspace: Pa
     done = west("zephyr", "build", "helo", "-b", QEMU, "--workspace", workspace)
     assert done.exit_code == 2
     assert done.stderr.endswith("error: unknown sample 'helo'\n  try: did you mean hello?\n")
+
+
+def test_only_definitions_follow_the_sample(west: Commands) -> None:
+    done = west("zephyr", "build", "hello", "-b", QEMU, "--", "-DA=1", "more")
+    assert done.exit_code == 2
+    assert "unexpected argument 'more'\n  try: only CMake's definitions follow" in done.stderr
 
 
 def test_a_workspace_without_zephyr_says_update(west: Commands, workspace: Path) -> None:

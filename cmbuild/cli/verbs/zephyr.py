@@ -20,9 +20,10 @@ Examples:
   cmbuild zephyr init ws
   cmbuild zephyr run hello -b mps3/corstone300/an547 --workspace ws
   cmbuild zephyr flash digits -b rpi_pico2/rp2350a/m33 --model digits-package
+  cmbuild zephyr build digits -b mps2_an385 -- -DCONFIG_SHELL=y -DCONFIG_CMBUILD_SHELL=y
 
 \b
-SAMPLE is hello, mv2, digits, or your application's folder.
+SAMPLE is hello, mv2, digits, or your application's folder; definitions after -- go to its CMake.
 Exit status: 0 fine; 1 failed; 2 usage; 3 something is missing on this machine:
 west, a workspace, a toolchain, a simulator; 130 Ctrl-C.
 """
@@ -35,6 +36,7 @@ def command() -> None:
 
 _application = options.together(
     click.argument("sample"),
+    click.argument("definitions", nargs=-1, metavar="[-- -DNAME=VALUE...]"),
     options.of(ApplicationRequest, board={"required": True, "shell_complete": None}),
     options.output,
 )

@@ -71,6 +71,21 @@ function(zephyr_linker_sources location)
     endforeach()
 endfunction()
 
+# Chosen nodes are labels, and properties of nodes are those that STANDIN_DEVICETREE/dts.cmake sets.
+include("${STANDIN_DEVICETREE}/dts.cmake")
+
+function(dt_chosen result)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROPERTY" "")
+    get_property(node GLOBAL PROPERTY "DT_CHOSEN|${arg_PROPERTY}")
+    set(${result} "${node}" PARENT_SCOPE)
+endfunction()
+
+function(dt_prop result)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "PATH;PROPERTY" "")
+    get_property(value GLOBAL PROPERTY "DT_PROP|${arg_PATH}|${arg_PROPERTY}")
+    set(${result} "${value}" PARENT_SCOPE)
+endfunction()
+
 file(WRITE "${CMAKE_BINARY_DIR}/snippets/RODATA.ld" "")
 file(WRITE "${CMAKE_BINARY_DIR}/snippets/SECTIONS.ld" "")
 add_library(app STATIC)
