@@ -24,7 +24,10 @@ class NeedsFlash(UsageError):
 
 class NeedsBootStage(UsageError):
     template = "{name} starts images through a second boot stage, which cmbuild does not write"
-    hint = "`cmbuild package` makes a library to build with the chip's own SDK"
+    hint = (
+        "docs/boards.md says how a board brings one; `cmbuild package` makes a library for the"
+        " chip's own SDK"
+    )
 
 
 def chip_board(

@@ -80,7 +80,7 @@ def sizes(image: Path) -> Sizes:
     if ".vectors" not in named:
         return Sizes(weights, 0, arena, 0, 0)
     variables = sum(named.get(name, 0) for name in (".hot", ".data", ".bss"))
-    code = (".vectors", ".hot", ".text", ".rodata", ".data")
+    code = (".boot2", ".vectors", ".hot", ".text", ".rodata", ".data")
     loaded = sum(named.get(name, 0) for name in code)
     hot, stack = named.get(".hot", 0), named.get(".stack", 0)
     return Sizes(weights, loaded, arena, variables, stack, hot)

@@ -146,7 +146,7 @@ def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
 
 def functions(board: Board, program: ProgramSize) -> list[str]:
     """What an image calls of the library, and more names of C that the library does not have."""
-    text = _text(board.folder) + _text(paths.runtime() / "cortexm")
+    text = _board_text(board) + _text(paths.runtime() / "cortexm")
     text += (paths.runtime() / "runner" / "static_executor.c").read_text()
     kernels = {f"cm_{kernel}" for kernel in program.kernels}
     return sorted(kernels.union(re.findall(r"\bcm_\w+", text)))
@@ -154,7 +154,7 @@ def functions(board: Board, program: ProgramSize) -> list[str]:
 
 def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) -> CodeSize:
     copies = board.layout is not None and board.layout.hot is not None
-    own = round(_CODE_A_CHARACTER * len(_text(board.folder)))
+    own = round(_CODE_A_CHARACTER * len(_board_text(board)))
     vectors = _VECTOR_BYTES * (_VECTORS + _interrupts(board))
     return CodeSize(
         code=linked.code + program.tables + vectors + _SUPPORT_CODE + own,
@@ -162,6 +162,14 @@ def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) 
         basis=basis,
         hot=linked.hot if copies else 0,
     )
+
+
+def _board_text(board: Board) -> str:
+    """The board's code: its own, or that of runtime/cmake/firmware.cmake for boards without any."""
+    text = _text(board.folder)
+    if not any(board.folder.glob("*.c")):
+        text += _text(paths.runtime() / "cortexm" / "reset_state")
+    return text
 
 
 def _text(folder: Path) -> str:

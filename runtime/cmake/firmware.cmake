@@ -1,4 +1,4 @@
-# An image for a board: start-up, board.c, the library, and the image's own sources.
+# An image for a board: start-up, the board's code, the library, and the image's own sources.
 
 include("${CMAKE_CURRENT_LIST_DIR}/options.cmake")
 
@@ -7,8 +7,12 @@ set(CMRT_LIBRARY "" CACHE FILEPATH "libcmrt.a for the board's CPU")
 set(CMRT_LINK_SCRIPT "" CACHE FILEPATH "the board's own, or made from cortexm/link.ld.j2")
 
 function(cmrt_firmware name)
-    file(GLOB board CONFIGURE_DEPENDS "${CMRT_BOARD}/*.c" "${CMRT_BOARD}/*.S")
-    add_executable(${name} ${ARGN} ${board})
+    file(GLOB board CONFIGURE_DEPENDS "${CMRT_BOARD}/*.c")
+    if(NOT board)
+        set(board "${CMRT_ROOT}/cortexm/reset_state/board.c")
+    endif()
+    file(GLOB assembly CONFIGURE_DEPENDS "${CMRT_BOARD}/*.S")
+    add_executable(${name} ${ARGN} ${board} ${assembly})
     cmrt_options(${name})
     target_include_directories(${name} PRIVATE "${CMRT_BOARD}")
     target_link_libraries(${name} PRIVATE "${CMRT_LIBRARY}")

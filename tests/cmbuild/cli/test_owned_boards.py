@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from harness.commands import NETWORK, Commands
 
@@ -11,15 +13,17 @@ from cmbuild.chips.table import find_chip
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.hardware.methods.probe_rs import ProbeRs
 from cmbuild.hardware.registry import flashing
+from cmbuild.image.elf import entry, loaded
 from cmbuild.launchers.registry import launchers_of
 
 OWNED = {board.name: board for board in shipped_boards() if flashing(board) is not None}
-SAMPLE = ("nucleo-g0b1re", "nucleo-l476rg", "ek-ra8d1")
+SAMPLE = ("pico", "nucleo-l476rg", "ek-ra8d1")
 """A core without a cycle counter, RAM in two places, and memory that no machine has."""
+UNKNOWN_TO_PROBE_RS = ("apollo510-evb", "ensemble-e8-devkit")
 
 
 def test_there_are_many() -> None:
-    assert len(OWNED) >= 14
+    assert len(OWNED) >= 19
 
 
 @pytest.mark.parametrize("name", OWNED)
@@ -30,6 +34,9 @@ def test_facts_are_those_of_the_chip(name: str) -> None:
     assert launchers_of(board)
     methods = flashing(board)
     assert methods is not None
+    if name in UNKNOWN_TO_PROBE_RS:
+        assert tuple(methods.methods) == ("pyocd",)
+        return
     probe = methods.methods["probe-rs"]
     assert isinstance(probe, ProbeRs)
     chip = find_chip(probe.chip)
@@ -51,5 +58,20 @@ def test_images_are_verified(cmbuild: Commands, name: str) -> None:
     document = run.document
     assert document["verified"] is True
     assert all(op["instructions"] > 0 for op in document["instructions"]["per_op"])
+    if name == "pico":
+        check_second_stage(cmbuild.folder / f"build/network/{name}/runner/runner.elf")
     has_model = OWNED[name].cpu not in ("cortex-m85",)
     assert (document["cycles"] is not None) == has_model
+
+
+def check_second_stage(image: Path) -> None:
+    """RP2040 datasheet, "Flash second stage": 256 bytes, the last four a checksum of the others."""
+    (address, data), *_ = sorted(loaded(image))
+    checksum = 0xFFFFFFFF
+    for byte in data[:252]:
+        checksum ^= byte << 24
+        for _ in range(8):
+            checksum = (checksum << 1 ^ (0x04C11DB7 if checksum >> 31 else 0)) & 0xFFFFFFFF
+    assert address == 0x10000000
+    assert int.from_bytes(data[252:256], "little") == checksum
+    assert entry(image) > 0x10000400, "code follows the vectors"
