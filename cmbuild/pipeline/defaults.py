@@ -36,18 +36,29 @@ class Subject:
     remarks: tuple[str, ...] = ()
 
 
+def find_board_name(board: str | None) -> tuple[str, list[str]]:
+    """The board to use, and a line that says so if the project names it.
+
+    Raises:
+        NoBoard: neither the user nor the project names one.
+        BrokenFile: the project's cmbuild.toml is not valid.
+    """
+    if board:
+        return board, []
+    name = find_project().board
+    if name is None:
+        raise NoBoard()
+    return name, [_remark("board", name, f"of {FILE}")]
+
+
 def find_subject(model: str | None, board: str | None, build_dir: Path) -> Subject:
     """
     Raises:
         NoBoard: neither the user nor the project names one.
         BrokenFile: the project's cmbuild.toml is not valid.
     """
-    project, remarks = find_project(), []
-    if not board:
-        if project.board is None:
-            raise NoBoard()
-        board = project.board
-        remarks.append(_remark("board", board, f"of {FILE}"))
+    project = find_project()
+    board, remarks = find_board_name(board)
     if not model:
         if project.model is not None:
             model, reason = project.model, f"of {FILE}"

@@ -11,6 +11,7 @@ from cmbuild.pipeline.request import BoardChoice, FlashOptions
 
 EPILOG = """\b
 Examples:
+  cmbuild monitor
   cmbuild monitor --board rp2350
   cmbuild monitor --board rp2350 --port /dev/ttyUSB1 --timeout 10
 
@@ -21,14 +22,18 @@ Exit status: 0 time limit reached; 1 port lost; 2 usage, or several ports found;
 
 
 @click.command("monitor", epilog=EPILOG, short_help="Show a real board's output.")
-@options.of(BoardChoice, only=("board",), board={"required": True, "help": "See `cmbuild boards`."})
+@options.of(
+    BoardChoice,
+    only=("board",),
+    board={"help": "See `cmbuild boards`; by default the project's."},
+)
 @options.of(
     FlashOptions,
     only=("port", "timeout"),
     timeout={"help": "Duration; by default until Ctrl-C."},
 )
 @options.json
-def command(*, board: str, port: str | None, timeout: float | None, as_json: bool) -> int:
+def command(*, board: str | None, port: str | None, timeout: float | None, as_json: bool) -> int:
     """Show the output of a board's serial port: text as it is, the runner's messages decoded.
     Sends nothing, so a board that waits for the host keeps announcing itself.
     """
@@ -36,8 +41,12 @@ def command(*, board: str, port: str | None, timeout: float | None, as_json: boo
     from cmbuild.hardware.port import SerialPort
     from cmbuild.hardware.transcript import Transcript
     from cmbuild.launchers.selection import hardware
+    from cmbuild.pipeline.defaults import find_board_name
 
-    line = hardware(find_board(board), port)
+    name, remarks = find_board_name(board)
+    for remark in remarks:
+        click.echo(f"  {remark}", err=True)
+    line = hardware(find_board(name), port)
     transcript = Transcript()
     end = None if timeout is None else time.monotonic() + timeout
     lines: list[str] = []

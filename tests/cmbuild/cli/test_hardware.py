@@ -5,6 +5,7 @@ boards that the tests play.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,6 +17,8 @@ import pytest
 from harness.commands import NETWORK, Commands
 from harness.flashing import BootRom, make_volume
 from harness.line import Board, Terminal, greeting, intact, joined
+
+from cmbuild.catalog import find_board
 
 RUN = ("run", NETWORK, "--board", "rp2350", "--on", "hardware")
 TESTS = Path(__file__).parents[2]
@@ -130,18 +133,26 @@ def test_no_hardware(cmbuild: Commands, words: tuple[str, ...], status: int, mes
     assert (result.exit_code, result.stderr.splitlines()[0][: len(message)]) == (status, message)
 
 
-def test_monitor_shows_what_a_board_says(cmbuild: Commands) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_monitor_shows_what_a_board_says(cmbuild: Commands, is_named: bool) -> None:
+    """The board that is named, or the project's own."""
+    folder = find_board("rp2350").folder
+    if not is_named:
+        shutil.copytree(folder, cmbuild.folder / "boards" / "mine")
+        (cmbuild.folder / "cmbuild.toml").write_text('[project]\nboard = "mine"\n')
+
     def script(board: Board) -> None:
         while True:
             board.write(b"hello\r\n" + greeting("0123"))
             board.pause(0.1)
 
     with Board(script) as board:
-        words = ("--board", "rp2350", "--port", board.port, "--timeout", "1")
-        result = cmbuild("monitor", *words)
+        named = ("--board", "rp2350") if is_named else ()
+        result = cmbuild("monitor", *named, "--port", board.port, "--timeout", "1")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[:2] == ["hello", "-- greeting: cmrt runner 2 static 0123"]
-    assert result.stderr == f"-- {board.port} at 921600\n"
+    remark = "" if is_named else "  board     mine (of cmbuild.toml)\n"
+    assert result.stderr == f"{remark}-- {board.port} at 921600\n"
 
 
 def test_monitor_of_a_board_that_is_unplugged(cmbuild: Commands) -> None:
