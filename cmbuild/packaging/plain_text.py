@@ -24,6 +24,7 @@ _NUMBERS = ("_plan.c", "_vectors.c", "_weights.S", "_vectors.S")
 
 _LITERAL = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _BEYOND = re.compile(r"[^\x00-\x7f]")
+_OCTAL_THEN_TEXT = re.compile(r'((?<!\\)(?:\\\\)*\\[0-3][0-7]{2})(?=[^"\\])')
 _PLAIN = {"×": "x", "…": "...", "–": "-", "→": "->", "≥": ">=", "≤": "<="}
 
 
@@ -62,11 +63,14 @@ def _plain(content: bytes) -> bytes:
 
 
 def _escaped(literal: re.Match[str]) -> str:
-    """A string with the same bytes: octal escapes end after three digits, whatever follows."""
+    """A string with the same bytes. An octal escape ends after three digits, whatever follows, but
+    MISRA C wants it to end with the string or at another escape: what follows is a second string.
+    """
     text = literal[0]
     if not text.startswith('"'):
         return text
-    return _BEYOND.sub(lambda each: "".join(f"\\{byte:03o}" for byte in each[0].encode()), text)
+    text = _BEYOND.sub(lambda each: "".join(f"\\{byte:03o}" for byte in each[0].encode()), text)
+    return _OCTAL_THEN_TEXT.sub(r'\1" "', text)
 
 
 def _spelt(character: re.Match[str]) -> str:

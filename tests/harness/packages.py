@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cmbuild import paths
@@ -14,6 +15,7 @@ from cmbuild.launchers.registry import launchers_of, simulated_memory
 from cmbuild.toolchain import tools
 from cmcompiler.target import Target
 from harness.libraries import builder, library
+from harness.sources import ROOT
 
 SOURCES = Path(__file__).parents[1] / "cmbuild" / "packaging" / "firmware"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-pedantic", "-Werror"]
@@ -28,12 +30,25 @@ set(CMRT_ROOT {root})
 if(CMRT_LIBC)
     include_directories(SYSTEM {root}/libc/include)
 endif()
+{before}
 {packages}
 cmrt_firmware(firmware {main})
+{after}
 target_include_directories(firmware PRIVATE {runtime}/include)
 target_link_libraries(firmware PRIVATE {names})
 """
-_FAULTS = "    .rept {}\n    .word cm_fault\n    .endr\n"
+_FAULTS = "    .rept 14 + CM_INTERRUPTS\n    .word cm_fault\n    .endr\n"
+_OWN = "    .rept {}\n    .word cm_fault\n    .endr\n    .word {}\n"
+_REST = "    .rept 16 + CM_INTERRUPTS - {}\n    .word cm_fault\n    .endr\n"
+TICK = {15: "tick"}
+"""The function that handles the SysTick exception."""
+
+
+def documented(name: str) -> str:
+    """The code of an example of docs/packages.md, by the first word of the comment before it."""
+    text = (ROOT / "docs" / "packages.md").read_text()
+    (code,) = re.findall(f"<!-- {name}: [^\\n]*-->\n```[a-z]+\n(.*?)```\n", text, re.DOTALL)
+    return str(code)
 
 
 def run(*words: str | Path) -> str:
@@ -44,11 +59,21 @@ def run(*words: str | Path) -> str:
 
 
 def firmware(
-    folder: Path, packages: Sequence[Path], main: str, board_name: str, toolchain: str = "gcc"
+    folder: Path,
+    packages: Sequence[Path],
+    main: str,
+    board_name: str,
+    toolchain: str = "gcc",
+    *,
+    handlers: Mapping[int, str] = TICK,
+    before: str = "",
+    after: str = "",
 ) -> Path:
     """An image of a program of SOURCES with packages.
 
-    The program's `tick` handles the SysTick exception.
+    Args:
+        handlers: functions of the program, by the number of the exception that they handle.
+        before, after: lines for CMake before the packages and after the image.
     """
     board = find_board(board_name)
     made_by = builder(toolchain, Target.parse(board.cpu))
@@ -56,20 +81,25 @@ def firmware(
     for name in ("cortexm", "include", "libc"):
         shutil.copytree(paths.runtime() / name, root / name)
     startup = root / "cortexm" / "startup.S"
-    text, table = startup.read_text(), _FAULTS.format("14 + CM_INTERRUPTS")
-    assert table in text
-    ours = f"{_FAULTS.format(13)}    .word tick\n{_FAULTS.format('CM_INTERRUPTS')}"
-    startup.write_text(text.replace(table, ours))
+    text, last = startup.read_text(), 1  # after the stack's top and reset
+    assert _FAULTS in text
+    vectors = ""
+    for number, handler in sorted(handlers.items()):
+        vectors += _OWN.format(number - last - 1, handler)
+        last = number
+    startup.write_text(text.replace(_FAULTS, vectors + _REST.format(last + 1)))
     shutil.copy(SOURCES / main, folder)
     places = [f'add_subdirectory("{package}" {package.name})' for package in packages]
     (folder / "CMakeLists.txt").write_text(
         _PROJECT.format(
             languages="C CXX" if main.endswith("cpp") else "C",
             runtime=paths.runtime(),
+            before=before,
+            after=after,
             warnings=";".join(WARNINGS),
             packages="\n".join(places),
             root=root,
-            main=main,
+            main=Path(main).name,
             names=" ".join(package.name for package in packages),
         )
     )

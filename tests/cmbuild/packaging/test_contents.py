@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
-from harness.packages import firmware, foreign_symbols, on_this_computer, run, simulate
+from harness.packages import documented, firmware, foreign_symbols, on_this_computer, run, simulate
 from harness.sources import ROOT
 
 from cmbuild.catalog import find_board
@@ -77,8 +77,7 @@ def test_quantised_ports_have_functions_that_convert(cmbuild: Commands) -> None:
 
 def test_the_example_of_the_documents_works(cmbuild: Commands) -> None:
     text = (ROOT / "docs" / "packages.md").read_text()
-    (example,) = re.findall("<!-- example: .*-->\n```c\n(.*?)```\n", text, re.DOTALL)
-    (cmbuild.folder / "example.c").write_text(example)
+    (cmbuild.folder / "example.c").write_text(documented("example"))
     (cmbuild.folder / "kws.pte").write_bytes(NETWORK.read_bytes())
     words = re.findall(r"^cmbuild (package kws\.pte .*)$", text, re.MULTILINE)[0].split()
     # The page's own command, with kernels that this computer has, too.
@@ -86,6 +85,8 @@ def test_the_example_of_the_documents_works(cmbuild: Commands) -> None:
     assert made.exit_code == 0, made.stderr
     printed = on_this_computer(cmbuild.folder, cmbuild.folder / "kws", cmbuild.folder / "example.c")
     assert re.fullmatch(r"(-?\d\.\d{3} ){3}as the reference\n", printed)
+    (cmbuild.folder / "interrupt.c").write_text(documented("interrupt"))
+    run(*COMPILERS["thumb-2"], "-I", cmbuild.folder / "kws", "-c", cmbuild.folder / "interrupt.c")
 
 
 C99 = (
