@@ -20,10 +20,11 @@ Examples:
   cmbuild zephyr init ws
   cmbuild zephyr run hello -b mps3/corstone300/an547 --workspace ws
   cmbuild zephyr flash digits -b rpi_pico2/rp2350a/m33 --model digits-package
-  cmbuild zephyr build digits -b mps2_an385 -- -DCONFIG_SHELL=y -DCONFIG_CMBUILD_SHELL=y
+  cmbuild zephyr build digits -b rpi_pico2/rp2350a/m33 -- -DCONFIG_SHELL=y
 
 \b
-SAMPLE is hello, mv2, digits, or your application's folder; definitions after -- go to its CMake.
+SAMPLE is hello, mv2, digits, or your application's folder. Definitions after
+-- go to its CMake.
 Exit status: 0 fine; 1 failed; 2 usage; 3 something is missing on this machine:
 west, a workspace, a toolchain, a simulator; 130 Ctrl-C.
 """
