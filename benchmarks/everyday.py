@@ -79,6 +79,12 @@ def grouped(
     if kernel[0] == height:
         window = Window(kernel)
     depth = channels // groups
+    if depth == 1:
+        scales, size_of = requantize(outputs, kernel[0] * kernel[1], True), window.output_size
+        taps, shape = int8(*kernel, outputs), (1, *size_of((height, width)), outputs)
+        return single(
+            DepthwiseConv2d(taps, bias(outputs), window, -3, scales, shape), int8(1, *size)
+        )
     op = Conv2d(
         int8(outputs, *kernel, depth),
         bias(outputs),

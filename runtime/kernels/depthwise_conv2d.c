@@ -21,6 +21,7 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
         .input_width = op->input.width,
         .out_width = op->output.width,
         .channels = op->output.channels,
+        .input_channels = op->input.channels,
         .kernel_height = op->kernel_height,
         .kernel_width = op->kernel_width,
         .stride_height = op->stride_height,

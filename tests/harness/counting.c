@@ -80,7 +80,7 @@ void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
 
 void cm_isa_matmul_s8(const struct cm_matmul *matmul)
 {
-    int64_t outputs = (int64_t)matmul->rows * matmul->columns;
+    int64_t outputs = (int64_t)matmul->batch * matmul->rows * matmul->columns;
     counts.macs += outputs * matmul->depth;
     counts.outputs += outputs;
 }

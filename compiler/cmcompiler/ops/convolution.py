@@ -23,7 +23,7 @@ def read_conv2d(call: Call) -> None:
     groups, rest = divmod(channels, weights.shape[3])
     if groups == 0 or rest or len(weights) % groups:
         call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
-    if weights.shape[3] == 1 and groups == len(weights) > 1:
+    if weights.shape[3] == 1 and groups > 1:
         _emit_depthwise(call, operands, weights.transpose(3, 1, 2, 0)[0])
     else:
         _emit_grouped(call, operands, weights, groups)
@@ -41,10 +41,9 @@ def read_depthwise(call: Call) -> None:
     weights, channels = operands.weights, operands.images.shape[-1]
     if len(weights) != 1 or weights.shape[3] != channels * call.integer("depth_multiplier"):
         call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
-    if weights.shape[3] == channels > 1:
+    if channels > 1:
         _emit_depthwise(call, operands, weights[0])
     else:
-        # Several filters per channel are groups of one channel each.
         _emit_grouped(call, operands, weights.transpose(3, 1, 2, 0), channels)
 
 

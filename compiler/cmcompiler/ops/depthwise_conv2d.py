@@ -26,12 +26,13 @@ from cmcompiler.ir.op import (
     Word,
 )
 from cmcompiler.ir.rows import turned_shape
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.depthwise_schemes import Scheme, choose
+from cmcompiler.ops.support.depthwise_schemes import FOR_3X3, Scheme, choose
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.product_channels import DepthwiseRule
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
@@ -78,10 +79,10 @@ class DepthwiseArguments(Arguments):
 
 @dataclass(frozen=True, eq=False)
 class DepthwiseConv2d(Convolution):
-    """Convolution of NHWC images with one filter per channel.
+    """Convolution of NHWC images with one filter per channel, or several.
 
     Attributes:
-        weights: int8 [kernel height, kernel width, C].
+        weights: int8 [kernel height, kernel width, C], those of one channel side by side.
     """
 
     label = "depthwise_conv2d"
@@ -106,10 +107,13 @@ class DepthwiseConv2d(Convolution):
         )
         for place in self.window.places:
             seen = self.window.tap(images, size, place, zero_point).astype(sums.dtype)
+            seen = seen.repeat(sums.shape[3] // seen.shape[3], axis=3)
             sums += (seen - zero_point) * self.weights[place]
         return sums
 
     def channel_rule(self, inputs: Tensors, outputs: Tensors) -> ChannelRule[Op] | None:
+        if self.output_shape[3] != inputs[0].shape[3]:
+            return None
         weights = self.weights.reshape(self.window.area, -1).T
 
         def on_constants(values: Numbers, chosen: Mask) -> Int8Array:
@@ -130,20 +134,34 @@ class DepthwiseConv2d(Convolution):
         return super().of_channels(taps, bias, requantize)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        scheme = self._scheme(inputs, isa)
+        op = self._fitted(inputs, isa)
+        scheme = op._scheme(inputs, isa)
         if scheme is None:
-            return self._in_groups().kernel_calls(inputs, outputs, isa)
-        return [self._kernel_call(scheme, inputs, outputs)]
+            return op._in_groups(inputs[0]).kernel_calls(inputs, outputs, isa)
+        return [op._kernel_call(scheme, inputs, outputs)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
-        scheme = self._scheme(inputs, isa)
+        op = self._fitted(inputs, isa)
+        scheme = op._scheme(inputs, isa)
         if scheme is None:
-            return self._in_groups().row_calls(inputs, outputs, isa)
-        call = self._kernel_call(scheme, inputs, outputs)
-        alone, other = self._scheme(inputs, isa, alone=True), None
+            return op._in_groups(inputs[0]).row_calls(inputs, outputs, isa)
+        call = op._kernel_call(scheme, inputs, outputs)
+        alone, other = op._scheme(inputs, isa, alone=True), None
         if alone and alone.kernel != scheme.kernel and alone.weights == scheme.weights:
-            other = self._kernel_call(alone, inputs, outputs)
-        return [RowCall(call, {inputs[0]: self.window.rows}, scheme.band, other)]
+            other = op._kernel_call(alone, inputs, outputs)
+        return [RowCall(call, {inputs[0]: op.window.rows}, scheme.band, other)]
+
+    def _fitted(self, inputs: Tensors, isa: Isa) -> DepthwiseConv2d:
+        """The same with zeros up to 3x3 taps, where the kernel for those takes it."""
+        height, width = self.window.kernel
+        if isa is not Isa.DSP or self.window.area == 9 or max(self.window.reach) > 3:
+            return self
+        if self.window.dilation != (1, 1):
+            return self
+        weights = np.pad(self.weights, ((0, 3 - height), (0, 3 - width), (0, 0)))
+        filled = replace(self, weights=weights, window=replace(self.window, kernel=(3, 3)))
+        scheme = filled._scheme(inputs, isa)
+        return filled if scheme is not None and scheme.microkernel is FOR_3X3 else self
 
     def _scheme(self, inputs: Tensors, isa: Isa, alone: bool = False) -> Scheme | None:
         """
@@ -154,7 +172,11 @@ class DepthwiseConv2d(Convolution):
         if self.is_int16:
             return None
         shape = (count, 1 if alone else height, *rest)
-        return choose(self._filters, self.window, inputs[0].shape[2], shape, isa)
+        columns, channels = inputs[0].shape[2:]
+        return choose(
+            *(self._filters, self.window, columns, shape, isa),
+            multiplier=self.output_shape[3] // channels,
+        )
 
     @property
     def _filters(self) -> Filters:
@@ -190,7 +212,7 @@ class DepthwiseConv2d(Convolution):
             scheme.family,
         )
 
-    def _in_groups(self) -> Convolution:
+    def _in_groups(self, images: Tensor) -> Convolution:
         """The same as a convolution in groups of one channel each."""
         return Conv2d(
             self.weights.transpose(2, 0, 1)[..., np.newaxis],
@@ -199,5 +221,5 @@ class DepthwiseConv2d(Convolution):
             self.input_zero_point,
             self.requantize,
             self.output_shape,
-            groups=self.output_shape[3],
+            groups=images.shape[3],
         )

@@ -88,6 +88,7 @@ struct cm_matmul {
     const int8_t *lhs, *rhs;
     int8_t *out;
     int32_t *column_sums; /* workspace: one per column */
+    int32_t batch;        /* products; the matrices of each kind follow each other */
     int32_t rows, columns, depth;
     int32_t lhs_offset, rhs_offset;
     int32_t multiplier, shift;
@@ -129,6 +130,7 @@ struct cm_depthwise {
     const int32_t *out_rows; /* offsets from `out` */
     int32_t band;            /* output rows; row r starts at input_rows[r * stride_height] */
     int32_t input_width, out_width, channels;
+    int32_t input_channels; /* of any kernel, `channels` may be a multiple of it: several filters each */
     int32_t kernel_height, kernel_width, stride_height, stride_width;
     int32_t dilation_height, dilation_width, pad_left;
     int32_t chunk;       /* output columns that the workspace allows at once */

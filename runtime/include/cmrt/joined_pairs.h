@@ -33,12 +33,13 @@ struct cm_joined_operand {
     int8_t written[CM_JOINED_ELEMENTS];
 };
 
-static inline void cm_join_start(struct cm_joined_operand *operand, const int8_t *source, int32_t count)
+/* end: elements of the turns that are computed at once. */
+static inline void cm_join_start(struct cm_joined_operand *operand, const int8_t *source, int32_t count,
+                                 int32_t end)
 {
     operand->source = source;
     if (operand->turn != 0)
         return;
-    int32_t end = CM_JOINED_ELEMENTS - CM_JOINED_ELEMENTS % count;
     memcpy(operand->written, source, (size_t)count);
     for (int32_t done = count; done < end; done *= 2)
         memcpy(operand->written + done, operand->written, (size_t)(done < end - done ? done : end - done));
@@ -67,10 +68,11 @@ static inline void cm_joined_pairs(const struct cm_context *context, const struc
     const struct cm_level *level = &nest.levels[op->depth - 1];
     struct cm_joined_operand left = {.turn = level->step[0], .step = 1};
     struct cm_joined_operand right = {.turn = level->step[1], .step = op->rhs_step};
+    const int32_t end = count * (level->count < most ? level->count : most);
     do {
         int8_t *out = output + nest.offset[2];
-        cm_join_start(&left, lhs + nest.offset[0], count);
-        cm_join_start(&right, rhs + nest.offset[1], count);
+        cm_join_start(&left, lhs + nest.offset[0], count, end);
+        cm_join_start(&right, rhs + nest.offset[1], count, end);
         for (int32_t first = 0, turns = most; first < level->count; first += turns) {
             if (turns > level->count - first)
                 turns = level->count - first;

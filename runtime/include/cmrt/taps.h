@@ -4,17 +4,27 @@
 
 #include "cmrt/isa.h"
 
+#include <stdbool.h>
+
 /* The addresses of the taps of an output pixel whose first input column is `left`. `rows` are the offsets of
    the window's input rows; taps outside the image are at `padding`. */
 static inline void cm_find_taps(const struct cm_depthwise *d, const int32_t *rows, int32_t left,
                                 const int8_t *padding, const int8_t **taps)
 {
+    const int32_t channels = d->input_channels, step = d->dilation_width * channels;
+    const bool is_inside = left >= 0 && left + (d->kernel_width - 1) * d->dilation_width < d->input_width;
     for (int32_t ky = 0; ky < d->kernel_height; ++ky) {
         int32_t row = rows[ky * d->dilation_height];
+        if (is_inside && row != CM_NO_ROW) {
+            const int8_t *tap = d->input + row + left * channels;
+            for (int32_t kx = 0; kx < d->kernel_width; ++kx, tap += step)
+                *taps++ = tap;
+            continue;
+        }
         for (int32_t kx = 0; kx < d->kernel_width; ++kx) {
             int32_t column = left + kx * d->dilation_width;
-            int32_t inside = row != CM_NO_ROW && column >= 0 && column < d->input_width;
-            *taps++ = inside ? d->input + row + column * d->channels : padding;
+            bool inside = row != CM_NO_ROW && column >= 0 && column < d->input_width;
+            *taps++ = inside ? d->input + row + column * channels : padding;
         }
     }
 }

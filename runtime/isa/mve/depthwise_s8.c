@@ -1,102 +1,128 @@
-/* Depthwise convolution with MVE for any kernel: 16 channels in the lanes, two taps at a time. Assembly,
-   because gcc spills the sums of 16 channels, which take half of the vector registers. */
+/* Depthwise convolution with MVE for any kernel: sixteen outputs that follow each other in the lanes, two
+   taps at a time. Assembly, because gcc spills the sums of 16 outputs, which take half of the vector
+   registers. */
 #include "cmrt/assembly.h"
+#include "cmrt/elementwise.h"
 #include "cmrt/taps.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { LANES = 16 };
+enum { LANES = 16, BLOCK_HEAD = 192 };
 
-/* One output pixel. Packed weights are blocks of 16 channels: biases, multipliers, shifts, then the weights
-   of an even number of taps. Biases, multipliers and shifts are ordered by channel modulo 4 as 0, 2, 1, 3, as
-   widening splits them; the weights are not. The products of the two taps of a pair fit 16 bits in sum; where
-   they would not, the host puts a zero between them. */
-struct pixel {
+/* Outputs that follow each other: of a pixel, or of several side by side.
+
+   Packed weights are blocks of 16 outputs: biases, multipliers, shifts, then the weights of an even number of
+   taps, then how many bytes after this block the next one is: the first follows the last. Instead of shifts
+   to the right by up to 11 bits there may be what to multiply by, as in mul_right_s8.c. Biases, multipliers
+   and shifts are ordered by output modulo 4 as 0, 2, 1, 3, as widening splits them; the weights are not. The
+   products of the two taps of a pair fit 16 bits in sum; where they would not, the host puts a zero between
+   them. */
+struct outputs {
     const int8_t *weights; /* r1 */
-    const int8_t **taps;   /* r4: addresses of the taps, advanced to the next channels */
+    const int8_t **taps;   /* r4: addresses of the taps, advanced to the next outputs */
     int32_t pairs;         /* r6: of taps */
     int8_t *out;           /* r7 */
-    int32_t channels;      /* r8 */
+    int32_t count;         /* r8 */
     int32_t zero_point;    /* r9 */
     int32_t minimum;       /* r11 */
     int32_t maximum;       /* r12 */
 };
 
 /* clang-format off */
+#define RESCALE_DIVIDED(sum, multiplier, divider) \
+    "vldrw.32 q0, [r1, #" multiplier "]\n" \
+    "vqrdmulh.s32 " sum ", " sum ", q0\n" \
+    "vldrw.32 q0, [r1, #" divider "]\n" \
+    "vqrdmulh.s32 " sum ", " sum ", q0\n"
+
 #define RESCALE_RIGHT(sum, multiplier, shift) \
-    "vldrw.32 q0, [r0, #" multiplier "]\n" \
+    "vldrw.32 q0, [r1, #" multiplier "]\n" \
     "vqrdmulh.s32 " sum ", " sum ", q0\n" \
     "vqdmlah.s32 " sum ", " sum ", r10\n" \
-    "vldrw.32 q0, [r0, #" shift "]\n" \
+    "vldrw.32 q0, [r1, #" shift "]\n" \
     "vrshl.s32 " sum ", " sum ", q0\n"
 
 #define RESCALE_GENERAL(sum, multiplier, shift) \
-    "vldrw.32 q0, [r0, #" shift "]\n" \
+    "vldrw.32 q0, [r1, #" shift "]\n" \
     "vmov.i32 q2, #0\n" \
     "vmax.s32 q1, q0, q2\n" \
     "vmin.s32 q0, q0, q2\n" \
     "vshl.s32 " sum ", " sum ", q1\n" \
-    "vldrw.32 q1, [r0, #" multiplier "]\n" \
+    "vldrw.32 q1, [r1, #" multiplier "]\n" \
     "vqrdmulh.s32 " sum ", " sum ", q1\n" \
     "vand q1, " sum ", q0\n" \
     "vqdmlah.s32 " sum ", q1, r10\n" \
     "vrshl.s32 " sum ", " sum ", q0\n"
 
-/* A function of a pixel; for the rounding see product.h. */
-#define PIXEL_FUNCTION(name, RESCALE) \
-    void name(const struct pixel *pixel); \
+#define START_SUMS \
+    "vldrw.32 q4, [r1]\n" \
+    "vldrw.32 q5, [r1, #16]\n" \
+    "vldrw.32 q6, [r1, #32]\n" \
+    "vldrw.32 q7, [r1, #48]\n"
+
+/* q2 and q0 = the products of two taps; first, second: pointers, advanced. */
+#define MULTIPLY_PAIR(first, second, weights, more_weights) \
+    "vldrb.8 q0, [" first "], #16\n" \
+    "vldrw.32 q1, " weights "\n" \
+    "vmullb.s8 q2, q0, q1\n" \
+    "vmullt.s8 q0, q0, q1\n" \
+    "vldrb.8 q1, [" second "], #16\n" \
+    "vldrw.32 q3, " more_weights "\n" \
+    "vmullb.s8 q1, q1, q3\n" \
+    "vadd.i16 q2, q2, q1\n" \
+    "vldrb.8 q1, [" second ", #-16]\n" \
+    "vmullt.s8 q1, q1, q3\n" \
+    "vadd.i16 q0, q0, q1\n"
+
+#define ADD_PRODUCTS \
+    "vmovlb.s16 q1, q2\n" \
+    "vadd.i32 q4, q4, q1\n" \
+    "vmovlt.s16 q1, q2\n" \
+    "vadd.i32 q5, q5, q1\n" \
+    "vmovlb.s16 q1, q0\n" \
+    "vadd.i32 q6, q6, q1\n" \
+    "vmovlt.s16 q1, q0\n" \
+    "vadd.i32 q7, q7, q1\n"
+
+/* q4 = sixteen outputs. */
+#define FINISH(RESCALE) \
+    RESCALE("q4", "64", "128") \
+    RESCALE("q5", "80", "144") \
+    RESCALE("q6", "96", "160") \
+    RESCALE("q7", "112", "176") \
+    "vqmovnb.s32 q4, q4\n" \
+    "vqmovnt.s32 q4, q5\n" \
+    "vqadd.s16 q4, q4, r9\n" \
+    "vqmovnb.s32 q6, q6\n" \
+    "vqmovnt.s32 q6, q7\n" \
+    "vqadd.s16 q6, q6, r9\n" \
+    "vqmovnb.s16 q4, q4\n" \
+    "vqmovnt.s16 q4, q6\n"
+
+/* A function of outputs; for the rounding see product.h. */
+#define OUTPUTS_FUNCTION(name, RESCALE) \
+    void name(const struct outputs *outputs); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
           "ldm r0, {r1, r4, r6, r7, r8, r9, r11, r12}\n" \
           "mov r10, #1\n" \
           "1:\n" \
-          "mov r0, r1\n" \
-          "vldrw.32 q4, [r1]\n" \
-          "vldrw.32 q5, [r1, #16]\n" \
-          "vldrw.32 q6, [r1, #32]\n" \
-          "vldrw.32 q7, [r1, #48]\n" \
-          "add r1, #192\n" \
+          START_SUMS \
+          "add r0, r1, #192\n" \
           "mov r5, r4\n" \
           "dls lr, r6\n" \
-          \
           "2:\n" \
           "ldrd r2, r3, [r5]\n" \
-          "vldrb.8 q0, [r2], #16\n" \
-          "vldrw.32 q1, [r1], #32\n" \
-          "vmullb.s8 q2, q0, q1\n" \
-          "vmullt.s8 q0, q0, q1\n" \
-          "vldrb.8 q1, [r3], #16\n" \
-          "vldrw.32 q3, [r1, #-16]\n" \
-          "vmullb.s8 q1, q1, q3\n" \
-          "vadd.i16 q2, q2, q1\n" \
-          "vldrb.8 q1, [r3, #-16]\n" \
-          "vmullt.s8 q1, q1, q3\n" \
-          "vadd.i16 q0, q0, q1\n" \
+          MULTIPLY_PAIR("r2", "r3", "[r0], #32", "[r0, #-16]") \
           "strd r2, r3, [r5], #8\n" \
-          "vmovlb.s16 q1, q2\n" \
-          "vadd.i32 q4, q4, q1\n" \
-          "vmovlt.s16 q1, q2\n" \
-          "vadd.i32 q5, q5, q1\n" \
-          "vmovlb.s16 q1, q0\n" \
-          "vadd.i32 q6, q6, q1\n" \
-          "vmovlt.s16 q1, q0\n" \
-          "vadd.i32 q7, q7, q1\n" \
+          ADD_PRODUCTS \
           "le lr, 2b\n" \
-          \
-          RESCALE("q4", "64", "128") \
-          RESCALE("q5", "80", "144") \
-          RESCALE("q6", "96", "160") \
-          RESCALE("q7", "112", "176") \
-          "vqmovnb.s32 q4, q4\n" \
-          "vqmovnt.s32 q4, q5\n" \
-          "vqadd.s16 q4, q4, r9\n" \
-          "vqmovnb.s32 q6, q6\n" \
-          "vqmovnt.s32 q6, q7\n" \
-          "vqadd.s16 q6, q6, r9\n" \
-          "vqmovnb.s16 q4, q4\n" \
-          "vqmovnt.s16 q4, q6\n" \
+          FINISH(RESCALE) \
+          "ldr r0, [r0]\n" \
+          "add r1, r0\n" \
           "vdup.8 q0, r11\n" \
           "vmax.s8 q4, q4, q0\n" \
           "vdup.8 q0, r12\n" \
@@ -110,36 +136,139 @@ struct pixel {
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-PIXEL_FUNCTION(cm_mve_depthwise_right, RESCALE_RIGHT);
-PIXEL_FUNCTION(cm_mve_depthwise_general, RESCALE_GENERAL);
+OUTPUTS_FUNCTION(cm_mve_depthwise_divided, RESCALE_DIVIDED);
+OUTPUTS_FUNCTION(cm_mve_depthwise_right, RESCALE_RIGHT);
+OUTPUTS_FUNCTION(cm_mve_depthwise_general, RESCALE_GENERAL);
+
+/* The same for three taps and all of int8. */
+void cm_mve_depthwise_three(const struct outputs *outputs);
+__asm(CM_ASM_FUNCTION(cm_mve_depthwise_three)
+      "push {r4-r11, lr}\n"
+      "vpush {d8-d15}\n"
+      "ldm r0, {r1, r4, r6, r7, r8, r9}\n"
+      "ldm r4, {r2, r3, r5}\n"
+      "dlstp.8 lr, r8\n"
+      "1:\n"
+      START_SUMS
+      MULTIPLY_PAIR("r2", "r3", "[r1, #192]", "[r1, #208]")
+      ADD_PRODUCTS
+      "vldrb.8 q0, [r5], #16\n"
+      "vldrw.32 q1, [r1, #224]\n"
+      "vmullb.s8 q2, q0, q1\n"
+      "vmullt.s8 q0, q0, q1\n"
+      ADD_PRODUCTS
+      FINISH(RESCALE_DIVIDED)
+      "ldr r0, [r1, #256]\n"
+      "add r1, r0\n"
+      "vstrb.8 q4, [r7], #16\n"
+      "letp lr, 1b\n"
+      "vpop {d8-d15}\n"
+      "pop {r4-r11, pc}\n"
+      CM_ASM_END);
 /* clang-format on */
+
+static bool is_divided(const struct cm_depthwise *d)
+{
+    const int32_t *head = d->weights;
+    return d->output.rounding != CM_ROUND_GENERAL && head[BLOCK_HEAD / sizeof *head - 1] > 0;
+}
+
+static void make(const struct cm_depthwise *d, struct outputs *outputs)
+{
+    if (!is_divided(d))
+        (d->output.rounding == CM_ROUND_GENERAL ? cm_mve_depthwise_general : cm_mve_depthwise_right)(outputs);
+    else if (d->kernel_height * d->kernel_width == 3 && outputs->minimum == INT8_MIN &&
+             outputs->maximum == INT8_MAX)
+        cm_mve_depthwise_three(outputs);
+    else
+        cm_mve_depthwise_divided(outputs);
+}
+
+/* Input columns of a row between zero points, each byte as often as there are filters for a channel. */
+static void write_row(const struct cm_depthwise *d, struct cm_columns columns, const int8_t *in, int8_t *row)
+{
+    int32_t before = columns.before * d->channels, inside = columns.inside * d->channels;
+    memset(row, d->input_zero_point, (size_t)before);
+    if (inside > 0 && d->channels == d->input_channels)
+        cm_isa_copy_blocks_s8(row + before, inside, in, inside, inside, 1);
+    else if (inside > 0)
+        cm_isa_repeat_bytes(row + before, in, d->channels / d->input_channels,
+                            columns.inside * d->input_channels);
+    memset(row + before + inside, d->input_zero_point, (size_t)(columns.after * d->channels));
+}
+
+/* Output columns [x0, x0 + width) of a row whose windows' rows are `rows`: as one, since the channels of
+   neighbouring pixels follow each other in each tap. Rows that hang over the image, or outside of it, are
+   written to `space`. */
+static void convolve_columns(const struct cm_depthwise *d, const int32_t *rows, int32_t x0, int32_t width,
+                             struct outputs *outputs, int8_t *space)
+{
+    struct cm_columns columns =
+        cm_covered_columns(d, (d->kernel_width - 1) * d->dilation_width + 1, x0, width);
+    bool is_inside = columns.before + columns.after == 0 && d->channels == d->input_channels;
+    int32_t covered = columns.before + columns.inside + columns.after;
+    int32_t pitch = (covered * d->channels + LANES - 1) & -LANES;
+    int32_t start = (columns.first + columns.before) * d->input_channels;
+    const int8_t *blank = NULL, **tap = outputs->taps;
+    for (int32_t ky = 0; ky < d->kernel_height; ++ky) {
+        int32_t row = rows[ky * d->dilation_height];
+        const int8_t *first = row == CM_NO_ROW ? blank : d->input + row + start;
+        if (first == NULL || (row != CM_NO_ROW && !is_inside)) {
+            if (row == CM_NO_ROW)
+                blank = memset(space, d->input_zero_point, (size_t)pitch);
+            else
+                write_row(d, columns, first, space);
+            first = space;
+            space += pitch;
+        }
+        for (int32_t kx = 0; kx < d->kernel_width; ++kx)
+            *tap++ = first + kx * d->dilation_width * d->channels;
+    }
+    if ((d->kernel_height * d->kernel_width & 1) != 0)
+        *tap = tap[-1]; /* times 0 */
+    outputs->count = width * d->channels;
+    make(d, outputs);
+}
+
+/* The same pixel by pixel; taps outside of the image are at `padding`. */
+static void convolve_pixels(const struct cm_depthwise *d, const int32_t *rows, struct outputs *outputs,
+                            const int8_t *padding)
+{
+    for (int32_t x = 0; x < d->out_width; ++x, outputs->out += d->channels) {
+        outputs->taps[2 * outputs->pairs - 1] = padding;
+        cm_find_taps(d, rows, x * d->stride_width - d->pad_left, padding, outputs->taps);
+        make(d, outputs);
+    }
+}
 
 void cm_isa_depthwise_s8(const struct cm_depthwise *d)
 {
     int32_t area = d->kernel_height * d->kernel_width;
     int32_t slots = (area + 1) & ~1;
     const int8_t **taps = d->workspace;
-    int8_t *padding = (int8_t *)(taps + slots);
-    memset(padding, d->input_zero_point, (size_t)((d->channels + LANES - 1) & -LANES));
-    struct pixel pixel = {
+    int8_t *space = (int8_t *)(taps + slots);
+    struct outputs outputs = {
         .weights = d->weights,
         .taps = taps,
         .pairs = slots / 2,
-        .channels = d->channels,
+        .count = d->channels,
         .zero_point = d->output.zero_point,
         .minimum = d->output.minimum,
         .maximum = d->output.maximum,
     };
+    bool is_by_pixel = d->chunk == 1;
+    if (is_by_pixel)
+        memset(space, d->input_zero_point, (size_t)((d->channels + LANES - 1) & -LANES));
     for (int32_t r = 0; r < d->band; ++r) {
         const int32_t *rows = d->input_rows + r * d->stride_height;
-        pixel.out = d->out + d->out_rows[r];
-        for (int32_t x = 0; x < d->out_width; ++x, pixel.out += d->channels) {
-            taps[slots - 1] = padding;
-            cm_find_taps(d, rows, x * d->stride_width - d->pad_left, padding, taps);
-            if (d->output.rounding == CM_ROUND_GENERAL)
-                cm_mve_depthwise_general(&pixel);
-            else
-                cm_mve_depthwise_right(&pixel);
+        int8_t *const out = d->out + d->out_rows[r];
+        outputs.out = out;
+        if (is_by_pixel)
+            convolve_pixels(d, rows, &outputs, space);
+        for (int32_t x = is_by_pixel ? d->out_width : 0; x < d->out_width; x += d->chunk) {
+            int32_t left = d->out_width - x;
+            outputs.out = out + x * d->channels;
+            convolve_columns(d, rows, x, left < d->chunk ? left : d->chunk, &outputs, space);
         }
     }
 }

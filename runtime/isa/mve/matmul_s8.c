@@ -2,6 +2,8 @@
 #include "cmrt/isa.h"
 #include "dot_s8.h"
 
+#include <stdbool.h>
+
 /* For the rounding see product.h. */
 static inline int32x4_t rescale(int32x4_t sums, const struct cm_matmul *m)
 {
@@ -19,8 +21,72 @@ static inline int8x16_t narrow(int32x4_t scaled, const struct cm_output *output)
     return vreinterpretq_s8_s16(halves);
 }
 
+/* Even and odd ones of the products of a row of eight, with its offset, with eight others. */
+struct eight {
+    int32x4_t even, odd;
+};
+
+static inline struct eight dot_eight(int16x8_t lhs, const int8_t *rhs)
+{
+    struct eight sums;
+    int32_t low, high;
+    /* Columns n and n + 4, which go to lanes 0 and 2, or 1 and 3. */
+    __asm volatile("vldrb.s16 q0, [%[rhs]]\n"
+                   "vldrb.s16 q1, [%[rhs], #32]\n"
+                   "vmladav.s16 %[low], %q[lhs], q0\n"
+                   "vldrb.s16 q0, [%[rhs], #8]\n"
+                   "vmladav.s16 %[high], %q[lhs], q1\n"
+                   "vldrb.s16 q1, [%[rhs], #40]\n"
+                   "vmov %q[even][2], %q[even][0], %[low], %[high]\n"
+                   "vmladav.s16 %[low], %q[lhs], q0\n"
+                   "vldrb.s16 q0, [%[rhs], #16]\n"
+                   "vmladav.s16 %[high], %q[lhs], q1\n"
+                   "vldrb.s16 q1, [%[rhs], #48]\n"
+                   "vmov %q[odd][2], %q[odd][0], %[low], %[high]\n"
+                   "vmladav.s16 %[low], %q[lhs], q0\n"
+                   "vldrb.s16 q0, [%[rhs], #24]\n"
+                   "vmladav.s16 %[high], %q[lhs], q1\n"
+                   "vldrb.s16 q1, [%[rhs], #56]\n"
+                   "vmov %q[even][3], %q[even][1], %[low], %[high]\n"
+                   "vmladav.s16 %[low], %q[lhs], q0\n"
+                   "vmladav.s16 %[high], %q[lhs], q1\n"
+                   "vmov %q[odd][3], %q[odd][1], %[low], %[high]\n"
+                   : [even] "=&w"(sums.even), [odd] "=&w"(sums.odd), [low] "=&Te"(low), [high] "=&Te"(high)
+                   : [rhs] "r"(rhs), [lhs] "w"(lhs), "m"(*(const int8_t (*)[64])rhs)
+                   : "q0", "q1");
+    return sums;
+}
+
+/* Rows of eight by a multiple of eight columns, shifted to the right, to all of int8: those of all products
+   follow each other. */
+static __attribute__((noinline)) void multiply_eights(const struct cm_matmul *m)
+{
+    const int32_t columns = m->columns, multiplier = m->multiplier, shift = m->shift;
+    const int32_t rhs_offset = m->rhs_offset;
+    const int16_t lhs_offset = (int16_t)m->lhs_offset, zero_point = (int16_t)m->output.zero_point;
+    const int8_t *lhs = m->lhs, *rhs = m->rhs;
+    int8_t *out = m->out;
+    for (int32_t n = 0; n < m->batch; ++n, rhs += 8 * columns)
+        for (int32_t r = 0; r < m->rows; ++r, lhs += 8) {
+            int16x8_t row = vaddq_n_s16(vldrbq_s16(lhs), lhs_offset);
+            int32_t row_sum = vaddvq_s16(row) * rhs_offset;
+            for (int32_t c = 0; c < columns; c += 8, out += 8) {
+                struct eight sums = dot_eight(row, rhs + 8 * c);
+                sums.even = vqrdmulhq_n_s32(vaddq_n_s32(sums.even, row_sum), multiplier);
+                sums.odd = vqrdmulhq_n_s32(vaddq_n_s32(sums.odd, row_sum), multiplier);
+                sums.even = vrshlq_n_s32(vqdmlahq_n_s32(sums.even, sums.even, 1), shift);
+                sums.odd = vrshlq_n_s32(vqdmlahq_n_s32(sums.odd, sums.odd, 1), shift);
+                int16x8_t halves = vreinterpretq_s16_s32(sums.even);
+                halves = vqmovntq_s32(vqmovnbq_s32(halves, sums.even), sums.odd);
+                halves = vqaddq_n_s16(halves, zero_point);
+                int8x16_t bytes = vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves);
+                vstrbq_s16(out, vreinterpretq_s16_s8(bytes));
+            }
+        }
+}
+
 /* The offsets are multiplied out: sum (l + a)(r + b) = sum l r + a sum r + b sum l + depth a b. */
-void cm_isa_matmul_s8(const struct cm_matmul *m)
+static void multiply(const struct cm_matmul *m)
 {
     uint32_t lhs_offset = (uint32_t)m->lhs_offset, rhs_offset = (uint32_t)m->rhs_offset;
     for (int32_t c = 0; c < m->columns; ++c) {
@@ -40,5 +106,21 @@ void cm_isa_matmul_s8(const struct cm_matmul *m)
             int8x16_t result = narrow(rescale(sums, m), &m->output);
             vstrbq_p_s32(out + c, vreinterpretq_s32_s8(result), valid);
         }
+    }
+}
+
+void cm_isa_matmul_s8(const struct cm_matmul *matmul)
+{
+    struct cm_matmul m = *matmul;
+    bool is_plain = m.shift < 0 && m.output.minimum == INT8_MIN && m.output.maximum == INT8_MAX;
+    if (m.depth == 8 && m.columns % 8 == 0 && is_plain) {
+        multiply_eights(&m);
+        return;
+    }
+    for (int32_t n = 0; n < m.batch; ++n) {
+        multiply(&m);
+        m.lhs += m.rows * m.depth;
+        m.rhs += m.columns * m.depth;
+        m.out += m.rows * m.columns;
     }
 }

@@ -33,7 +33,9 @@ struct pixel {
     int32_t channels;
 };
 
-void cm_scalar_convolve_nine(const struct pixel *pixel, int8_t *out);
+/* For nine taps, and for up to four or eight, with weights of 0 up to these. */
+typedef void convolve_function(const struct pixel *pixel, int8_t *out);
+convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_four, cm_scalar_convolve_eight;
 /* clang-format off */
 /* CONVOLVE: adds the products of nine taps to the sum in r3. r0 points to the taps, as it does afterwards; r1 is
    the channel, r2 its filter. r4 holds the weights of several taps; r5 to r7 are free. */
@@ -82,39 +84,62 @@ void cm_scalar_convolve_nine(const struct pixel *pixel, int8_t *out);
     "mov r0, r8\n"
 #endif
 
-__asm(CM_ASM_FUNCTION(cm_scalar_convolve_nine)
-      PUSH_ALL
-      "mov r12, r1\n"
-      "movs r1, #0\n"
-      "ldm r0!, {r2-r7}\n"
-      "mov r8, r3\n" "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n" "mov lr, r7\n"
-      "mov r0, r8\n"
-      "1:\n"
-      "ldr r3, [r2]\n"
-      CONVOLVE
-      OUTPUT("[r2, #4]", "[r2, #8]")
-      STORE_OUTPUT
-      "adds r2, #24\n"
-      "adds r1, #1\n"
-      "cmp r1, lr\n"
-      "bne 1b\n"
-      POP_ALL
-      CM_ASM_END);
+/* filter: its bytes. */
+#define PIXEL_FUNCTION(name, CONVOLVE, filter) \
+    __asm(CM_ASM_FUNCTION(name) \
+          PUSH_ALL \
+          "mov r12, r1\n" \
+          "movs r1, #0\n" \
+          "ldm r0!, {r2-r7}\n" \
+          "mov r8, r3\n" "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n" "mov lr, r7\n" \
+          "mov r0, r8\n" \
+          "1:\n" \
+          "ldr r3, [r2]\n" \
+          CONVOLVE \
+          OUTPUT("[r2, #4]", "[r2, #8]") \
+          STORE_OUTPUT \
+          "adds r2, #" filter "\n" \
+          "adds r1, #1\n" \
+          "cmp r1, lr\n" \
+          "bne 1b\n" \
+          POP_ALL \
+          CM_ASM_END)
+
+PIXEL_FUNCTION(cm_scalar_convolve_nine, CONVOLVE, "24");
+#ifndef __thumb2__
+PIXEL_FUNCTION(cm_scalar_convolve_four, ADD_FOUR_TAPS("[r2, #12]") "mov r0, r8\n", "16");
+PIXEL_FUNCTION(cm_scalar_convolve_eight, ADD_FOUR_TAPS("[r2, #12]") ADD_FOUR_TAPS("[r2, #16]") "mov r0, r8\n", "20");
+#endif
 /* clang-format on */
+
+/* The function for so many taps, or NULL. */
+static convolve_function *function_of(int32_t area)
+{
+    if (area == 9)
+        return cm_scalar_convolve_nine;
+#ifndef __thumb2__
+    if (area > 1 && area <= 8)
+        return area <= 4 ? cm_scalar_convolve_four : cm_scalar_convolve_eight;
+#endif
+    return NULL;
+}
 #endif
 
-/* One output pixel. */
-static void convolve_pixel(const struct cm_depthwise *d, const int8_t *const *taps, int32_t area, int8_t *out)
+/* One output of each input channel. */
+static inline __attribute__((always_inline)) void convolve_pixel(const struct cm_depthwise *d,
+                                                                 const int8_t *packed,
+                                                                 const int8_t *const *taps, int32_t area,
+                                                                 int8_t *out)
 {
 #if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
-    if (area == 9 && d->output.rounding != CM_ROUND_GENERAL) {
-        struct pixel pixel = {d->weights, taps, limits_of(&d->output), d->channels};
-        cm_scalar_convolve_nine(&pixel, out);
+    convolve_function *function = function_of(area);
+    if (function != NULL && d->output.rounding != CM_ROUND_GENERAL) {
+        struct pixel pixel = {(const void *)packed, taps, limits_of(&d->output), d->input_channels};
+        function(&pixel, out);
         return;
     }
 #endif
-    const int8_t *packed = d->weights;
-    for (int32_t c = 0; c < d->channels; ++c) {
+    for (int32_t c = 0; c < d->input_channels; ++c) {
         const struct filter *filter = (const struct filter *)(const void *)packed;
         const int8_t *weights = packed + sizeof *filter;
         int32_t sum = cm_wrapping_add(accumulate(taps, c, weights, area), filter->bias);
@@ -123,18 +148,39 @@ static void convolve_pixel(const struct cm_depthwise *d, const int8_t *const *ta
     }
 }
 
+/* `filters` outputs of each; `some` has space for one of each. */
+static void convolve_repeatedly(const struct cm_depthwise *d, const int8_t *const *taps, int32_t filters,
+                                int8_t *out, int8_t *some)
+{
+    const int32_t area = d->kernel_height * d->kernel_width, count = d->input_channels;
+    const int32_t bytes = count * ((int32_t)sizeof(struct filter) + ((area + 3) & -4));
+    for (int32_t i = 0; i < filters; ++i) {
+        convolve_pixel(d, (const int8_t *)d->weights + i * bytes, taps, area, some);
+        for (int32_t c = 0; c < count; ++c)
+            out[c * filters + i] = some[c];
+    }
+}
+
 void cm_isa_depthwise_s8(const struct cm_depthwise *d)
 {
-    int32_t area = d->kernel_height * d->kernel_width;
+    int32_t area = d->kernel_height * d->kernel_width, slots = (area + 3) & ~3;
     const int8_t **taps = d->workspace;
-    int8_t *padding = (int8_t *)(taps + area);
-    memset(padding, d->input_zero_point, (size_t)d->channels);
+    int8_t *padding = (int8_t *)(taps + slots), *some = padding + d->input_channels;
+    memset(padding, d->input_zero_point, (size_t)d->input_channels);
+    for (int32_t i = area; i < slots; ++i)
+        taps[i] = padding;
+    int32_t filters = 0; /* of each channel; the first ones of all channels come first */
+    for (int32_t c = 0; c < d->channels; c += d->input_channels)
+        ++filters;
     for (int32_t r = 0; r < d->band; ++r) {
         const int32_t *rows = d->input_rows + r * d->stride_height;
         int8_t *out = d->out + d->out_rows[r];
         for (int32_t x = 0; x < d->out_width; ++x, out += d->channels) {
             cm_find_taps(d, rows, x * d->stride_width - d->pad_left, padding, taps);
-            convolve_pixel(d, taps, area, out);
+            if (filters == 1)
+                convolve_pixel(d, d->weights, taps, area, out);
+            else
+                convolve_repeatedly(d, taps, filters, out, some);
         }
     }
 }

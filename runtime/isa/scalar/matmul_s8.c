@@ -18,7 +18,7 @@ static int32_t dot(const int8_t *a, const int8_t *b, int32_t depth)
 }
 
 /* The offsets are multiplied out: sum (l + a)(r + b) = sum l r + a sum r + b sum l + depth a b. */
-void cm_isa_matmul_s8(const struct cm_matmul *m)
+static void multiply(const struct cm_matmul *m)
 {
     uint32_t lhs_offset = (uint32_t)m->lhs_offset, rhs_offset = (uint32_t)m->rhs_offset;
     for (int32_t c = 0; c < m->columns; ++c) {
@@ -34,5 +34,16 @@ void cm_isa_matmul_s8(const struct cm_matmul *m)
             sum = cm_wrapping_add(sum, m->column_sums[c]);
             *out++ = cm_output_s8(&m->output, sum, m->multiplier, m->shift);
         }
+    }
+}
+
+void cm_isa_matmul_s8(const struct cm_matmul *matmul)
+{
+    struct cm_matmul m = *matmul;
+    for (int32_t n = 0; n < m.batch; ++n) {
+        multiply(&m);
+        m.lhs += m.rows * m.depth;
+        m.rhs += m.columns * m.depth;
+        m.out += m.rows * m.columns;
     }
 }

@@ -106,14 +106,15 @@ def without_patches(draw: st.DrawFn) -> Example:
 def depthwise(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
     geometry = geometry or draw(geometries())
     channels = draw(st.sampled_from([2, 3, 8, 15, 16, 17, 32, 39]))
+    outputs = channels * draw(st.sampled_from([1, 1, 1, 2, 3]))
     data = draw(numbers)
     op = DepthwiseConv2d(
-        data.int8(*geometry.window.kernel, channels),
-        data.biases(channels),
+        data.int8(*geometry.window.kernel, outputs),
+        data.biases(outputs),
         geometry.window,
         draw(zero_points),
-        draw(requantizes(channels, geometry.window.area)),
-        (geometry.batch, *geometry.output_size, channels),
+        draw(requantizes(outputs, geometry.window.area)),
+        (geometry.batch, *geometry.output_size, outputs),
     )
     return single(op, images(data, geometry, channels))
 
@@ -311,7 +312,7 @@ def test_sums_are_torchs(example: Example) -> None:
     if isinstance(op, Conv2d):
         weights, groups = op.weights.transpose(0, 3, 1, 2), op.groups
     else:
-        weights, groups = op.weights.transpose(2, 0, 1)[:, np.newaxis], op.weights.shape[2]
+        weights, groups = op.weights.transpose(2, 0, 1)[:, np.newaxis], data.shape[3]
     sums = torch.nn.functional.conv2d(
         torch.from_numpy(data.astype(np.float64) - op.input_zero_point).permute(0, 3, 1, 2),
         torch.from_numpy(weights.astype(np.float64)),

@@ -115,11 +115,10 @@ def test_groups_of_one_channel_are_depthwise() -> None:
     assert np.array_equal(op.reference(images)[0], grouped.reference(images)[0])
 
 
-def test_several_filters_per_channel_are_groups() -> None:
+def test_several_filters_per_channel_are_side_by_side() -> None:
     call = replace(DEPTHWISE, weights=(1, 2, 2, 12), output=(1, 12, 4, 5), channels=12, extra=(3,))
     op = op_of(call)
-    assert isinstance(op, Conv2d)
-    assert op.groups == 4
+    assert isinstance(op, DepthwiseConv2d)
     # The filters of a channel are adjacent: output 7 is the second of channel 2.
     weights, images = NUMBERS.int8(1, 2, 2, 12), NUMBERS.int8(*call.images).astype(np.int64) + 3
     total = (images[0, 2, 1:3, 1:3] * weights[0, :, :, 7]).sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,6 +37,24 @@ MOST_BANDS = 4
 
 MOST_ROUNDS = 14
 """Rounds at once with MVE: MOST_ROUNDS of runtime/isa/mve/depthwise_loops.h."""
+
+MOST_ROW_CHANNELS = 48
+"""Channels of images whose pixels are computed together with MVE for any kernel. Of more, finding
+the taps of each pixel costs little, and memory for rows is large."""
+
+MOST_ROW_WEIGHTS = 4096
+"""Bytes of packed weights, repeated until they fill whole vectors, for that."""
+
+MOST_ROW_SPACE = 1024
+"""Bytes that some pixels take at least, for that."""
+
+ROW_SPACE = 512
+"""Bytes that may be taken in any case, for as many pixels as that holds; twice that if every row
+has to be written.
+"""
+
+MOST_DIVIDED = 11
+"""Bits that a multiplication shifts to the right with MVE, as in runtime/isa/mve/mul_right_s8.c."""
 
 WORKSPACE = 4224
 """Bytes of interleaved columns at once, if there are so many."""
@@ -73,7 +92,13 @@ class Scheme:
 
 
 def choose(
-    filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], isa: Isa
+    filters: Filters,
+    window: Window,
+    columns: int,
+    output_shape: tuple[int, ...],
+    isa: Isa,
+    *,
+    multiplier: int = 1,
 ) -> Scheme | None:
     """The scheme with the fewest instructions; None if no microkernel can take the weights.
 
@@ -81,28 +106,81 @@ def choose(
         filters: weights are [channels, kernel height * kernel width].
         columns: of the input.
         output_shape: [N, H, W, C].
+        multiplier: filters for each of the input's channels.
     """
+    if multiplier > 1:
+        if ANY.provider(isa) is Isa.MVE:
+            return _by_rows(filters, window, columns, output_shape, multiplier)
+        if isa is Isa.DSP:  # groups of one channel are faster
+            return None
+        return _by_pixels(filters, window, multiplier)
     scheme = None
     if window.dilation == (1, 1):
         if window.kernel == (3, 3):
             scheme = _for_3x3(filters, window, columns, output_shape, isa)
         elif window.kernel == (5, 5):
             scheme = _for_5x5(filters, window, output_shape, isa)
-    return scheme or _for_any(filters, window, isa)
+    return scheme or _for_any(filters, window, columns, output_shape, isa)
 
 
-def _for_any(filters: Filters, window: Window, isa: Isa) -> Scheme | None:
+def _for_any(
+    filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], isa: Isa
+) -> Scheme | None:
     """Needs a pointer per tap and a pixel of padding."""
     channels, area = len(filters.bias), window.area
     if ANY.provider(isa) is not Isa.MVE:
-        workspace = 8 * area + channels  # pointers of a computer with 64 bits
-        return Scheme("depthwise_conv2d", ANY, _by_channel(filters), 1, 1, workspace)
-    # The products of two neighbouring taps have to add up within 16 bits.
-    lowest = filters.weights == -128
-    if np.any(lowest[:, 0:-1:2] & lowest[:, 1::2]):
-        return None
+        return _by_pixels(filters, window)
+    scheme = _by_rows(filters, window, columns, output_shape)
+    if scheme is not None or not _has_fitting_pairs(filters):
+        return scheme
     workspace = 8 * -(-area // 2) + 16 * -(-channels // 16)
     return Scheme("depthwise_conv2d", ANY, _by_lane(filters), 1, 1, workspace)
+
+
+def _by_pixels(filters: Filters, window: Window, multiplier: int = 1) -> Scheme:
+    """One output at a time; of several filters for a channel, the first of all come first."""
+    channels = len(filters.bias) // multiplier
+    order = np.arange(channels * multiplier).reshape(channels, multiplier).T.ravel()
+    weights = _by_channel(filters.select(order))
+    pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
+    space = channels if multiplier == 1 else 2 * channels
+    return Scheme("depthwise_conv2d", ANY, weights, 1, 1, pointers + space)
+
+
+def _by_rows(
+    filters: Filters,
+    window: Window,
+    columns: int,
+    output_shape: tuple[int, ...],
+    multiplier: int = 1,
+) -> Scheme | None:
+    """With MVE, outputs of neighbouring pixels in the lanes.
+
+    Needs a pointer per tap, and space for the rows that hang over the image or have to be written
+    otherwise.
+    """
+    channels, area, width = len(filters.bias), window.area, output_shape[2]
+    period = math.lcm(channels, 16)
+    block = 16 * (12 + area + area % 2 + 1)
+    is_small = channels <= MOST_ROW_CHANNELS and period // 16 * block <= MOST_ROW_WEIGHTS
+    if window.stride[1] != 1 or width == 1 or not is_small or not _has_fitting_pairs(filters):
+        return None
+    hangs = multiplier > 1 or (window.inside(1, columns, width)[1] < window.kernel[1]).any()
+    rows = 1 + window.kernel[0] * int(hangs)
+    held = ROW_SPACE * min(2, multiplier) // rows // 16 * 16 // channels
+    chunk = min(width, max(2, held + 1 - window.reach[1]))
+    space = rows * -(-(chunk - 1 + window.reach[1]) * channels // 16) * 16
+    if space > MOST_ROW_SPACE:
+        return None
+    weights = _by_lane(filters.select(np.arange(period) % channels))
+    portions, base = -(-width // chunk), 8 * -(-area // 2) + 16
+    return Scheme("depthwise_conv2d", ANY, weights, 1, chunk, space, portions, base=base)
+
+
+def _has_fitting_pairs(filters: Filters) -> bool:
+    """Whether the products of two neighbouring taps always add up within 16 bits."""
+    lowest = filters.weights == -128
+    return not np.any(lowest[:, 0:-1:2] & lowest[:, 1::2])
 
 
 def _by_channel(filters: Filters) -> bytes:
@@ -114,17 +192,22 @@ def _by_channel(filters: Filters) -> bytes:
 
 
 def _by_lane(filters: Filters) -> bytes:
-    """Blocks of 16 channels: biases, multipliers, shifts, then the weights tap by tap.
+    """Blocks of 16 channels: biases, multipliers, shifts, the weights tap by tap, the way onwards.
 
     The channels that are 0, 2, 1 and 3 modulo 4 follow each other, but not in the weights.
     """
     order = np.arange(16).reshape(4, 4).T[[0, 2, 1, 3]].ravel()
+    is_divided = filters.suits_saturation and (filters.shifts >= -MOST_DIVIDED).all()
     blocks = []
-    for block in filters.blocks(16):
-        weights = block.weights.T
-        blocks += [block.head[:, order].tobytes(), weights.tobytes()]
-        blocks.append(bytes(16 * (len(weights) % 2)))
-    return b"".join(blocks)
+    for part in filters.blocks(16):
+        head, weights = part.head, part.weights.T
+        if is_divided:
+            head[2] = (1 << 31 + part.shifts.astype(np.int64)) + 1
+        blocks.append(head[:, order].tobytes() + weights.tobytes() + bytes(16 * (len(weights) % 2)))
+    size = len(blocks[0]) + 16
+    steps = np.zeros((len(blocks), 4), "<i4")
+    steps[:, 0] = [*[size] * (len(blocks) - 1), size - len(blocks) * size]
+    return b"".join(block + step.tobytes() for block, step in zip(blocks, steps, strict=True))
 
 
 def _for_3x3(

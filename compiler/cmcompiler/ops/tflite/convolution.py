@@ -33,7 +33,7 @@ def read_conv2d(call: Call) -> None:
     groups, rest = divmod(channels, weights.shape[3])
     if groups == 0 or rest or len(weights) % groups:
         call.invalid(f"filter has shape {list(weights.shape)} for {channels} channels")
-    if weights.shape[3] == 1 and groups == len(weights) > 1:
+    if weights.shape[3] == 1 and groups > 1:
         _emit_depthwise(call, operands, weights.transpose(3, 1, 2, 0)[0])
     else:
         _emit_grouped(call, operands, weights, groups)
@@ -46,10 +46,9 @@ def read_depthwise(call: Call) -> None:
     channels = operands.images.shape[3]
     if len(weights) != 1 or weights.shape[3] % channels:
         call.invalid(f"filter has shape {list(weights.shape)} for {channels} channels")
-    if weights.shape[3] == channels > 1:
+    if channels > 1:
         _emit_depthwise(call, operands, weights[0])
     else:
-        # Several filters per channel are groups of one channel each.
         _emit_grouped(call, operands, weights.transpose(3, 1, 2, 0), channels)
 
 
