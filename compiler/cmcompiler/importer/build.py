@@ -11,6 +11,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import operators
 from cmcompiler.decode.scope import Scope
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.importer.bands import keep_bands_in_rows
 from cmcompiler.importer.boundary import (
     describe_ports,
     expose_quantized,
@@ -39,11 +40,16 @@ uint8, inputs of unsigned bytes.
 """
 
 
-def build_graph(program: Program, method: str = "forward", io: str = "program") -> Graph:
+def build_graph(
+    program: Program, method: str = "forward", io: str = "program", *, as_written: bool = False
+) -> Graph:
     """The graph of a method, with dim orders resolved, elided views as nodes and no dead nodes.
 
     Scalar inputs are baked into the program and are not ports. Unless io is "program", ports that
     cannot be exposed as quantised tensors stay float and state why in `Port.note`.
+
+    Args:
+        as_written: what each convolution computes is a tensor of the program, to be compared.
 
     Raises:
         InvalidRequest: no such method, or `io` is not one of IO_CHOICES.
@@ -63,7 +69,10 @@ def build_graph(program: Program, method: str = "forward", io: str = "program") 
     outputs = _outputs(chosen, scope, nodes)
     states = [tensor for state in scope.states for tensor in (state.tensor, state.final)]
     results = [port.tensor for port in outputs]
-    nodes = fold_padding(keep_channels_last(nodes, results, states), results, states)
+    if not as_written:
+        nodes = keep_bands_in_rows(nodes)
+    nodes = keep_channels_last(nodes, results, states)
+    nodes = fold_padding(nodes, results, states)
     direct = _without_chained_views(rows_of_steps(nodes))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))

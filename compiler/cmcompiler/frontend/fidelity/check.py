@@ -78,7 +78,7 @@ def check(
     """
     program = read_program(pte)
     try:
-        graph = build_graph(program)
+        graph = build_graph(program, as_written=True)
     except CompilerError as error:
         return ProgramFidelity(reason=error.message)
     pairing = pair(graph, find_method(program, "forward"), nodes, real.graph)

@@ -1,0 +1,90 @@
+"""Normalisations of bands of rows: without transposes, the same bits on every runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from harness.convolutions import Numbers
+from harness.examples import Example
+from harness.runtime import Runtime
+
+from cmcompiler.importer.bands import keep_bands_in_rows
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.movement.transpose import Transpose
+from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.reference import evaluate
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.window import Window
+
+LAST, FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
+
+
+def banded(height: int, width: int, channels: int, bands: int, *, kernel: int = 1) -> Graph:
+    data, joined = Numbers(2), channels * bands
+    window = Window((kernel, kernel), padding=(kernel // 2, kernel // 2))
+    scales = Requantize.checked(
+        [(1 << 30) + 1000 * i for i in range(joined)],
+        [-6 - i % 3 for i in range(joined)],
+        joined,
+        zero_point=-9,
+        minimum=-128,
+        maximum=127,
+    )
+    shape = (1, height // bands, width, joined)
+    weights = data.int8(kernel, kernel, joined)
+    op = DepthwiseConv2d(weights, data.biases(joined), window, 7, scales, shape)
+    ops = [
+        Transpose(FIRST),
+        View((1, joined, height // bands, width)),
+        Transpose(LAST),
+        op,
+        Transpose(FIRST),
+        View((1, channels, height, width)),
+    ]
+    return chain((1, height, width, channels), ops)
+
+
+def chain(shape: tuple[int, ...], ops: Sequence[Op]) -> Graph:
+    tensor = Tensor("x", np.dtype(np.int8), shape)
+    port, nodes = Port("x", tensor, shape, (0, 1, 2, 3)), []
+    for number, op in enumerate(ops):
+        (array,) = op.reference(np.zeros(tensor.shape, np.int8))
+        output = Tensor(f"t{number}", tensor.dtype, array.shape)
+        nodes.append(Node(op, (tensor,), (output,), f"{op.label} #{number}"))
+        tensor = output
+    return Graph("bands", tuple(nodes), (port,), (Port("y", tensor, tensor.shape, (0, 1, 2, 3)),))
+
+
+def kept(graph: Graph) -> Graph:
+    """Without the nodes that nothing needs then."""
+    needed, live = {port.tensor for port in graph.outputs}, []
+    for node in reversed(keep_bands_in_rows(graph.nodes)):
+        if not needed.isdisjoint(node.outputs):
+            live.append(node)
+            needed.update(node.inputs)
+    return replace(graph, nodes=tuple(reversed(live)))
+
+
+def test_bands_are_convolved_where_they_are(runtime: Runtime) -> None:
+    examples = []
+    for sizes in ((20, 11, 8, 5), (6, 5, 12, 3), (4, 7, 16, 2), (2, 3, 5, 2)):
+        graph = banded(*sizes)
+        sample = Numbers(5).int8(*graph.inputs[0].shape)
+        made = kept(graph)
+        assert [node.op.label for node in made.nodes] == ["depthwise_conv2d", "transpose"]
+        assert sum(node.op.macs for node in made.nodes) == sum(n.op.macs for n in graph.nodes)
+        (expected,) = evaluate(graph, (sample,)).outputs
+        np.testing.assert_array_equal(evaluate(made, (sample,)).outputs[0], expected)
+        examples.append(Example(made, (sample,)))
+    runtime.check(*examples)
+
+
+@pytest.mark.parametrize("graph", [banded(6, 5, 4, 1), banded(6, 5, 4, 2, kernel=3)])
+def test_others_stay(graph: Graph) -> None:
+    assert kept(graph).nodes == graph.nodes
