@@ -33,6 +33,7 @@ class Sizes:
         static: variables, the stack not counted.
         stack: reserved for the stack.
         hot: of the code, what is copied to RAM; counts in `static` too.
+        copied: constants that are in flash a second time, and in RAM; count in nothing else.
     """
 
     weights: int
@@ -41,6 +42,7 @@ class Sizes:
     static: int
     stack: int
     hot: int = 0
+    copied: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ def sizes(image: Path) -> Sizes:
     """
     with _opened(image) as file:
         named = {section.name: section.size for section in _sections(file)}
-        arena = sum(size for name, size in _variables(file) if name == "cm_arena")
+        placed = dict(_variables(file))
+    arena, copied = placed.get("cm_arena", 0), placed.get("cm_hot_constants", 0)
     weights = named.get(".weights", 0)
     if ".vectors" not in named:
         return Sizes(weights, 0, arena, 0, 0)
@@ -83,7 +86,7 @@ def sizes(image: Path) -> Sizes:
     code = (".boot2", ".vectors", ".hot", ".text", ".rodata", ".data")
     loaded = sum(named.get(name, 0) for name in code)
     hot, stack = named.get(".hot", 0), named.get(".stack", 0)
-    return Sizes(weights, loaded, arena, variables, stack, hot)
+    return Sizes(weights, loaded - copied, arena, variables - copied, stack, hot, copied)
 
 
 def segments(image: Path) -> list[Segment]:

@@ -104,12 +104,30 @@ struct run {
     uint64_t inside; /* of this step, spent in its stages and on timing them */
 };
 
+#ifdef CM_HOT_STEPS
+extern const uint8_t cm_hot_constants[];
+
+/* The first steps read constants only from the start of the program's. */
+static const struct cm_context *memory_of(const struct run *run, const struct cm_step *step)
+{
+    static const struct cm_context hot = {.arena = cm_arena, .constants = cm_hot_constants};
+    const uintptr_t first = (uintptr_t)program->steps, place = (uintptr_t)step;
+    return place - first < CM_HOT_STEPS * sizeof *step ? &hot : &run->memory;
+}
+#else
+static inline const struct cm_context *memory_of(const struct run *run, const struct cm_step *step)
+{
+    (void)step;
+    return &run->memory;
+}
+#endif
+
 static void take_turn(void *user, const struct cm_step *stage, const struct cm_call *call,
                       struct cm_progress *progress)
 {
     struct run *run = user;
     (void)progress;
-    stage->run(&run->memory, call);
+    stage->run(memory_of(run, stage), call);
 }
 
 static void time_turn(void *user, const struct cm_step *stage, const struct cm_call *call,
@@ -117,7 +135,7 @@ static void time_turn(void *user, const struct cm_step *stage, const struct cm_c
 {
     struct run *run = user;
     uint64_t start = cm_board_ticks();
-    stage->run(&run->memory, call);
+    stage->run(memory_of(run, stage), call);
     uint64_t ticks = cm_ticks_since(start, run->cost);
     const uint64_t total = cm_progress_ticks(progress) + ticks;
     progress->ticks[0] = (uint32_t)total;
@@ -155,7 +173,7 @@ static bool time_step(struct run *run, const struct cm_step *step, uint32_t *lef
     uint64_t ticks = 0;
     for (;;) {
         uint64_t start = cm_board_ticks();
-        *left_out = cm_run_step(&run->memory, step, time_turn, run, &wait);
+        *left_out = cm_run_step(memory_of(run, step), step, time_turn, run, &wait);
         ticks += cm_ticks_since(start, run->cost);
         if (wait.stage == 0)
             break;

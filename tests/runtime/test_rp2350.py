@@ -62,6 +62,12 @@ def board(image: Path, haste: float = 1.0) -> Iterator[SerialLine]:
         host.close()
 
 
+TELLS_ITS_CONSTANTS = """
+    if ((uintptr_t)context->constants < 0x20000000)
+        __asm__ volatile("udf #0");
+"""
+
+
 def run(launcher, image: Path, folder: Path):
     return execute(
         launcher,
@@ -117,6 +123,21 @@ def test_constants_are_read_from_ram(bench, tmp_path):
     record = ImageRecord.read(folder)
     assert there.regions["sram"].holds(record.sections[".weights"], record.sizes.weights)
     assert run(place.launcher, image, tmp_path / "1").outputs == tuple(map(expected, SAMPLES))
+
+
+def test_the_constants_of_the_first_steps_are_read_from_ram(bench, tmp_path):
+    place = bench("rp2350", "dsp")
+    # Differs from what the model is to return, which the second step reads from flash.
+    model, folder = write_toy_model(tmp_path / "model", TELLS_ITS_CONSTANTS), tmp_path / "build"
+    options = ["-DCMRT_HOT_STEPS=1", "-DCMRT_HOT_BYTES=16"]
+    image = place.builder.runner(place.board, place.library, model, folder, options)
+    plain = place.builder.runner(place.board, place.library, model, tmp_path / "plain")
+    sizes, without = ImageRecord.read(folder).sizes, ImageRecord.read(plain.parent).sizes
+    assert (sizes.copied, without.copied) == (16, 0)
+    assert sizes.static == without.static
+    assert run(place.launcher, image, tmp_path / "1").outputs == tuple(map(expected, SAMPLES))
+    with pytest.raises(Fault):
+        run(place.launcher, plain, tmp_path / "2")
 
 
 def unicorn(bench):

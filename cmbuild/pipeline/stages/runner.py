@@ -17,7 +17,7 @@ from cmbuild.image.products import PRODUCTS
 from cmbuild.image.record import RECORD, ImageRecord
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.pipeline.copying import with_copies
+from cmbuild.pipeline.copying import HotSteps, hot_steps, with_copies
 from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
@@ -88,6 +88,7 @@ class RunnerStage(Stage):
             "library": self.library.archive,
             "board": self.board.folder,
             "copied": self.placed_board.layout != self.board.layout,
+            "hot": repr(self.hot_steps),
             "products": [*PRODUCTS, RECORD],
             "sources": [paths.runtime() / name for name in SOURCES],
         }
@@ -122,7 +123,16 @@ class RunnerStage(Stage):
         if not self._copies:
             return self.board
         plan = self.plan.record
-        return with_copies(self.board, constants=plan.constant_bytes, arena=plan.arena_bytes)
+        return with_copies(self.board, plan.constant_bytes, plan.arena_bytes)
+
+    @cached_property
+    def hot_steps(self) -> HotSteps | None:
+        """Those whose constants are copied although not all are."""
+        if not self._copies:
+            return None
+        plan = self.plan.record
+        constants = [step.constant_bytes for step in plan.steps]
+        return hot_steps(self.board, constants=constants, arena=plan.arena_bytes)
 
     @cached_property
     def record(self) -> ImageRecord:
@@ -145,7 +155,9 @@ class RunnerStage(Stage):
         """
         sizes, board = self.record.sizes, self.board
         flash = FlashUse(
-            code=sizes.code, weights=sizes.weights, capacity=board.capacity(Memory.FLASH)
+            code=sizes.code,
+            weights=sizes.weights + sizes.copied,
+            capacity=board.capacity(Memory.FLASH),
         )
         ram = RamUse(
             arena=sizes.arena,
@@ -155,14 +167,16 @@ class RunnerStage(Stage):
             stack=stack,
             capacity=board.capacity(Memory.RAM),
             pools=pools,
-            weights=sizes.weights if self._has_copies else 0,
+            weights=self._copied_bytes,
         )
         return MemoryUse(flash, ram, self.plan.arena, tuple(self._regions()))
 
     @property
-    def _has_copies(self) -> bool:
+    def _copied_bytes(self) -> int:
         layout = self.placed_board.layout
-        return layout is not None and layout.hot_constants is not None
+        if layout is None or layout.hot_constants is None:
+            return self.record.sizes.copied
+        return self.record.sizes.weights
 
     def _regions(self) -> Iterator[RegionUse]:
         """The board's memory that the image uses, in the order of the descriptor."""
@@ -171,8 +185,8 @@ class RunnerStage(Stage):
             return
         places = (
             ("code", layout.code, sizes.code),
-            ("weights", layout.constants, sizes.weights),
-            ("weights", layout.hot_constants, sizes.weights),
+            ("weights", layout.constants, sizes.weights + sizes.copied),
+            ("weights", layout.data, self._copied_bytes),
             ("stack", layout.data, sizes.stack),
             ("static", layout.data, sizes.static - sizes.hot),
             ("hot", layout.hot, sizes.hot),
@@ -242,4 +256,6 @@ class RunnerStage(Stage):
 
     def options(self) -> Sequence[str]:
         """CMake's variables for the executor."""
-        return ()
+        if (hot := self.hot_steps) is None:
+            return ()
+        return (f"-DCMRT_HOT_STEPS={hot.count}", f"-DCMRT_HOT_BYTES={hot.bytes}")

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from cmbuild.catalog import find_board
-from cmbuild.pipeline.copying import with_copies
+from cmbuild.pipeline.copying import HotSteps, hot_steps, with_copies
 
 G0B1 = find_board("nucleo-g0b1re")  # 144 KB of RAM, 4 of them for the stack
 
 
 def copies(constants: int, arena: int = 0, name: str | None = None) -> bool:
     board = G0B1 if name is None else find_board(name)
-    placed = with_copies(board, constants=constants, arena=arena)
+    placed = with_copies(board, constants, arena)
     assert placed.layout is not None
     changed = placed.layout.hot_constants is not None
     assert placed == board or changed
@@ -39,16 +39,33 @@ def test_boards_that_do_not_describe_their_flash_keep_their_images() -> None:
     for name in ("mps2-an386", "netduinoplus2", "rp2350", "corstone300"):
         assert not copies(100, name=name)
     native = find_board("native")
-    assert with_copies(native, constants=100, arena=0) == native
+    assert with_copies(native, 100, 0) == native
 
 
 def test_arenas_elsewhere_do_not_count() -> None:
     assert G0B1.layout is not None
     elsewhere = replace(G0B1, layout=G0B1.layout.model_copy(update={"arena": "other"}))
-    assert with_copies(elsewhere, constants=104 << 10, arena=1 << 20) != elsewhere
+    assert with_copies(elsewhere, 104 << 10, 1 << 20) != elsewhere
 
 
 def test_a_board_that_says_so_itself_is_as_it_says() -> None:
     assert G0B1.layout is not None
     own = replace(G0B1, layout=G0B1.layout.model_copy(update={"hot_constants": "ram"}))
-    assert with_copies(own, constants=1 << 20, arena=0) == own
+    assert with_copies(own, 1 << 20, 0) == own
+
+
+@pytest.mark.parametrize(
+    ("constants", "expected"),
+    [
+        ([50 << 10, 0, 50 << 10, 50 << 10], HotSteps(3, (100 << 10) + 64)),
+        ([0, 200 << 10], None),  # the first one has no room
+        ([50 << 10, 50 << 10], None),  # all have
+        ([90 << 10, 300 << 10], None),  # flash has none for a copy
+        ([50 << 10, 300 << 10], HotSteps(1, (50 << 10) + 64)),
+    ],
+)
+def test_the_first_steps_are_copied_where_not_all_have_room(
+    constants: list[int], expected: HotSteps | None
+) -> None:
+    assert hot_steps(G0B1, constants=constants, arena=0) == expected
+    assert hot_steps(find_board("microbit"), constants=constants, arena=0) is None
