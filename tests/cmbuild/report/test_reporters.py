@@ -138,6 +138,7 @@ def test_json_is_one_object_on_standard_output(capsys: pytest.CaptureFixture[str
             "total": 1526740,
             "capacity": 4 << 20,
             "pools": [],
+            "weights": 0,
         },
         "arena": {
             "least": 204352,
