@@ -179,7 +179,7 @@ class FloatCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloatUse:
-    """What of a program computes in float.
+    """The part of a program that computes in float.
 
     Attributes:
         share: of the instructions, without the conversions at the program's inputs and outputs.
@@ -214,7 +214,7 @@ class EvalRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCost:
-    """What quantising one operator alone costs.
+    """Cost of quantising one operator alone.
 
     Attributes:
         name: operator, and the module that calls it: `conv2d (blocks.0)`.

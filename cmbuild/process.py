@@ -37,7 +37,7 @@ _DIAGNOSTIC = re.compile(
     r":\d+: (fatal |syntax )?error|undefined reference to "
     r"|\bld(\.\w+)?: ?(?!.*(warning: |in function ))"
 )
-# Those of git, run by CMake, and of CMake, whose explanation follows in indented lines.
+# Errors of git, run by CMake, and of CMake, whose explanation follows in indented lines.
 _CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.MULTILINE)
 # CMake's words for a script that failed, as Zephyr's for devicetree and Kconfig; the script's own
 # come before, after CMake's messages and the script's about its progress.
@@ -54,7 +54,7 @@ _GUARDED = (
     'exec 3<&-; exec "$@"'
 )
 
-# What is read from a child would hold escapes for colours. Jupyter sets both.
+# Variables that make children colour their output, which is read here. Jupyter sets both.
 _FORCES_COLOUR = ("CLICOLOR_FORCE", "FORCE_COLOR")
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl

@@ -181,7 +181,7 @@ class RamUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArenaStep:
-    """What lies in the arena during a step, in bytes.
+    """Bytes of the arena in use during a step, by kind.
 
     Attributes:
         title: of the step.

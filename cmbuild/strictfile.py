@@ -131,7 +131,7 @@ R = TypeVar("R")
 
 
 def read(path: Path, kind: type[T], build: Callable[[T], R], inside: tuple[str, ...] = ()) -> R:
-    """What `build` makes of a file; it may raise Inconsistent.
+    """The result of `build` for a file; `build` may raise Inconsistent.
 
     Args:
         inside: the table of the file to read, if not all of it: `("tool", "cmbuild")`.
@@ -163,7 +163,7 @@ def broken(path: Path, key: Sequence[str], problem: str, hint: str | None = None
 
 
 def _explain(error: Any, kind: type[Table]) -> tuple[str, str | None]:
-    """What pydantic found, in our words, and a hint."""
+    """An explanation of pydantic's error in our words, and a hint."""
     what, context = error["type"], error.get("ctx", {})
     if what == "missing":
         return "missing", None

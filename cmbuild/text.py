@@ -21,7 +21,7 @@ def shortened(value: object) -> str:
     """A user's value for a message: like repr, but never long, and never failing."""
     try:
         return _SHORT.repr(value)
-    except ValueError:  # of more digits than Python writes
+    except ValueError:  # it has more digits than Python writes
         return f"a huge {type(value).__name__}"
 
 

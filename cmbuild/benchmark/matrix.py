@@ -32,7 +32,7 @@ UPSTREAMS = "gcc"
 
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """What runs the programs.
+    """The program runners of a benchmark.
 
     Attributes:
         names: of request.EXECUTORS.
@@ -242,7 +242,7 @@ def cell(run: SimulateStage, failure: CmbuildError | None) -> BenchCell:
 
 
 def _caveat(run: SimulateStage) -> str | None:
-    """Of the launcher that ran it, which this computer need not have."""
+    """The launcher's caveat; the launcher need not be on this computer."""
     if run.result is None:
         return None
     named = {each.name: each for each in launchers_of(run.runner.board)}

@@ -13,7 +13,7 @@ from cmbuild.boards.memory import Region
 FILE = "link.ld"
 """In a board's folder, instead of a generated one."""
 
-_NULL_BYTES = 4096  # of runtime/cortexm/protect.c
+_NULL_BYTES = 4096  # as in runtime/cortexm/protect.c
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _NUMBER = r"(0[xX][0-9a-fA-F]{1,16}|\d{1,15})([KM]?)"

@@ -9,7 +9,7 @@ from cmbuild.strictfile import Table
 
 
 class Memory(Enum):
-    """What a region is for."""
+    """Purpose of a region."""
 
     FLASH = "flash"
     """Loaded before the image runs, then read-only."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Union
 
 Value = Union[str, int, float, bool, None, Enum, Path, "Sequence[Value]", "Mapping[str, Value]"]
-"""What a fingerprint covers. A path stands for the content found there, not for its name."""
+"""A fingerprint's parts. A path stands for the content found there, not for its name."""
 
 _BLOCK = 1 << 20  # a user's file may have gigabytes
 

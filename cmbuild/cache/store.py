@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def failed(self) -> Path:
-        """What the last failed attempt left, with its logs."""
+        """The folder that the last failed attempt left, with its logs."""
         return self.folder.with_name(f"{self.folder.name}.failed")
 
     @contextmanager

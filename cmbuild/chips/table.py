@@ -24,7 +24,7 @@ EXTERNAL = "external"
 _FPUS = {"": None, "-": "none"}
 _MOST_NAMED = 6
 _PACKAGE = re.compile("[a-z]x[a-z]?$")
-"""What ST's names of packages end with, the `Tx` of STM32F411RETx: the table has others apart."""
+"""The end of ST's package names, the `Tx` of STM32F411RETx: the table has others apart."""
 
 _FAMILY = len("nRF52")
 """Letters of a name that begins those of a family; fewer are another word."""

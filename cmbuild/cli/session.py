@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class VerbSession:
-    """What a verb does within its session.
+    """The actions of a verb within its session.
 
     Attributes:
         pipeline: makes its stages.

@@ -187,7 +187,7 @@ def _first_difference(graph: Graph, plan: Plan, inputs: Sequence[Array], device:
     arrays = {tensor.name: before.left(tensor.name, kept[tensor]) for tensor in kept}
     for index, step in enumerate(plan.steps):
         for tensor, data in zip(step.writes, device.results(index), strict=True):
-            if tensor.name not in arrays:  # of a branch that is not taken
+            if tensor.name not in arrays:  # in a branch that is not taken
                 continue
             expected = arrays[tensor.name]
             if wrong := mismatches(to_array(data, tensor), expected, step.exact):

@@ -66,7 +66,7 @@ def pytest_runtest_makereport(
 
 
 def missing(error: BaseException) -> str | None:
-    """What an import failed for, unless that is part of the suite itself."""
+    """The module that an import lacked, unless that is part of the suite itself."""
     for each in _chain(error):
         if isinstance(each, URLError):
             return f"needs a download: {each.reason}"

@@ -57,7 +57,7 @@ class CaseVerdict(Event):
 
     @property
     def op(self) -> str:
-        """What is tested: `ops/conv` for a test in ops/test_conv.py."""
+        """The operator under test: `ops/conv` for a test in ops/test_conv.py."""
         folder, _, name = self.test.partition("::")[0].removesuffix(".py").rpartition("/")
         return "/".join(filter(None, (folder, name.removeprefix("test_"))))
 

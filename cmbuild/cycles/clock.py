@@ -46,7 +46,7 @@ class ClockTable(BoardTable):
 
     @property
     def slowest(self) -> str:
-        """What makes a run slowest: `each 16 bytes of code and each load wait 5 cycles, …`"""
+        """The slowest settings in words: `each 16 bytes of code and each load wait 5 cycles, …`"""
         where = "without a cache" if self.cache is None else f"the cache of {self.cache:,} bytes"
         how = where if self.cache is None else f"as if {where} always missed"
         return (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MARK, _ONCE = "cm_board_ticks", "cm_executor_run"
 _TURN_READINGS = 48
-"""Of the clock, before the first step of a plan with streams, to measure what timing a turn takes:
+"""Clock readings before the first step of a plan with streams, to measure what timing a turn takes:
 runtime/runner/static_executor.c."""
 
 PROFILE = "blocks.txt"
@@ -42,7 +42,7 @@ _OBJDUMP = "arm-none-eabi-objdump"
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """What counts the blocks of one image, and turns them into cycles.
+    """Counts the blocks of one image, and turns them into cycles.
 
     Attributes:
         launcher: the one that counts.
@@ -127,7 +127,7 @@ def _executed(instructions: Sequence[float], steps: Sequence[StepRecord]) -> Exe
 
 
 def readings_before(steps: Sequence[StepRecord]) -> int:
-    """Of the clock, before the first step, besides those that measure its cost."""
+    """Number of clock readings before the first step, besides those that measure its cost."""
     return _TURN_READINGS if any(step.stages for step in steps) else 0
 
 

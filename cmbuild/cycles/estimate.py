@@ -17,7 +17,7 @@ _CONTEXT = 8
 """Instructions of the block before that still matter when the next one begins."""
 
 _READINGS = 16
-"""Of the clock, before the first step: runtime/include/cmrt/stopwatch.h measures its cost."""
+"""Clock readings before the first step: runtime/include/cmrt/stopwatch.h measures its cost."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from cmbuild.cycles.instruction import Instruction
 from cmbuild.cycles.profile import Edges
 
 _ROUNDS = 6
-"""Of a loop, until its pipelines are full."""
+"""Rounds of a loop until its pipelines are full."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _GATHER = re.compile(r"\[[^]]*\bq\d")
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """Of a board, as its core reads it.
+    """A board's flash, as its core reads it.
 
     Attributes:
         line: bytes of a fetch.

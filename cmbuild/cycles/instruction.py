@@ -54,7 +54,7 @@ CONTROL = (
 
 
 class Pipe(Enum):
-    """What executes an instruction of the vector extension."""
+    """The unit that executes an instruction of the vector extension."""
 
     MEMORY = auto()
     MULTIPLY = auto()
@@ -64,7 +64,7 @@ class Pipe(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Of a floating-point or MVE instruction.
+    """Properties of a floating-point or MVE instruction.
 
     Attributes:
         operation: mnemonic without data types: `vmlava`, `vldrb`.

@@ -21,7 +21,7 @@ DISASSEMBLY = "disassembly.txt"
 
 
 class Intervals(BaseModel):
-    """What a core's model says of a run.
+    """A core model's figures for a run.
 
     Attributes:
         cycles: during steps and between them, in turn.
@@ -52,7 +52,7 @@ def intervals(
     model: FlashModel | None = None,
     more: int = 0,
 ) -> Intervals:
-    """Those of a run; from `kept` if it holds those of the same image and profile.
+    """The intervals of a run; from `kept` if it holds those of the same image and profile.
 
     Args:
         profile: how often each block ran.

@@ -85,7 +85,7 @@ def _compile(
 
 
 def _identity(program: Path) -> list[str | int]:
-    """Of a program, without a question to it: asking takes as long as a short run."""
+    """Identifies a program without asking it: asking takes as long as a short run."""
     status = program.resolve().stat()
     return [str(program), status.st_size, status.st_mtime_ns]
 

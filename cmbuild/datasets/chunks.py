@@ -60,7 +60,7 @@ def write_chunks(samples: Iterable[Labelled], folder: Path, size: int, limit: in
 
 
 def read_chunks(folder: Path, size: int) -> list[Chunk] | None:
-    """What `write_chunks` wrote; None if it did not come to its end."""
+    """The chunks that `write_chunks` wrote; None if it did not come to its end."""
     try:
         count = json.loads((folder / _COUNT).read_text())
     except FileNotFoundError:

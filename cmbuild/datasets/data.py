@@ -1,4 +1,4 @@
-"""What --data names: an .npz, a folder of classes, or a function that yields samples."""
+"""Data sets that --data names: an .npz, a folder of classes, or a function that yields samples."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DataSet:
 
     @property
     def parts(self) -> Value:
-        """What an evaluation depends on; of a function, its file and those that this imports."""
+        """Fingerprint parts of the data; for a function, its file and those that this imports."""
         if self._function is None:
             return self.place
         file, name = self._function
@@ -67,7 +67,7 @@ class DataSet:
     def chunks(
         self, session: Session, plan: PlanStage, folder: Path, size: int, limit: int | None
     ) -> list[Chunk]:
-        """Those in a folder, written now unless they are there.
+        """The chunks in a folder, written now unless they are there.
 
         Raises:
             UsageError: no samples, fewer than `limit`, or some that the model does not take.

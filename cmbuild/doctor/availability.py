@@ -1,4 +1,4 @@
-"""What can be done with a board on this machine: run, flash and build, or why not."""
+"""Whether this machine can run, flash and build for a board, or why not."""
 
 from __future__ import annotations
 

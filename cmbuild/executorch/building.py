@@ -84,7 +84,7 @@ class OtherCmsisNn(Failed):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is built of a checkout.
+    """The parts of a checkout that are built.
 
     Attributes:
         families: of operators whose kernels are needed.

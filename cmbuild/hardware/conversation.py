@@ -184,7 +184,7 @@ class Conversation:
         self._print(f"-- {text}")
 
     def _impression(self) -> dict[str, str]:
-        """What was received instead of a greeting, and what to do about it."""
+        """Describes what was received instead of a greeting, and what to do about it."""
         if self._complaint is not None:
             return {"heard": self._complaint, "advice": "`cmbuild flash` flashes this version"}
         if self._decoder.bytes == 0:

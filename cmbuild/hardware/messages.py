@@ -80,7 +80,7 @@ class Message:
 
     @property
     def status(self) -> int:
-        """Of an END; raises Malformed."""
+        """The status in an END; raises Malformed."""
         if len(self.body) != 1:
             raise Malformed("an END without a status")
         return self.body[0]

@@ -70,7 +70,7 @@ class FlashMethod(Table, ABC):
 
     @abstractmethod
     def describe(self, job: FlashJob) -> Sequence[str]:
-        """What `flash` would do, one line each, without doing it.
+        """The actions of `flash`, one line each, without doing them.
 
         Raises:
             CmbuildError: the files do not suit the board.

@@ -12,7 +12,7 @@ from cmbuild.image.elf import NoVectors, Vectors
 from cmbuild.image.record import ImageRecord
 
 ALIGNMENT = 16
-"""Of a program's constants and arena: struct cm_context of cmrt/program.h. With less, MVE's vector
+"""Alignment of constants and arena: struct cm_context of cmrt/program.h. With less, MVE's vector
 loads fault on silicon, though not in QEMU.
 """
 

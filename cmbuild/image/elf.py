@@ -114,7 +114,7 @@ def entry(image: Path) -> int:
 
 
 class Vectors(NamedTuple):
-    """What the core loads from the vector table at reset."""
+    """The two words that the core loads from the vector table at reset."""
 
     stack: int
     reset: int
@@ -236,5 +236,5 @@ def _lines(file: ELFFile) -> list[tuple[int, str, int]]:
             name = names[state.file - first].name.decode(errors="replace")
             line = 0 if state.end_sequence else state.line
             lines.append((state.address, PurePosixPath(name).name, line))
-    # Of several lines for an address, the one stated last is its statement's; what ends is before.
+    # The line stated last for an address is its statement's; what ends is before.
     return sorted(lines, key=lambda row: (row[0], row[2] != 0))

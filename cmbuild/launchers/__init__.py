@@ -1,1 +1,1 @@
-"""Whatever executes an image: simulators, this computer, a board on a serial port."""
+"""Launchers execute images: simulators, this computer, a board on a serial port."""

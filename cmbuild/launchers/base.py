@@ -1,4 +1,4 @@
-"""What every launcher does: run an image, and check that it ran to its proper end."""
+"""The base of all launchers: runs an image, and checks that it ran to its proper end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Launcher(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What the image runs on, for people: `QEMU mps3-an547`."""
+        """The machine that the image runs on, for people: `QEMU mps3-an547`."""
 
     @property
     def memory(self) -> Sequence[Region] | None:
@@ -102,7 +102,7 @@ class Launcher(ABC):
 
     @property
     def unit(self) -> str:
-        """What `instructions` counts; hardware counts `cycles`."""
+        """The unit of `instructions`; hardware counts `cycles`."""
         return "instructions"
 
     @abstractmethod
@@ -165,7 +165,7 @@ class ProgramLauncher(Launcher):
 
 @dataclass(frozen=True, slots=True)
 class BlockCounts:
-    """What to count of the blocks that a run executes, and where to write it.
+    """The block counts that a run should take, and the file for them.
 
     Attributes:
         output: the file; cmbuild/cycles/profile.py reads it.

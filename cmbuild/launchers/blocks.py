@@ -1,4 +1,4 @@
-"""What Unicorn executes, block by block: instructions, and how often one block follows another."""
+"""Counts of what Unicorn executes, block by block: instructions, and transitions between blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InstructionCounter:
         self._machine = machine
         self._program_counter = program_counter
         self._executed = 0
-        self._end = 0  # of the block that runs
+        self._end = 0  # end of the running block
         self._counts: dict[tuple[int, int], int] = {}
 
     def enter(self, machine: Uc, address: int, size: int, data: object) -> None:

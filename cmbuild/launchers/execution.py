@@ -49,7 +49,7 @@ class Incomplete(Failed):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What the host knows of the program in an image.
+    """The host's view of the program in an image.
 
     Attributes:
         identity: the plan's, which the image repeats.
@@ -88,7 +88,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an image is asked to do.
+    """A request to an image.
 
     Attributes:
         samples: per sample, the bytes of each input as laid out in memory.
@@ -107,7 +107,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What an image did.
+    """The results of an image's run.
 
     Attributes:
         outputs: per sample, the bytes of each output as laid out in memory.

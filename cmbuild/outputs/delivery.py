@@ -14,7 +14,7 @@ from cmbuild.files import put, unwritable
 from cmbuild.outputs.ledger import Ledger
 
 Content = bytes | Path
-"""Of a file: its bytes, or another file that has them."""
+"""Content of a file: its bytes, or another file that has them."""
 
 _MOST_NAMES = 8
 
@@ -113,7 +113,7 @@ def digest_of(file: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of files that cmbuild wrote."""
+    """A record of the files that cmbuild wrote."""
 
     ledger: Ledger
     own: Mapping[Path, str]

@@ -37,7 +37,7 @@ class Ledger:
         """
         digests = [digest for digest in (before, after) if digest is not None]
         entry = json.dumps({"file": str(file), "sha256": digests}) + "\n"
-        with suppress(CmbuildError):  # of a cache that cannot be written
+        with suppress(CmbuildError):  # the cache cannot be written
             write(self._entry(file), entry)
 
     def _digests(self, file: Path) -> list[str]:

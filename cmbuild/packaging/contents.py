@@ -56,7 +56,7 @@ static inline bool {name}_is_ready(const struct {name} *model)
 
 @dataclass(frozen=True)
 class PackagedModel:
-    """What a package is made from.
+    """The material of a package.
 
     Attributes:
         plan: folder of the emitted plan.

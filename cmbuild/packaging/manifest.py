@@ -53,7 +53,7 @@ def own_files(folder: Path) -> dict[Path, str]:
 
 
 def _files_of(folder: Path) -> dict[str, str]:
-    """Of the package in a folder; none if there is no package, or another tool's file."""
+    """Digests of the files of a package; none if there is no package, or another tool's file."""
     try:
         files = Manifest.model_validate_json((folder / MANIFEST).read_bytes()).files
     except (OSError, ValidationError):

@@ -18,10 +18,10 @@ _PREFIX = "model_"
 
 _RESERVED = Path(__file__).with_name("reserved_names.txt")
 _SUFFIXES = ("hook", "init", "label", "reset", "run", "status")
-"""What a package's functions and types add to its name."""
+"""Suffixes that a package's functions and types add to its name."""
 
 _MACROS = ("ARENA", "ARENA_BYTES", "BUSY", "CLASSES", "IDENTITY", "NO_ARENA", "OPS", "STOPPED")
-"""What its macros and statuses add; OK, which more of the library's end with, gives way."""
+"""Suffixes of its macros and statuses; OK, which more of the library's end with, gives way."""
 
 
 class UnfitName(UsageError):
@@ -52,7 +52,7 @@ def fitting_name(name: str) -> str:
 
 
 def problem_of(name: str) -> str | None:
-    """What is wrong with a name, as the end of a sentence; None if a package can have it."""
+    """The fault of a name, as the end of a sentence; None if a package can have it."""
     return next(_problems(name), None)
 
 

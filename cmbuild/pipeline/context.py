@@ -1,4 +1,4 @@
-"""What stages need of the command that performs them."""
+"""The means that a command gives to the stages it performs."""
 
 from __future__ import annotations
 

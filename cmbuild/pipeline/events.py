@@ -1,4 +1,4 @@
-"""What happens while a command runs, as events that a reporter shows or collects."""
+"""Events of a running command, which a reporter shows or collects."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Reporter(Protocol):
     def started(self, step: WorkStep) -> None: ...
 
     def progress(self, step: WorkStep, text: str) -> None:
-        """What a long step is doing."""
+        """Reports the current work of a long step."""
 
     def ended(self, outcome: StepOutcome) -> None: ...
 

@@ -1,4 +1,4 @@
-"""What of a program computes in float: how much that costs, why it is so, what would change it."""
+"""Float computation in a program: how much it costs, why it is so, what would change it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def parse_limit(text: str) -> float:
 
 
 def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
-    """What is wrong with a program that computes more in float than it may."""
+    """The complaint about a program that computes more in float than it may."""
     if limit is None or not use.operators:
         return None
     share = parse_limit(limit)

@@ -28,7 +28,7 @@ R = TypeVar("R", BuildRequest, PackageRequest)
 
 
 class Names:
-    """What names stand for; the project's come before the zoo's."""
+    """Resolves names; the project's come before the zoo's."""
 
     def __init__(self, project: Project, note: Callable[[str], None]) -> None:
         """
@@ -40,7 +40,7 @@ class Names:
         self._hidden: set[str] = set()
 
     def chosen(self, source: ModelChoice) -> ModelChoice:
-        """The same model, found: its file and its options, where the project has it.
+        """Resolves a model to its file and its options, where the project has it.
 
         Raises:
             UnknownName: neither the project nor the zoo has it, and it is not a file.

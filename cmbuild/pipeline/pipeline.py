@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 _CPU = "cortex-m55"
-"""Of programs for no board."""
+"""Target core of programs for no board."""
 
 
 class NotForExecutorch(UsageError):

@@ -1,4 +1,4 @@
-"""What a user requests: a model, a place for it, and all options."""
+"""A user's request: a model, a place for it, and all options."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class Planning:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExecutorChoice:
-    """What executes the program."""
+    """The executor of the program."""
 
     executor: str = option("executorch: ExecuTorch's own runtime.", EXECUTORS[0], choices=EXECUTORS)
     executorch_root: Path | None = option(
@@ -258,7 +258,7 @@ class FlashOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What a program must not exceed."""
+    """Limits that a program must not exceed."""
 
     max_float: str | None = option(
         "Fail if more of the instructions are in float: 0%.", metavar="SHARE"
@@ -273,7 +273,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeastQuality:
-    """What a program must keep of its float model."""
+    """The least quality of a program against its float model."""
 
     min_snr: float | None = option(
         "Fail if an output, or a layer by itself, keeps fewer dB of the float model's numbers.",
@@ -320,7 +320,7 @@ class BuildRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlashRequest:
-    """That firmware on a real board."""
+    """Request to flash firmware onto a real board."""
 
     build: BuildRequest
     flashing: FlashOptions = field(default_factory=FlashOptions)

@@ -100,7 +100,7 @@ class Session:
         failure = self.failures.first
         try:
             self.reporter.close(self.results, failure)
-        except Exception as error:  # of a report; doit would show its traceback
+        except Exception as error:  # raised by a report; doit would show its traceback
             failure = explain(error)
             self.reporter.close([], failure)
         self.status = ExitCode.FINE if failure is None else failure.exit_code

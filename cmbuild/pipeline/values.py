@@ -27,7 +27,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an option or argument takes.
+    """The values that an option or argument takes.
 
     Attributes:
         name: as callers write it.

@@ -89,7 +89,7 @@ class FloatFigures(_Part):
 
 
 class RunFigures(_Part):
-    """What a run costs, and how good it is.
+    """Cost and quality of a run.
 
     Attributes:
         faithful: whether its layers are the float model's; None where they were not compared.

@@ -1,4 +1,4 @@
-"""What can be budgeted and compared: each metric of a run, its direction and how to write it."""
+"""Metrics that can be budgeted and compared: each one's direction and how to write it."""
 
 from __future__ import annotations
 

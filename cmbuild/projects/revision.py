@@ -120,6 +120,6 @@ def _discard(git: Git, tree: Path, place: Path) -> None:
 
 
 def _last(output: str) -> str:
-    """What git says at its end."""
+    """The last line that git prints."""
     lines = [line for line in output.splitlines() if line.strip()]
     return lines[-1].removeprefix("fatal: ") if lines else "it printed nothing"

@@ -30,7 +30,7 @@ _MODEL_BUDGET = {
     "float": '"1%"',
     "accuracy": '"90%"',
 }
-"""Of the model that comes with a new project, on any board."""
+"""Budget of the model that comes with a new project, on any board."""
 
 _MODEL_RAM = 8 << 10
 """Its budget of arena and variables; the stack is the board's."""
@@ -53,7 +53,7 @@ class BadModelName(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class NewProject:
-    """What was made.
+    """The files of a new project.
 
     Attributes:
         written: files, in the order to read them.

@@ -32,7 +32,7 @@ class Threshold:
         allowed = before * self.amount if self.is_relative else self.amount
         change = 0.0 if before == after else after - before  # both may be infinite
         excess = allowed - change if self.metric.is_least else change - allowed
-        # Of what was rounded on the way, nothing counts.
+        # A difference from rounding on the way counts as none.
         return excess if excess > _ROUNDING * max(1.0, abs(before)) else None
 
 

@@ -17,7 +17,7 @@ class EntryRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EntryAddress:
-    """What an entry holds: the kind of a stage, and the fingerprint of all that it depends on."""
+    """The identity of an entry: a stage's kind, and the fingerprint of all that it depends on."""
 
     kind: str
     fingerprint: str

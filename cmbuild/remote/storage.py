@@ -24,7 +24,7 @@ MODES = ("read", "write", "off")
 EXTRA = "remote"
 
 _S3_SCHEMES = ("s3", "s3a")
-# Of one attempt, in seconds: a cache that answers later is no help.
+# Limits of one attempt, in seconds: a cache that answers later is no help.
 _S3 = {
     "config_kwargs": {"connect_timeout": 5, "read_timeout": 60, "retries": {"max_attempts": 1}},
     # Others write while a command runs.

@@ -1,1 +1,1 @@
-"""What people and programs see of the work: events, results, and the reporters that show them."""
+"""Reports of the work to people and programs: events, results, and the reporters that show them."""

@@ -1,4 +1,4 @@
-"""What commands without figures did, for programs."""
+"""Documents of commands that do something and have no figures."""
 
 from __future__ import annotations
 

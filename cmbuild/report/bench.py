@@ -20,7 +20,7 @@ from cmbuild.text import count, size
 _NONE = "–"
 _HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "cycles", "flash", "RAM")
 _COMPARING = ("board", "isa", "verified", "instr", "by", "gain", "cycles", "flash", "RAM")
-_WIDTHS = (-12, -7, -10, 8, 9, 6, 8, 9, 9)  # of columns; to the left where negative
+_WIDTHS = (-12, -7, -10, 8, 9, 6, 8, 9, 9)  # of columns
 _FIRST_TO_GO = ("upstream", "ratio", "cycles"), ("flash", "RAM", "cycles")
 """Columns that a narrow terminal does without, and those if cells are compared."""
 
@@ -124,7 +124,7 @@ class BenchReport:
         return len({(cell.toolchain, cell.executor) for cell in self.cells}) == 1
 
     def _widths(self) -> tuple[int, ...]:
-        """Of the columns; 0 for those that have no room."""
+        """Widths of the columns; 0 for those that have no room."""
         header = _COMPARING if self._compares else _HEADER
         room = text.width() - 2 - sum(map(abs, _WIDTHS))
         longest = max((len(cell.board) + 1 for cell in self.cells), default=0)
@@ -137,7 +137,7 @@ class BenchReport:
         return tuple(widths)
 
     def _name(self, cell: BenchCell) -> str:
-        """What distinguishes it from the other cells of its model and board."""
+        """A name that tells the cell from the others of its model and board."""
         if len({each.weights for each in self.cells}) > 1:
             return cell.weights
         if len({each.executor for each in self.cells}) == 1:
@@ -178,7 +178,7 @@ def provenance(cells: Sequence[BenchCell]) -> str:
 
 
 def cycle_models(cells: Sequence[BenchCell]) -> str:
-    """What the cycles were measured or estimated with, if they were."""
+    """The models that measured or estimated the cycles, if any did."""
     runs = [(cell.result, cell.is_measured) for cell in cells if cell.result is not None]
     measured = {run.instructions.provenance: None for run, is_measured in runs if is_measured}
     models = [run.cycles for run, is_measured in runs if run.cycles is not None and not is_measured]

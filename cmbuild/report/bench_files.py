@@ -55,7 +55,7 @@ COLUMNS = (
     *("ram_arena", "ram_static", "ram_stack", "ram_total"),
     *("upstream_code", "upstream_ram"),
 )
-"""Of the CSV file."""
+"""Columns of the CSV file."""
 
 
 def _flat(cell: CellDocument) -> dict[str, Plain]:

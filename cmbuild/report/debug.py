@@ -1,4 +1,4 @@
-"""What people and editors need to attach a debugger."""
+"""The addresses and files that people and editors need to attach a debugger."""
 
 from __future__ import annotations
 

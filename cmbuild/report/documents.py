@@ -56,7 +56,7 @@ D = TypeVar("D", bound="ResultDocument")
 
 
 class ResultDocument(Document):
-    """What a command found out, and the steps that led to it."""
+    """The results of a command, and the steps that led to them."""
 
     @classmethod
     def of(cls: type[D], result: object, steps: Sequence[StepOutcome], **others: object) -> D:

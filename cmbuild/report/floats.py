@@ -39,7 +39,7 @@ def _place(call: FloatCall) -> str:
 
 
 def lacking_lines(operators: Sequence[str]) -> Iterator[str]:
-    """What keeps ExecuTorch's own runtime from running the program; nothing if it can."""
+    """Lines that say why ExecuTorch's own runtime cannot run the program; nothing if it can."""
     if operators:
         names = ", ".join(operators)
         yield text.entry("portable", f"no: ExecuTorch's runtime lacks {names}; see --portable")

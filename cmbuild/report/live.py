@@ -129,7 +129,7 @@ class LiveSteps:
 
 
 def _console() -> Console:
-    """Of standard output; $NO_COLOR stands for no styles at all."""
+    """The console of standard output; $NO_COLOR stands for no styles at all."""
     if os.environ.get("NO_COLOR"):
         return Console(highlight=False, color_system=None)
     return Console(highlight=False)

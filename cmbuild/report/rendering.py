@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Report(Protocol):
-    """What a command found out, for people and for programs."""
+    """A command's results, for people and for programs."""
 
     def screen(self) -> Text:
         """Lines of at most 80 columns that read well without colour."""

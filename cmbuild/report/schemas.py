@@ -64,7 +64,7 @@ DOCUMENTS: Mapping[str, tuple[type[Document], ...]] = {
     "worker": (WorkerDocument,),
     "zephyr": (WestDocument,),
 }
-"""What a verb prints if it has results; otherwise an ErrorDocument."""
+"""Documents by verb, for a command with results; any other prints an ErrorDocument."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

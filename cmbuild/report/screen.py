@@ -94,7 +94,7 @@ def _verdict(check: Verification, faithful: Faithfulness, reference: str) -> Tex
 
 
 def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:
-    """What quantisation costs: accuracy if there are labels, otherwise decibels."""
+    """The loss by quantisation: accuracy if there are labels, otherwise decibels."""
     if accuracy is not None:
         shares = {
             "float": accuracy.float,
@@ -308,7 +308,7 @@ def _narrow(groups: Sequence[_Group], unit: str) -> Iterator[Text]:
 
 
 def _comparison(groups: Sequence[_Group]) -> Iterator[Text]:
-    """What the board counted beside what the model says."""
+    """The board's own counts beside those of the model."""
     yield Text()
     if text.width() < text.FEW_COLUMNS:
         yield from _narrow(groups, "measured")

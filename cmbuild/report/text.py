@@ -12,7 +12,7 @@ NARROWEST, WIDEST = 40, 200
 FEW_COLUMNS = 60
 """Below it, tables keep the columns that matter most."""
 
-_USUAL = 80  # of what is no terminal
+_USUAL = 80  # width where there is no terminal
 LABEL = 10  # width of the labels at the left
 
 _LEAST = 16  # columns for the last of a table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 ROW_BUFFERS = "row buffers"
-"""What the plan calls rings: the few rows of a tensor that are in memory at a time."""
+"""The report's word for rings: the few rows of a tensor that are in memory at a time."""
 
 _PLAIN = {
     "stream": "turns between rows",

@@ -20,7 +20,7 @@ from cmcompiler.ir.work import Work
 if TYPE_CHECKING:
     from cmcompiler.plan.plan import Plan
 
-# What is compiled for each image, of runtime/cortexm and the executor:
+# The code compiled for each image, of runtime/cortexm and the executor:
 # measured on images for M4, M33 and M55, whose figures lie within 60 bytes of each other.
 _SUPPORT_CODE = 1550
 _SUPPORT_VARIABLES = 28
@@ -28,7 +28,7 @@ _SUPPORT_VARIABLES = 28
 # A board's own C files: bytes of code for each character that is no comment, on rp2350.
 _CODE_A_CHARACTER = 0.3
 
-_VECTORS, _VECTOR_BYTES = 16, 4  # of the core itself
+_VECTORS, _VECTOR_BYTES = 16, 4  # vectors of the core itself
 
 # sizeof struct cm_step, cm_port, cm_state and cm_program, and the identity, of cmrt/program.h.
 _STEP, _PORT, _STATE, _PROGRAM = 16, 8, 12, 48 + 33
@@ -40,7 +40,7 @@ class Basis(Enum):
     LIBRARY = "library"
     """The sections that would be linked, of the very library."""
     RELATED = "related"
-    """The same of a library for another core with the same instruction set."""
+    """Source of figures from a library for another core with the same instruction set."""
     ASSUMED = "assumed"
     """No library in the cache: more than any model of the zoo needs."""
 
@@ -122,7 +122,7 @@ class Need:
 
     @property
     def static(self) -> int:
-        """What is in RAM from the start to the end."""
+        """Bytes of RAM that are in use from the start to the end."""
         return self.code.variables + self.code.hot
 
 

@@ -53,7 +53,7 @@ T = TypeVar("T")
 _SIZE = TypeAdapter(ProgramSize)
 _LINKED = TypeAdapter(Linked)
 
-_VERSION = 6  # of what `fits` in the cache holds
+_VERSION = 6  # version of the `fits` entries in the cache
 
 
 class NoProgram(Missing):
@@ -128,7 +128,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class _Exported:
-    """What boards with the same core have in common."""
+    """The exported programs that boards with the same core share."""
 
     size: ProgramSize
     accuracy: ExportedAccuracy | None
@@ -332,7 +332,7 @@ def _planned(plan: PlanStage) -> Plan:
 
 
 def _remembered(kind: TypeAdapter[T], find: Callable[[], T], **key: Value) -> T:
-    """What an earlier command found for this key, if it is there and whole; else found now."""
+    """The value that an earlier command kept, if it is there and whole; else computed now."""
     file = CacheFolder.FITS.path / f"{fingerprint(version=_VERSION, **key)}.json"
     try:
         return kind.validate_json(file.read_bytes())

@@ -1,4 +1,4 @@
-"""What a linker takes of files for some functions: a link of nothing but those."""
+"""The bytes that a linker takes of files for some functions: a link of nothing but those."""
 
 from __future__ import annotations
 

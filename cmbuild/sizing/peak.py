@@ -44,7 +44,7 @@ def _contents(plan: Plan, names: list[str]) -> Iterator[str]:
 
 
 def _owners(plan: Plan, names: list[str]) -> dict[Tensor, str]:
-    """What makes each tensor that is in memory whole."""
+    """Names of the nodes that write each tensor which is in memory whole."""
     owners = {port.tensor: port.name for port in plan.inputs if not port.fed}
     owners |= {state.tensor: "state" for state in plan.states}
     for step, name in zip(plan.steps, names, strict=True):

@@ -31,7 +31,7 @@ class _Record(BaseModel):
 
 
 class CoreCosts(_Record):
-    """What work costs on a core, in cycles.
+    """Prices of work on a core, in cycles.
 
     Attributes:
         isa: that kernels use.

@@ -1,4 +1,4 @@
-"""What would make a program fit: every remedy is tried, and none is offered that does not help."""
+"""Remedies that make a program fit: each is tried, and none is offered that does not help."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmcompiler.isa import Isa
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a program's plan a user can choose.
+    """A user's choices for a program's plan.
 
     Attributes:
         io, feed: see cmbuild.pipeline.request.Boundary.
@@ -95,14 +95,14 @@ def _tried(choice: Choice, sized: Callable[[Choice], int]) -> int | None:
 
 
 def _both(base: Choice, one: Choice, other: Choice) -> Choice:
-    """What differs from the base in either; the latter's where both do."""
+    """The differences of both from the base; the latter's where both differ."""
     names = ("io", "feed", "streams", "isa", "wide")
     changed = {n: getattr(other, n) for n in names if getattr(other, n) != getattr(base, n)}
     return replace(one, **changed)
 
 
 def _last_of_each(options: Sequence[str]) -> list[str]:
-    """Of options given twice, such as --isa, the last."""
+    """The last of options given twice, such as --isa."""
     return list({words.partition(" ")[0]: words for words in options}.values())
 
 

@@ -1,4 +1,4 @@
-"""What `fit` finds out: the bytes that models need of boards."""
+"""Results of `fit`: the bytes that models need of boards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ExportedAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class WideResult:
-    """What weights of int16 cost, and buy.
+    """Cost and gain of int16 weights.
 
     Attributes:
         flash: bytes more than with int8.

@@ -11,7 +11,7 @@ CONFIG: dict[str, Any] = {
     "reporter": ProcessEvents,
     "par_type": "thread",
     "sort": "definition",
-    # What is up to date is known from stamps; doit's own memory of it is not used.
+    # Stamps say whether a task is up to date; doit's own memory of it is not used.
     "backend": "sqlite3",
     "dep_file": ":memory:",
 }

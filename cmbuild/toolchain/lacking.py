@@ -1,4 +1,4 @@
-"""What must be installed before cmbuild can be set up.
+"""The packages to install before cmbuild can be set up.
 
 Needs only the standard library: `cmbuildw` runs it on a fresh machine.
 """

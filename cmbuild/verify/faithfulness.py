@@ -163,7 +163,7 @@ def _coarse(layer: LayerResolution, record: ExportRecord) -> CoarseLayer:
 
 
 def _stalled(state: StalledState, record: ExportRecord) -> CoarseLayer:
-    """What is lost of a state's updates counts as their noise."""
+    """A state whose updates are partly lost; the loss counts as their noise."""
     site = record.call_sites.get(state.node)
     return CoarseLayer(
         name=_name(state.node, record),

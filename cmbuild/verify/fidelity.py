@@ -42,7 +42,7 @@ _NO_RANGE = float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True, slots=True)
 class FidelityBasis:
-    """What figures are measured on, and how outputs are read.
+    """The inputs that figures are measured on, and the way outputs are read.
 
     Attributes:
         inputs, detail, sequence: as of Fidelity.
@@ -91,7 +91,7 @@ class Outputs:
         )
 
     def fidelity(self) -> Fidelity | None:
-        """Of the reference to the float model, where that is known."""
+        """Fidelity of the reference to the float model, where that is known."""
         if self.real is None or not self.reference or self.basis is None:
             return None
         count = len(self.real[0])
@@ -161,7 +161,7 @@ class OutputError:
 
     @classmethod
     def total(cls, errors: Sequence[OutputError]) -> OutputError:
-        """Of several outputs together."""
+        """The error of several outputs together."""
         return cls(
             sum(error.signal for error in errors),
             sum(error.noise for error in errors),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 _TAIL = 0.025
 """On either side, for 95 %."""
 
-_STEPS = 60  # of a bisection: beyond the precision of a float
+_STEPS = 60  # halvings, more than the precision of a float
 _TINY = 1e-300
 
 

@@ -1,4 +1,4 @@
-"""What a run says of the program's accuracy."""
+"""Remarks about a program's accuracy, for the report of a run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _unknown(*stages: ReferenceStage | None) -> Iterator[str]:
 
 
 def _notes(run: ReferenceStage) -> Iterator[str]:
-    """What the user asked for and did not get."""
+    """Requests of the user that were not met."""
     record = run.plan.source.record
     yield from () if record is None else record.notes
     if run.added:

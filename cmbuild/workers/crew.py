@@ -43,7 +43,7 @@ def work(scheduler: str, count: int, name: str | None, ready: Callable[[str], No
 def _status(
     scheduler: str, name: str | None, here: Mapping[str, str], ready: Callable[[str], None]
 ) -> int:
-    """Of the process of a worker, once that has ended."""
+    """Exit code of a worker's process, once that has ended."""
     try:
         _serve(scheduler, name, here, ready)
     except NoScheduler:

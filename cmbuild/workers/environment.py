@@ -1,4 +1,4 @@
-"""What results depend on besides their inputs, on each machine that works on them."""
+"""Properties of machines that results depend on besides their inputs."""
 
 from __future__ import annotations
 

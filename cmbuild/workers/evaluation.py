@@ -54,7 +54,7 @@ CHUNK = 250
 
 @dataclass(frozen=True, slots=True)
 class ChunkTally:
-    """What came of a chunk.
+    """Result of one chunk of samples.
 
     Attributes:
         samples: with a label.
@@ -180,7 +180,7 @@ def evaluate_data(
 
 @dataclass(frozen=True, slots=True)
 class _FloatAnswers:
-    """What the float model makes of the chunks; it is run on all of them once, in one process.
+    """The float model's answers to the chunks; it is run on all of them once, in one process.
 
     Attributes:
         stage: None for a program without a float model.

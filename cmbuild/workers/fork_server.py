@@ -14,7 +14,7 @@ from cmbuild.workers.site import Site, preload
 
 def serve(place: Path) -> None:
     """Forks workers until this process is ended; they end with it, or with their connection."""
-    # What is at work then leaves files, which go with the folder of the pool.
+    # Work that is ended then leaves files here, which go with the folder of the pool.
     os.environ["TMPDIR"] = os.fspath(place.parent)
     new = place.with_name(f"{place.name}.new")
     with Listener(os.fspath(new), "AF_UNIX") as listener:

@@ -41,7 +41,7 @@ class WorkersDied(Failed):
 
     @classmethod
     def outcome(cls, unit: WorkUnit, workers: int) -> Outcome:
-        """Of a unit that is given up."""
+        """The outcome of a unit that is given up."""
         return Outcome(unit.failed(cls(subject=unit.step.subject, workers=workers)), 0.0)
 
 

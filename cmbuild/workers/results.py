@@ -1,4 +1,4 @@
-"""What a unit of work comes to: its result, why there is none, or both."""
+"""The outcome of a unit of work: its result, why there is none, or both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ERRORS: dict[ExitCode, type[CmbuildError]] = {
 
 
 class UnitResult(Protocol):
-    """What a unit sends back: errors as text, since not every exception survives pickling."""
+    """The answer of a unit: errors as text, since not every exception survives pickling."""
 
     @property
     def error(self) -> str | None: ...
@@ -31,7 +31,7 @@ class UnitResult(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """What a unit found, or why it found nothing; errors as of SweepResult."""
+    """A unit's result, or why it has none; errors as of SweepResult."""
 
     value: T | None
     error: str | None = None

@@ -109,7 +109,7 @@ class RunUnit:
 
 @dataclass(frozen=True, slots=True)
 class SharedUnit:
-    """What several runs need, made before them so that none waits for another: the export of a
+    """Stages of several runs, made before them so that none waits for another: the export of a
     model, or the library for a core.
 
     Attributes:
@@ -153,7 +153,7 @@ class SharedUnit:
 def shared_units(
     unit: RunUnit, run: SimulateStage, is_due: Callable[[Stage], bool]
 ) -> list[SharedUnit]:
-    """What a run needs that others may need too.
+    """The due stages of a run that others may need too.
 
     Args:
         is_due: whether a stage is to be made.
@@ -182,7 +182,7 @@ def check_files(files: Mapping[str, str]) -> None:
 
 
 def digests(source: ModelChoice, others: Iterable[Path] = ()) -> dict[str, str]:
-    """Of the user's files that a model is made from, and of others, by path."""
+    """Digests of the user's files that a model is made from, and of others, by path."""
     return {str(path): digest(path) for path in (*_user_files(source), *others)}
 
 

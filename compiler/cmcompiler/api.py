@@ -45,7 +45,7 @@ _ALONE = ProgramFidelity(reason="a program alone has no float model")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What runs one operator of a program.
+    """The kernel that runs one operator of a program.
 
     Attributes:
         op: short name, `conv2d 1×1`.

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from cmcompiler.errors import InvalidRequest
 
 MOST_BYTES = 4 << 30
-"""Of all arrays in a file; samples for a Cortex-M are far smaller."""
+"""Limit for all arrays in a file; samples for a Cortex-M are far smaller."""
 
 _SMALL = 1 << 30
-_MOST_RATIO = 100  # of what an archive larger than that unpacks to; samples shrink far less
+_MOST_RATIO = 100  # limit of the unpacked size to a larger archive's own; samples shrink far less
 
 _BLOCK = 1 << 20
 _ARRAY = ".npy"
@@ -27,7 +27,7 @@ _MAGIC = b"PK\x03\x04", b"PK\x05\x06"  # an archive's; one without files has the
 
 
 class Header(NamedTuple):
-    """What a file says of an array before its content."""
+    """The header of an array in a file."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 EXPORT_HINT = "pip install 'cmbuild[export]'"
-"""What installs the packages of an export, as far as the compiler alone can tell."""
+"""The command that installs an export's packages, as far as the compiler alone can tell."""
 
 
 class ErrorKind(Enum):

@@ -33,7 +33,7 @@ _LEAST = {Isa.SCALAR: "cortex-m0plus", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m5
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a program is compiled for.
+    """The core and instruction set that a program is compiled for.
 
     Attributes:
         cpu: one of BEST_ISA's.

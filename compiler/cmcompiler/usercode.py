@@ -22,9 +22,9 @@ from cmcompiler.errors import CompilerError, InvalidRequest, Unsupported
 
 _LOCK = threading.Lock()
 
-# As in tracebacks that libraries quote in their messages.
+# A frame in tracebacks that libraries quote in their messages.
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-# As in the error of torch's PassManager.
+# The pass that torch's PassManager names in its error.
 _PASS = re.compile(r"when running the '(?P<name>\w+)' pass")
 ITSELF = "the compiler"
 """Names the compiler in messages, for errors that are not a library's."""

@@ -28,7 +28,7 @@ _ALONE = (
 
 
 class _Unit(Enum):
-    """What an instruction needs that a pair has but once."""
+    """A unit that only one instruction of a pair can use."""
 
     SHIFTER = auto()
     PACKED = auto()
@@ -44,7 +44,7 @@ class CortexM7(Core):
     def __init__(self) -> None:
         super().__init__()
         self._second = False  # the next instruction may be the second of a pair
-        self._unit = _Unit.OTHER  # of the first one
+        self._unit = _Unit.OTHER  # the first instruction's
         self._first_moves_bits = False
         self._late: dict[str, float] = {}
         self._early: dict[str, float] = {}

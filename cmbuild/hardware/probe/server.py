@@ -16,7 +16,7 @@ _POLL = 0.2
 _ANSWER_SECONDS = 20.0
 _ERASE_SECONDS = 120.0
 _PACKET_BYTES = 1024
-_OVERHEAD = 64  # of a packet, beside its data
+_OVERHEAD = 64  # bytes of a packet beside its data
 _SP, _PC = 13, 15
 
 

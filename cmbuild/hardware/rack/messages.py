@@ -1,4 +1,4 @@
-"""What the process that holds a place says, one line of JSON each."""
+"""Messages of the process that holds a place, one line of JSON each."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class SshHost:
         return self._call("ssh", [self.name, shlex.join(words)], words[0], seconds, check)
 
     def installed(self, programs: Sequence[str]) -> Sequence[str]:
-        """Those of the programs that are installed there; raises as `run`."""
+        """The given programs that are installed there; raises as `run`."""
         script = "".join(
             f"command -v {shlex.quote(each)} >&2 && echo {each}; " for each in programs
         )

@@ -110,7 +110,7 @@ class ExportStage(Stage):
 
     @cached_property
     def outputs(self) -> ModelOutputs:
-        """Of the float module and of the quantised graph, on the samples."""
+        """Outputs of the float module and of the quantised graph, on the samples."""
         from cmcompiler.frontend.outputs import ModelOutputs
 
         return ModelOutputs.load(self.entry.folder / OUTPUTS)
@@ -190,7 +190,7 @@ def _installed() -> Mapping[str, str]:
 
 
 def _versions() -> Mapping[str, str]:
-    """Of the packages that would export; a machine without them takes what others exported with
+    """Versions of the packages for exports; a machine without them takes what others exported with
     the versions that the project pins.
     """
     installed = _installed()
@@ -275,7 +275,7 @@ class Batch:
         return outcomes
 
     def _keep(self, folder: Path, wanted: Destination) -> None:
-        """What there is of an export that failed."""
+        """Keeps the partial results of an export that failed."""
         files = sorted(folder.glob("*.txt"))
         wanted.put({file.name: file for file in files})
         if files:

@@ -86,7 +86,7 @@ class LibraryStage(Stage):
 
     def make(self, folder: Path) -> None:
         if self.ops.kernels is not None:
-            # Of two kernels with the same name, a linker silently takes the first.
+            # If two kernels have the same name, a linker silently takes the first.
             read_kernels(self.ops.kernels)
         built = self.builder.library(folder / "build")
         shutil.move(built, folder / LIBRARY)
@@ -97,7 +97,7 @@ class LibraryStage(Stage):
 
 
 def toolchain_parts(toolchain: Toolchain, target: Target) -> dict[str, Value]:
-    """What a compiled file depends on besides its source and runtime/cmake, which has the flags."""
+    """Inputs of a compiled file besides its source and runtime/cmake, which has the flags."""
     return {
         "toolchain": [toolchain.name, str(toolchain.compiler), toolchain.version],
         "target": [target.cpu, target.isa.label, target.fpu],

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 RUNTIME = ("cmake/float.cmake", "include", "isa", "kernels", "package", "runner", "vectors")
 """Parts of the runtime that packages are made from."""
 
-# As in zephyr/CMakeLists.txt: files with such kernels belong to CONFIG_CMBUILD_FLOAT.
+# The rule of zephyr/CMakeLists.txt: files with such kernels belong to CONFIG_CMBUILD_FLOAT.
 _FLOAT_KERNEL = re.compile(r"^void cm_[a-z0-9_]+_f32\(", re.MULTILINE)
 
 
@@ -190,7 +190,7 @@ class PackageStage(Stage):
             deliver(files, place.force, own=own, obsolete=obsolete)
         plan, manifest = self.plan, self.manifest
         fpu, footprint = has_fpu(self.target.cpu, self.target.fpu), manifest.footprint
-        assert footprint is not None  # of this version
+        assert footprint is not None  # always there in this version
         return PackageResult(
             model=manifest.model,
             target=manifest.target,

@@ -91,7 +91,7 @@ class PlanStage(Stage):
 
     @property
     def arena(self) -> ArenaResult | None:
-        """What lies in it over time."""
+        """The arena's contents over time."""
         record, peak = self.record, self.record.peak
         if peak is None or not record.timeline:
             return None

@@ -84,7 +84,7 @@ class ProgramSource:
         return WeightsResult(self.record.weights.source.value, self.record.weights.detail)
 
     def parts(self, *compiler: str) -> dict[str, Value]:
-        """What the graph, and any result of cmcompiler's modules, depends on."""
+        """Fingerprint parts of the graph, and of any result of cmcompiler's modules."""
         return {
             "program": self.path,
             "method": self.method,

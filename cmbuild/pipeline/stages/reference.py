@@ -95,11 +95,11 @@ class ReferenceStage(Stage):
 
     @property
     def title(self) -> str:
-        """What it computes, for people."""
+        """Title of the stage, for people."""
         return "the given inputs"
 
     def labels(self) -> Sequence[int] | None:
-        """Of all samples in the user's file; None if it has none."""
+        """Labels of all samples in the user's file; None if it has none."""
         from cmbuild.verify.samples import user_samples
 
         labels = user_samples(self._sampling.inputs, self.plan.record.inputs, None).labels
@@ -144,7 +144,7 @@ class ReferenceStage(Stage):
 
     @cached_property
     def basis(self) -> FidelityBasis | None:
-        """What a comparison with the float model is made on; None for a program without one."""
+        """The basis of a comparison with the float model; None for a program without one."""
         from cmbuild.verify.fidelity import FidelityBasis
 
         record, ports = self.plan.source.record, self.plan.record.outputs

@@ -114,7 +114,7 @@ class RunnerStage(Stage):
 
     @property
     def common(self) -> tuple[Stage, ...]:
-        """What other images may need too: the export and the library."""
+        """Stages that other images may need too: the export and the library."""
         return (*self.plan.source.after, self.library)
 
     @cached_property

@@ -246,7 +246,7 @@ class SimulateStage(RepeatedStage):
         return rest[0] if rest else None
 
     def _estimate(self, request: Request, folder: Path) -> Cycles | None:
-        """What the timing model says of the first sample of a run on hardware, to stand beside what
+        """The model's estimate for the first sample of a run on hardware, to stand beside what
         the board counted: the same image on a simulator. None where `_uncounted` says why not.
         """
         try:
@@ -265,7 +265,7 @@ class SimulateStage(RepeatedStage):
         return self._cycles(counting)
 
     def _counter(self, folder: Path, launcher: Launcher) -> Counter | None:
-        """What counts cycles; None where `_uncounted` says why it cannot."""
+        """The counter of cycles; None where `_uncounted` says why there is none."""
         if self.runner.executor != "static":
             self._uncounted = "of the static executor only"
             return None

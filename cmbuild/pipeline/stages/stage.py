@@ -55,7 +55,7 @@ class Stage(ABC):
 
     kind: ClassVar[StageKind]
     verb: ClassVar[str]
-    """What it did, for people: `linked`."""
+    """Past tense of the stage's work, for people: `linked`."""
 
     shared: ClassVar[bool] = False
     """Whether the result is shared, in the user's cache."""
@@ -117,12 +117,12 @@ class Stage(ABC):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of `parts`, taken once."""
+        """Fingerprint of `parts`, taken once."""
         return fingerprint(kind=self.kind, **self.parts())
 
     @property
     def address(self) -> EntryAddress:
-        """Of the result in a remote cache."""
+        """Address of the result in a remote cache."""
         return EntryAddress(self.kind.label, self.fingerprint)
 
     @property

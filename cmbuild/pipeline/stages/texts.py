@@ -13,7 +13,7 @@ from cmbuild.text import plural
 
 
 class TextsStage(RepeatedStage):
-    """What the export left, if it was one, and the plan; copied to the user."""
+    """Copies the texts of the export, if there was one, and of the plan to the user."""
 
     kind = StageKind.TEXTS
     verb = "written"

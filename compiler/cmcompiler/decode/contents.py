@@ -1,4 +1,4 @@
-"""What each value of a method holds at one point of execution."""
+"""The contents of a method's values at one point of execution."""
 
 from __future__ import annotations
 

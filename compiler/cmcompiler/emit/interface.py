@@ -22,7 +22,7 @@ C_TYPES = {
     "float64": "double",
     "bool": "bool",
 }
-"""Of elements, by NumPy's name."""
+"""Types of elements in C, by NumPy's name."""
 
 
 _RUNTIME_NAME = re.compile(r"\b([cC])(?=[mM](?:RT)?_)")
@@ -69,7 +69,7 @@ class InterfacePort:
 
 @dataclass(frozen=True, slots=True)
 class PackageInterface:
-    """What NAME.h declares.
+    """The declarations of NAME.h.
 
     Attributes:
         plan: its `model` is the prefix of all symbols.

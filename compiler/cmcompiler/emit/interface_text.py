@@ -238,7 +238,7 @@ enum {name}_status {name}_run(struct {name} *model)
 }}
 """
 
-# Of models with inputs that come row by row.
+# Statuses of models with inputs that come row by row.
 FED_STATUSES = """\
     {macro}_WAITING,          /* the run goes on when {name}_push_rows_... brings rows */
     {macro}_OTHER_INPUT,      /* it waits for rows of another input; those before were taken */
@@ -262,7 +262,7 @@ FED_PROGRESS = """\
     void *into;
 """
 
-# Of models with outputs that go row by row.
+# Callback type of models with outputs that go row by row.
 TAKING_TYPE = """\
 /* Takes row `row` of output `output`, which are not kept: they come in their order. */
 typedef void {name}_rows_hook(void *user, uint32_t output, uint32_t row, const void *numbers);

@@ -11,7 +11,7 @@ from cmcompiler.plan.record import PortRecord
 def port_symbols(
     prefix: str, names: Sequence[str], records: Sequence[PortRecord], has_classes: bool = False
 ) -> list[str]:
-    """What the functions of each port begin with, and in upper case its macros.
+    """Prefixes of each port's functions and, in upper case, macros.
 
     A name gets a number if what it adds to another one's would be the same: `a_row`, whose COUNT
     is the ROW_COUNT of `a`.

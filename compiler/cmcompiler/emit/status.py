@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 _MACROS = frozenset({"EX_OK", "F_OK", "MM_OK", "R_OK", "W_OK", "X_OK"})
-"""Of unistd.h, sysexits.h and fmtmsg.h: any program may include them before or after a package."""
+"""Macros of unistd.h, sysexits.h and fmtmsg.h: programs include them before or after a package."""
 
 
 def ok_status(macro: str) -> str:
-    """What every file of a package with this prefix calls the status."""
+    """The name of the status OK in every file of a package with this prefix."""
     return f"{macro}_STATUS_OK" if f"{macro}_OK" in _MACROS else f"{macro}_OK"
 
 

@@ -25,7 +25,7 @@ from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_co
 from cmcompiler.frontend.rewrites.functions import FUSED
 
 LARGEST_PRODUCT = 255 * 128
-"""Of an element, from the zero point, and a weight."""
+"""Product of an element's distance from the zero point and a weight."""
 
 _INT32_MAX = 2**31 - 1
 _ROUNDING = 1 - 1e-6
@@ -61,7 +61,7 @@ def _make_room(layer: Node) -> None:
 
 
 def _added(layer: Node) -> float:
-    """What lowering adds to the bias of a layer for a hardsigmoid after it."""
+    """The constant that lowering adds to the bias of a layer for a hardsigmoid after it."""
     (user, *others) = layer.users
     held = list(user.users)
     if others or user.target is not torch.ops.aten.hardsigmoid.default or not held:

@@ -41,7 +41,7 @@ def adapted(
     """
     if is_quantization_aware(module):
         return module, ()
-    # What torch.compile returns compiles itself when it is called.
+    # A result of torch.compile compiles itself when it is called.
     module = getattr(module, "_orig_mod", module)
     if isinstance(module, torch.jit.ScriptModule):
         module = exported(module, inputs)

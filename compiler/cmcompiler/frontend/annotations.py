@@ -1,4 +1,4 @@
-"""What the quantizer wants of each operator, as text. Importing it imports torch."""
+"""The quantizer's wishes for each operator, as text. Importing it imports torch."""
 
 from __future__ import annotations
 

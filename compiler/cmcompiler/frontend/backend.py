@@ -200,7 +200,7 @@ def is_quantized(node: Node) -> bool:
 
 
 def _state(final: float | SameAs | None, node: Node) -> Any:
-    """What a further result of a node is quantised as."""
+    """The quantisation of a further result of a node."""
     if isinstance(final, SameAs):
         return SharedQuantizationSpec((node.args[final.position], node))
     return _int16(final)

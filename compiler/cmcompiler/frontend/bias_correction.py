@@ -22,7 +22,7 @@ from cmcompiler.frontend.simulation import Results, Simulation
 _linear = torch.ops.aten.linear.default
 
 MOST_STEPS = 4.0
-"""Of a layer's result, for its correction: what is farther off has a range that does not suit it,
+"""Limit in steps of a layer's result: what is farther off has a range that does not suit it,
 which another bias would only hide.
 """
 
@@ -92,7 +92,7 @@ def drop_zero_biases(prepared: GraphModule, names: Container[str]) -> None:
 
 
 def biases(prepared: GraphModule) -> Iterator[Bias]:
-    """Those of quantised layers."""
+    """The biases of quantised layers."""
     for node in prepared.graph.nodes:
         observer = _bias(node) if node.target in LAYERS else None
         if observer is None or observer.op != "call_module" or len(observer.users) > 1:

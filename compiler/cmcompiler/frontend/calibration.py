@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
 
 SUFFIXES = (".npy", ".npz", ".pt")
-LABELS = "labels"  # of samples with classes, beside the inputs
+LABELS = "labels"  # name of the array of classes, beside the inputs
 
 
 def calibration_files(path: Path) -> tuple[Path, ...]:

@@ -34,7 +34,7 @@ HOMOGENEOUS = {
     *(_ATEN.relu.default, _ATEN.max_pool2d.default),
     *(_ATEN.avg_pool2d.default, _ATEN.adaptive_avg_pool2d.default),
 }
-"""What may be between two layers: f(s · x) = s · f(x) for each channel and s > 0."""
+"""Operators that may be between two layers: f(s · x) = s · f(x) for each channel and s > 0."""
 
 FARTHEST = 64.0
 """Largest factor of a channel, which also keeps biases within 32 bits."""
@@ -65,7 +65,7 @@ class LayerPair:
         return weight.movedim(axis, 0).flatten(1).amax(1)
 
     def factors(self, least: Tensor, largest: Tensor) -> Tensor:
-        """What each channel is divided by: its range and its weights become equally wide.
+        """Divisors by channel: its range and its weights become equally wide.
 
         Weights of a depthwise layer have a scale for each channel, so only ranges count there.
 
@@ -141,7 +141,7 @@ def _stretched(limit: Tensor, observed: Tensor, known: Tensor) -> Tensor:
 
 
 def pairs(prepared: GraphModule) -> Iterator[LayerPair]:
-    """Those whose channels can be scaled without a change of what the graph computes in float."""
+    """Pairs whose channels can be scaled without a change of what the graph computes in float."""
     shared: dict[int, int] = {}
     for node in prepared.graph.nodes:
         if node.op == "call_module":

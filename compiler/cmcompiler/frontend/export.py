@@ -135,7 +135,7 @@ class Exporter:
             if job.calibration is not None:
                 calibration = read_calibration(job.calibration, model.example_inputs)
         with self._timed("quantize", seconds):
-            # What takes long to import comes once Python alone has shown the user's own errors.
+            # These take long to import, so Python alone has shown the user's own errors first.
             from cmcompiler.frontend.preparation import check_calibration
             from cmcompiler.frontend.quantization import quantize
 

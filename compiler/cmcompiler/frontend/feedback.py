@@ -94,7 +94,7 @@ def _way(prepared: GraphModule, place: int) -> set[Node]:
 
 
 def _reached(start: Node, *, forwards: bool) -> set[Node]:
-    """What operators with a float form lead to, layers aside: these mix states with each other."""
+    """Nodes behind operators with a float form, layers aside: these mix states with each other."""
     reached: set[Node] = set()
     left = [start]
     while left:

@@ -35,7 +35,7 @@ class FloatSamples(Strict):
 
 
 class FloatJob(Strict):
-    """What a float module is run on.
+    """A float module and the inputs to run it on.
 
     Attributes:
         export: the job that exports the same model.
@@ -57,7 +57,7 @@ def float_file(folder: Path, part: int) -> Path:
 
 
 def float_outputs(folder: Path, part: int) -> tuple[npt.NDArray[Any], ...]:
-    """What `compute` wrote."""
+    """The outputs that `compute` wrote."""
     arrays = read_arrays(float_file(folder, part))
     return tuple(arrays[f"output_{index}"] for index in range(len(arrays)))
 

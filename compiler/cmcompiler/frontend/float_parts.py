@@ -142,7 +142,7 @@ class UnroundedPart:
         return self._direct(leaf) if isinstance(leaf, Node) else leaf
 
     def _direct(self, argument: Node) -> Node:
-        """What an operator in float reads in place of an argument that is rounded for others."""
+        """The argument of an operator in float in place of one that is rounded for others."""
         if argument.op != "call_module":
             return argument
         (source, *_) = argument.all_input_nodes

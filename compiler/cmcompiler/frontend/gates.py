@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SLOPE = 6.0
-"""Of x, in what the layer computes without a hardsigmoid, to one of the result."""
+"""Slope of the result of a layer without its hardsigmoid to the result with it."""
 
 _MIDDLE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What 0.5 adds to a layer's result.
+    """A gate that adds 0.5 to a layer's result.
 
     Attributes:
         zero_point: of the layer's result.

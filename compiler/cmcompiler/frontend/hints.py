@@ -1,4 +1,4 @@
-"""What would quantise an operator that stayed in float."""
+"""Remedies that quantise an operator that stayed in float."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HINTS = {
 
 
 def hint(operator: str) -> str:
-    """What to write instead, or how to add what is missing; one line without a full stop.
+    """A replacement, or how to add what is missing; one line without a full stop.
 
     Args:
         operator: `conv1d` or `aten::convolution.out`.

@@ -37,7 +37,7 @@ _SHARED = ("arrays.py", "isa.py", "target.py", "usercode.py")
 PACKAGES = ("torch", "torchvision", "torchao", "executorch", "tosa-tools", "scikit-learn")
 """Distributions that exports may depend on."""
 NEEDED = {"torch", "executorch"}
-"""Of these, those without which there is no export."""
+"""The packages among these without which there is no export."""
 
 
 class Strict(BaseModel):
@@ -77,7 +77,7 @@ class ExportJob(Strict):
 
 
 class CalibrationRecord(Strict):
-    """What activation ranges were observed on.
+    """The inputs that activation ranges were observed on.
 
     Attributes:
         samples: that calibrated.
@@ -115,7 +115,7 @@ class InputRecord(Strict):
 
 
 class ExportRecord(Strict):
-    """What an export did: export.json beside model.pte, samples.npz and outputs.npz.
+    """The record of an export: export.json beside model.pte, samples.npz and outputs.npz.
 
     Attributes:
         versions: of the packages that made the program.

@@ -28,7 +28,7 @@ LEAST_RATIO = 4.0
 
 
 def joined_operands(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
-    """Those that are connected with the concatenation in one way."""
+    """Operands that are connected with the concatenation in one way."""
     for node in list(prepared.graph.nodes):
         if node.target not in JOINING:
             continue

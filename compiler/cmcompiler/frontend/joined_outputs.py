@@ -25,7 +25,7 @@ _PASSING = {
     *(_ATEN.cat.default, _ATEN.upsample_nearest2d.vec),
 }
 _BOUNDS = ("relu(x", "clamp(x", "clamp_min(x", "clamp_max(x", "hardtanh(x")
-"""What may lie between the operands and an output, functions among them."""
+"""Operators that may lie between the operands and an output, functions among them."""
 
 REASON = "an output joins operands of very different ranges"
 

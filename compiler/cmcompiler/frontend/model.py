@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Task(str, Enum):
-    """What the outputs mean."""
+    """Meaning of the outputs."""
 
     CLASSIFICATION = "classification"
     """One score per class."""

@@ -17,7 +17,7 @@ from torchao.quantization.pt2e import (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Observation:
-    """What an activation was on the calibration inputs.
+    """Values of an activation on the calibration inputs.
 
     Attributes:
         range: holds the range that the activation is quantised with, at first the searched one.

@@ -139,7 +139,7 @@ def is_free(node: Node) -> bool:
 
 
 def _connected(first: list[Node], held: list[Node], cut: tuple[Node, Node]) -> set[Node]:
-    """What holds tensors that must keep one range with the first, but for a connection."""
+    """Nodes that hold tensors which must keep one range with the first, but for a connection."""
     neighbours: dict[Node, set[Node]] = {node: set() for node in held}
     by_result: dict[Any, Node] = {}
     for node in held:
@@ -156,7 +156,7 @@ def _connected(first: list[Node], held: list[Node], cut: tuple[Node, Node]) -> s
 
 
 def _sources(held: Node, cut: tuple[Node, Node]) -> Iterator[Node]:
-    """What holds the operands of the operator whose result a node holds, if they share ranges."""
+    """Nodes that hold the operands of an operator whose result shares their range."""
     left = [(each, held) for each in held.all_input_nodes]
     while left:
         node, user = left.pop()
@@ -174,7 +174,7 @@ def _is_real(node: Node) -> bool:
 
 
 def _derived(source: Node) -> Iterator[DerivedObserverOrFakeQuantize]:
-    """Of the biases of layers that read a tensor."""
+    """Quantisers of the biases of layers that read a tensor."""
     for user in source.users:
         for other in user.all_input_nodes:
             observer = observer_of(other) if other.op == "call_module" else None

@@ -9,7 +9,7 @@ UPSTREAM = ("aten", "cortex_m", "dim_order_ops", "executorch_prim", "quantized_d
 
 
 def lacking(operators: Iterable[str]) -> tuple[str, ...]:
-    """Those of other namespaces, `mine::twice` of `mine::twice.out`, each once and sorted.
+    """Operators of other namespaces, `mine::twice` of `mine::twice.out`, each once and sorted.
 
     Args:
         operators: full names.

@@ -31,7 +31,7 @@ class FloatOperator:
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """What quantising one operator alone costs.
+    """Cost of quantising one operator alone.
 
     Attributes:
         node: its name in the exported graph.

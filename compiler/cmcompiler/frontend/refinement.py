@@ -100,7 +100,7 @@ class Refiner:
             is_separate = self._separate_means([part for part in means if part.is_whole])
             self._choose_ranges(observations)
             is_balanced = self._equalise_layers()
-            # What integers can mend stays in integers.
+            # Faults that integers can mend stay in integers.
             self._compute_in_float()
             self._correct_biases()
             # The range that balancing changed may be that of a mean.
@@ -297,7 +297,7 @@ class Refiner:
         return snr(self._exact_unseen, self._outputs(self._unseen, rounding=True))
 
     def _measure_each(self, half: int) -> list[float]:
-        """Of each output, on the samples that decide or on the others."""
+        """The measure of each output, on the samples that decide or on the others."""
         return self._by_output(half, self._outputs(self._halves[half], rounding=True))
 
     def _by_output(self, half: int, computed: Sequence[Tensor]) -> list[float]:

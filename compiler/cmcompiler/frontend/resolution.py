@@ -26,7 +26,7 @@ Pair = tuple[Any, Any]
 
 
 class OperandRounding:
-    """What the rounding of operands alone leaves of the results in a prepared graph.
+    """The effect of the rounding of operands alone on the results in a prepared graph.
 
     Errors do not add up: operands are rounded from what they are in float. Between operators in
     float nothing is rounded.
@@ -45,7 +45,7 @@ class OperandRounding:
         return [node for node, ratio in ratios.items() if ratio < LEAST and node.users]
 
     def causes(self, node: Node) -> tuple[Node, ...]:
-        """What rounds the operands that spoil a result; empty if it is not spoilt."""
+        """The operands whose rounding spoils a result; empty if it is not spoilt."""
         if self._run.ratios(self._samples, None)[node] >= LEAST:
             return ()
         operands = tuple(dict.fromkeys(_operands(node)))
@@ -58,7 +58,7 @@ class OperandRounding:
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """What rounds activations that a node reads, perhaps through operators in float."""
+    """The nodes that round activations which a node reads, perhaps through operators in float."""
     for source in node.all_input_nodes:
         if source.op == "call_module":
             if source.all_input_nodes[0].op != "get_attr":

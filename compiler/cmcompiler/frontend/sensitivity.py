@@ -1,4 +1,4 @@
-"""What quantising each operator alone costs. Importing it imports torch."""
+"""Cost of quantising each operator alone. Importing it imports torch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OneByOne(Interpreter):
         self.operator: Node | None = None
 
     def operators(self) -> Iterator[Node]:
-        """Those that are quantised."""
+        """The operators that are quantised."""
         for node in self.graph.nodes:
             if _is(node, "quantize") or _is(node, "dequantize") or node.op != "call_function":
                 continue

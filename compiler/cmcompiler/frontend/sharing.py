@@ -14,7 +14,7 @@ from torchao.quantization.pt2e.quantizer import (
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 Place: TypeAlias = Node | tuple[Node, Node]
-"""What has a range: a node's output, or the edge from a node to a user."""
+"""A place with a range: a node's output, or the edge from a node to a user."""
 
 _ATTRIBUTES = (
     *("dtype", "is_dynamic", "quant_min", "quant_max"),

@@ -18,7 +18,7 @@ from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric)
 
 Results = list[Any]
-"""What a node computes from each sample."""
+"""Results of a node, one for each sample."""
 
 Visitor = Callable[[Node, Results], Results]
 """Sees the results of each node, which are rounded after it, and may replace them."""

@@ -117,7 +117,7 @@ def _most_bits(node: Node) -> int:
 
 
 def _observers(node: Node) -> Iterator[FixedQParamsObserver]:
-    """What gives a softmax its range: one for all that read it, at most."""
+    """The observer that gives a softmax its range: one for all that read it, at most."""
     held = (observer_of(user) for user in node.users if user.op == "call_module")
     yield from {each: None for each in held if isinstance(each, FixedQParamsObserver)}
 

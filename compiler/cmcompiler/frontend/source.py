@@ -283,7 +283,7 @@ def _parameters(function: ast.FunctionDef) -> bool:
 
 
 def _name(target: ast.AST) -> str | None:
-    """What an assignment assigns to, if that is a name."""
+    """The name that an assignment assigns to, if it is a single one."""
     return getattr(target, "id", None)
 
 

@@ -31,7 +31,7 @@ _GRU = {cmbuild.gru.default, cmbuild.gru_state.default}
 _LAYERS = _LSTM | _GRU
 
 _PASSING = {getitem, cmbuild.cat_states.default, *MOVEMENTS, *JOINS}
-"""What states of one scale go through."""
+"""Operators that states of one scale go through."""
 
 _BITS = -4
 """Position of the state's fractional bits among the arguments of a layer."""

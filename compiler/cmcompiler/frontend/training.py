@@ -34,7 +34,7 @@ RECURRENT = {
     *(cmbuild.lstm.default, cmbuild.lstm_state.default, cmbuild.gru.default),
     *(cmbuild.gru_state.default, cmbuild.rnn.default),
 }
-"""What torch.vmap cannot batch."""
+"""Modules that torch.vmap cannot batch."""
 
 
 class QuantizationAware(torch.nn.Module):

@@ -79,7 +79,7 @@ def _feed(graph: Graph, index: int, port: Port) -> Graph | str:
 def _without_movements(graph: Graph, port: Port, tensor: Tensor) -> tuple[Port, list[Node]]:
     """The port in the layout that movements of a tensor of its shape give it, and these."""
     spent: list[Node] = []
-    axes: list[int | None] = list(range(len(tensor.shape)))  # of the port, per dimension
+    axes: list[int | None] = list(range(len(tensor.shape)))  # the port's axis per dimension
     while len(readers := [node for node in graph.nodes if tensor in node.reads]) == 1:
         (node,) = readers
         if node.guards or any(output.tensor in node.outputs for output in graph.outputs):

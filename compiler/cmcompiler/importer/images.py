@@ -59,7 +59,7 @@ def keep_channels_last(
 def _passing(
     nodes: Sequence[Node], made: Collection[Tensor], fleeting: Collection[Tensor]
 ) -> set[Tensor]:
-    """What is moved on by all that read it until it is an image with channels last."""
+    """Tensors moved on by all their readers until they are images with channels last."""
     passing: set[Tensor] = set()
     readers: defaultdict[Tensor, list[Node]] = defaultdict(list)
     for node in reversed(nodes):
@@ -177,7 +177,7 @@ class _Rewriting:
 
 
 def _pieces(node: Node) -> Iterator[tuple[int, Places, Places]]:
-    """What a node copies: an input's index, elements of that, and where they go."""
+    """The copies that a node makes: an input's index, elements of that, and where they go."""
     if isinstance(node.op, Copy):
         for piece in node.op.pieces:
             yield piece.source, _all(piece.reads), _all(piece.writes)

@@ -44,7 +44,7 @@ def requantize_in_integers(graph: Graph) -> Graph:
 
 
 def _joined(source: Tensor, real: Op, quantize: Quantize) -> Op | None:
-    """What computes a quantize of numbers that another op makes of those of a source."""
+    """The op that computes a quantize of numbers that another op makes of a source."""
     if quantize.dtype == np.int8 and source.dtype.itemsize == 1:
         with np.errstate(all="ignore"):
             (table,) = quantize.reference(*real.reference(EVERY.view(source.dtype)))

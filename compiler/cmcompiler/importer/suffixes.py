@@ -3,6 +3,6 @@
 PTE, TFLITE = ".pte", ".tflite"
 
 PROGRAMS = (PTE, TFLITE)
-"""Of quantised programs, which need no export."""
+"""Suffixes of quantised programs, which need no export."""
 
 MODELS = (".py", ".pt2", *PROGRAMS)

@@ -1,4 +1,4 @@
-"""What numbers each node of a graph computes with."""
+"""The numbers that each node of a graph computes with."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def arithmetics(graph: Graph) -> Sequence[Arithmetic]:
 
 
 def strongest(each: Iterable[Arithmetic]) -> Arithmetic:
-    """That of several nodes together."""
+    """The arithmetic of several nodes together."""
     return max(each, key=list(Arithmetic).index, default=Arithmetic.INTEGER)
 
 

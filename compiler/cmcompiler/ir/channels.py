@@ -60,7 +60,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Channels:
-    """What is known of a tensor's channels.
+    """Knowledge about a tensor's channels.
 
     Attributes:
         kept: those that exist after pruning.

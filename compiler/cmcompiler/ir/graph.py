@@ -119,7 +119,7 @@ class MutableBuffer:
 
 @dataclass(frozen=True, eq=False)
 class Pruning:
-    """What a graph was before channels were removed from it.
+    """A graph before channels were removed from it.
 
     Attributes:
         whole: the graph with all channels; it gives the same outputs.

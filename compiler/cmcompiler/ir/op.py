@@ -158,7 +158,7 @@ class RowCall:
     step: int = 1
 
     def banded(self, band: int) -> RowCall:
-        """The same for so many rows at once."""
+        """A call for so many rows at once."""
         call = self.alone if band == 1 and self.alone is not None else self.call
         return replace(self, call=call, band=band)
 
@@ -195,7 +195,7 @@ class Op(ABC):
     """
 
     fine_error_steps: ClassVar[float] = ONE_ROUNDING
-    """The same for int16 results, whose steps may be finer than the arithmetic that makes them."""
+    """For int16 results, whose steps may be finer than the arithmetic that makes them."""
 
     @property
     def title(self) -> str:
@@ -224,12 +224,12 @@ class Op(ABC):
 
     @property
     def widened(self) -> Op:
-        """The same with weights of int16, where a kernel is faster with them; else itself."""
+        """This op with int16 weights, where a kernel is faster with them; else itself."""
         return self
 
     @property
     def as_several_rows(self) -> Op:
-        """The same by the matrix product of several rows, if one row has another; else itself."""
+        """This op by the matrix product of several rows, if one row has another; else itself."""
         return self
 
     def product_of_rows(self, isa: Isa) -> str | None:
@@ -238,7 +238,7 @@ class Op(ABC):
 
     @property
     def turned(self) -> Op | None:
-        """The same on images of one row or column, with columns for rows; None if it is not known.
+        """This op on images of one row or column, with columns for rows; None if it is not known.
 
         Such images are the same in memory.
         """

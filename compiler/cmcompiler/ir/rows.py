@@ -43,11 +43,11 @@ def image_rows(tensor: Tensor) -> int | None:
 
 
 def turned_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """Of an image [N, H, W, C] with rows for columns."""
+    """Shape of an image [N, H, W, C] with rows for columns."""
     batch, height, width, channels = shape
     return batch, width, height, channels
 
 
 def row_bytes(tensor: Tensor) -> int:
-    """Of an image [1, H, W, C]."""
+    """Bytes of a row of an image [1, H, W, C]."""
     return tensor.nbytes // tensor.shape[1]

@@ -31,7 +31,7 @@ class HeldValue:
         return np.ascontiguousarray(physical.transpose(np.argsort(self.dim_order)))
 
     def permuted(self, order: Sequence[int]) -> HeldValue:
-        """The same value with its physical dimensions in another order."""
+        """This value with its physical dimensions in another order."""
         return replace(self, dim_order=tuple(self.dim_order[axis] for axis in order))
 
 

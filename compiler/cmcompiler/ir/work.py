@@ -83,7 +83,7 @@ class Arguments(Struct):
         return Work()
 
     def gathering(self) -> Work:
-        """What is moved to where products read it, for all outputs."""
+        """The work of moving operands to where products read them, for all outputs."""
         return Work()
 
     def in_bands(self: A, rows: int) -> A:

@@ -206,7 +206,7 @@ def sums(
 
 @lru_cache
 def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affine | None:
-    """The same sum by one multiplication per operand."""
+    """The sum as one multiplication per operand."""
     table = sums(EVERY[:, None], EVERY, (lhs, rhs, output), limits)
     gain = math.ldexp(output.factor, LEFT_SHIFT)
     return find_affine(table, lhs.factor * gain, rhs.factor * gain, limits)

@@ -24,7 +24,7 @@ from cmcompiler.ops.support.requantize import doubling_high_multiply, requantize
 ATTENTION = Microkernel("attention_s8", dsp=True, mve=True)
 
 STEPS = 64
-"""Of a score, that halve a weight."""
+"""Steps of a score that halve a weight."""
 
 LARGEST_WEIGHT = 255
 

@@ -154,7 +154,7 @@ def read(call: Call) -> None:
         )
     except ValueError as error:
         call.unsupported(str(error))
-    # What the program calls zero points are their negatives.
+    # The program's zero points are the negatives of the arithmetic's.
     zero_points = [-call.integer(f"{name}_zero_point", -127, 128) for name in ("lhs", "rhs")]
     op = BatchMatmul((batch, rows, columns, depth), zero_points[0], zero_points[1], requantize)
     call.emit(op, [lhs, rhs], [output])

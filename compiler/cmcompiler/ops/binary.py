@@ -105,7 +105,7 @@ LIBRARY = (
 """Functions whose floats need the mathematical library."""
 
 TRANSCENDENTAL = (BinaryFunction.POWER, BinaryFunction.ATAN2)
-"""Of floats."""
+"""Functions that only floats have."""
 
 
 _ORDERS = {

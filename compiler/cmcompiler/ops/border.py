@@ -25,7 +25,7 @@ def _replicated(size: int, before: int, after: int) -> list[Part]:
 
 
 def _reader(parts: Callable[[int, int, int], list[Part]], longest: int) -> Callable[[Call], None]:
-    """Of paddings that may exceed the size of their dimension by `longest`."""
+    """A reader of paddings that may exceed the size of their dimension by `longest`."""
 
     def read(call: Call) -> None:
         source, output = call.tensor("self"), call.output("out")

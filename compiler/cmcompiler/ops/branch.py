@@ -1,4 +1,4 @@
-"""What a branch of a program results in, whichever way it goes."""
+"""The results of a branch of a program, whichever way it goes."""
 
 from __future__ import annotations
 

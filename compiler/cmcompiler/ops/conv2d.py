@@ -51,7 +51,7 @@ CLAMP = Microkernel("clamp_s8", dsp=True, mve=True)
 """Follows loops that saturate to int8, for outputs of a smaller range."""
 
 PATCH_BYTES = 16384
-"""Of the patch buffer, if there is room: weights are read once per bufferful."""
+"""Size of the patch buffer, if there is room: weights are read once per bufferful."""
 
 STRIP_PIXELS = 16
 """Output pixels whose columns a strip holds at least, if a row has so many."""
@@ -78,7 +78,7 @@ class Conv2d(Convolution):
     label = "conv2d"
     groups: int = 1
     patch_bytes: int = 0
-    """Of the patch buffer at least, if a row of outputs takes as many."""
+    """Least size of the patch buffer, if a row of outputs takes as many."""
     wide: bool = False
     """Its weights are of int16 on cores with the DSP extension."""
 
@@ -162,7 +162,7 @@ class Conv2d(Convolution):
         return self._call(arguments, filters, isa)
 
     def _implicit_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
-        """That packs windows from where they lie in the images."""
+        """A call that packs windows from where they lie in the images."""
         filters, window, pixel = self._filters, self.window, images.shape[3]
         row, step = window.kernel[1] * pixel, window.stride[1] * pixel
         strip = (packing.PACKED_ROWS - 1) * step + row
@@ -181,7 +181,7 @@ class Conv2d(Convolution):
         return self._call(arguments, filters, isa)
 
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
-        """What neighbouring windows of a row share is in memory once."""
+        """A call that keeps in memory once what neighbouring windows of a row share."""
         width, window = self.output_shape[2], self.window
         filters = self.filters(self.weights.swapaxes(1, 2).reshape(len(self.weights), -1))
         chunk = min(width, 4 * -(-width // (4 * -(-width // STRIP_PIXELS))))

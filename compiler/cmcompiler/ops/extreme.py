@@ -115,7 +115,7 @@ class Extreme(Op):
 
     @property
     def _flip(self) -> int:
-        """What turns the extreme into the largest by an exclusive or."""
+        """The mask that turns the extreme into the largest by an exclusive or."""
         return 0 if self.is_maximum else -1
 
 

@@ -20,7 +20,7 @@ from cmcompiler.ops.support.dot import DOT, FLOAT_BYTES, TAP_BYTES, blocks_of, b
 from cmcompiler.ops.support.functions import Floats
 
 LARGEST = (1 << 15) - 1
-"""Of a stride, a padding or a dilation."""
+"""Limit of a stride, a padding or a dilation."""
 
 AXES = ("depth", "height", "width")
 DIMS = (("batch", "group", "channel"),) * 2 + (("group", "output", "channel"),)
@@ -98,7 +98,7 @@ class Axis:
         return np.stack([sizes, *(x[starts] for x in (counts, outputs, inputs, weights))], axis=1)
 
     def fields(self, name: str, steps: Sequence[int]) -> Words:
-        """As a kernel's `struct cm_axis`, with the steps of input, output and weights in bytes."""
+        """Fields of `struct cm_axis`, with the steps of input, output and weights in bytes."""
         segments, (source, target, weight) = self.segments(), steps
         table = segments * (1, 1, target, source, weight)
         counts, taps = segments[:, 0], segments[:, 1]

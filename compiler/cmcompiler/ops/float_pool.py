@@ -29,7 +29,7 @@ LARGEST_DIVISOR = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What the outputs of a pool cover along one axis; taps are `dilation` inputs apart.
+    """The inputs that outputs of a pool cover along one axis; taps are `dilation` inputs apart.
 
     Attributes:
         firsts: input of the first tap of each output.
@@ -264,7 +264,7 @@ def _window(call: Call, images: Strided, results: Strided, dilation: Pair = (1, 
 
 
 def _covers(window: Window, images: Strided, results: Strided) -> tuple[Cover, Cover]:
-    """Of rows and columns."""
+    """The covers of rows and of columns."""
     sizes = zip(images.shape[2:], results.shape[2:], strict=True)
     rows, columns = (Cover.sliding(window, axis, *pair) for axis, pair in enumerate(sizes))
     return rows, columns

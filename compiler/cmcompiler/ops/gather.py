@@ -187,7 +187,7 @@ def read_index(call: Call) -> None:
 
 @dataclass(frozen=True)
 class Indexed:
-    """What x[indices] touches.
+    """The elements that x[indices] touches.
 
     Attributes:
         window: on x, with index 0 in the indexed dimensions.

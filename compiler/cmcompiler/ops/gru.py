@@ -38,7 +38,7 @@ PRODUCTS = 3
 """Gates of a product, as in torch: reset, update, new."""
 
 STEP = Microkernel("gru_step_s8", mve=True)
-"""What follows the products of a step, which dominate its time."""
+"""The microkernel after the products of a step, which dominate its time."""
 
 
 @dataclass(frozen=True, eq=False)

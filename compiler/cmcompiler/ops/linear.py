@@ -252,7 +252,7 @@ def _centred(call: Call, weights: Int8Array) -> Int8Array:
 
 
 def _bias(call: Call, weights: Int8Array) -> Int32Array:
-    """What to add to the sums over raw inputs: the program's kernel sum, or made as that is."""
+    """The bias of sums over raw inputs: the program's kernel sum, or made as that is."""
     kernel_sum = call.optional_constant("kernel_sum", dtype=np.int32)
     if kernel_sum is None:
         offset = call.integer("input_offset", -FARTHEST_ZERO_POINT, FARTHEST_ZERO_POINT)

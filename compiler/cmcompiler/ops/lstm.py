@@ -49,7 +49,7 @@ CELL_BITS = 11
 """Fractional bits of cells within ±16: they grow by less than one in a step."""
 
 STEP = Microkernel("lstm_step_s8", mve=True)
-"""What follows the products of a step, which dominate its time."""
+"""The microkernel after the products of a step, which dominate its time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ MOST_FRACTION_BITS = 20
 
 
 def fraction_bits(count: int) -> int:
-    """Of the normalised elements of a group, which are at most the root of their number."""
+    """Fraction bits of a group's normalised elements: at most the root of their number."""
     return 29 - (count.bit_length() + 1) // 2
 
 
@@ -93,7 +93,7 @@ class Norm(Op):
 
     @property
     def channels(self) -> int:
-        """Of one group."""
+        """Number of channels of one group."""
         return len(self.multipliers) // self.groups
 
     @property

@@ -45,7 +45,7 @@ def _in_channels(small: Strided, factor: int) -> Strided:
 
 
 def _in_blocks(large: Strided, factor: int) -> Strided:
-    """The same elements of the large image, in the same order."""
+    """The elements of the large image in blocks, in the same order."""
     dim = len(large.shape) - 3
     split = large.split(dim + 2, factor).split(dim + 1, factor)
     order = (*range(dim + 1), dim + 2, dim + 4, dim + 1, dim + 3)

@@ -20,7 +20,7 @@ from cmcompiler.ops.support.requantize import Int32Array
 PRELU = Microkernel("prelu_s8", mve=True)
 
 FACTOR_BITS = 22
-"""Of factors and shifts: so sums of a product, an offset and a half fit 32 bits."""
+"""Bits of factors and shifts: so sums of a product, an offset and a half fit 32 bits."""
 
 
 @dataclass(frozen=True)

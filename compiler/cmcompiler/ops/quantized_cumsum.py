@@ -14,7 +14,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
 
 MOST_ADDENDS = 1 << 22
-"""Of a sum that fits 32 bits with its zero point."""
+"""Limit for a sum that fits 32 bits with its zero point."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from cmcompiler.ops.support.row_sums import ADD_ROWS, RowSums, RowSumsArguments,
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
 
 MOST_MEMBERS = 1 << 22
-"""Of a sum that fits 32 bits with its zero point."""
+"""Limit for a sum that fits 32 bits with its zero point."""
 
 MOST_SHORT_MEMBERS = (1 << 16) - 1
 """Of a sum of int16 numbers that fits 32 bits."""

@@ -73,12 +73,12 @@ class Reduction(Op):
 
     @property
     def start(self) -> int:
-        """What sums and products begin with."""
+        """The number that sums and products begin with."""
         return 1 if self.function is ReductionFunction.PRODUCT else 0
 
     @property
     def empty_result(self) -> float:
-        """What a group without members gives."""
+        """The result of a group without members."""
         return nan if self.divisor == 0 else self.start
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:

@@ -25,7 +25,7 @@ from cmcompiler.ops.support.requantize import Int8Array
 FUNCTIONS = ("tanh", "relu")
 
 STEP = Microkernel("rnn_step_s8", mve=True)
-"""What follows the products of a step, which dominate its time."""
+"""The microkernel after the products of a step, which dominate its time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ def read_slice(call: Call) -> None:
 
 
 def sliced(call: Call, whole: Operand) -> Strided:
-    """What the arguments of a slice choose of a tensor."""
+    """The elements of a tensor that the arguments of a slice choose."""
     dim = call.dimension("dim", whole.rank)
     start = 0 if call.is_none("start") else call.integer("start")
     end = None if call.is_none("end") else call.integer("end")
@@ -46,7 +46,7 @@ def read_select(call: Call) -> None:
 
 
 def selected(call: Call, whole: Operand) -> Strided:
-    """What the arguments of a selection choose of a tensor."""
+    """The elements of a tensor that the arguments of a selection choose."""
     dim = call.dimension("dim", whole.rank)
     size = whole.shape[dim]
     return Strided.of(whole).select(dim, call.integer("index", -size, size - 1) % size)

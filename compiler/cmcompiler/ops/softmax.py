@@ -77,7 +77,7 @@ class Softmax(Op):
     finer_bits: int = 0
 
     def exponentials(self) -> npt.NDArray[np.int32]:
-        """Of differences 0, -1, … -255 from the maximum, of 31 fractional bits."""
+        """Exponentials of the differences 0, -1, … -255 from the maximum, of 31 fractional bits."""
         table = np.zeros(256, np.int32)
         for distance in range(min(255, -self.least) + 1):
             scaled = multiply_high(-distance << self.shift, self.multiplier)

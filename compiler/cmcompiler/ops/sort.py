@@ -18,7 +18,7 @@ FEW = 16
 """Elements up to which a kernel inserts into those found so far: FEW of kernels/sort.c."""
 
 INFINITY_BITS = 0x7F800000
-"""Of float32; what is larger without the sign is NaN."""
+"""Bits of infinity in float32; what is larger without the sign is NaN."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import Pair, Window, image_op
 
 ROW_PATCH_BYTES = 512
-"""Of the patch buffer, for a row of a phase."""
+"""Bytes of the patch buffer, for a row of a phase."""
 
 WIDEST = 16
 """Channels from which on taps of zero cost more than joining phases saves."""
@@ -210,7 +210,7 @@ class TransposeConv2d(Convolution):
         )
 
     def _run_weights(self, y: Phase, run: tuple[Phase, ...], start: int, span: int) -> Int8Array:
-        """Of the taps that the phases see, those of one after those of the other; else zeros."""
+        """Weights of the taps that the phases see, one phase after the other; else zeros."""
         outputs, _, _, inputs = self.weights.shape
         shape = (len(run), outputs, y.length, span, inputs)
         weights = np.zeros(shape, np.int8)

@@ -185,7 +185,7 @@ FLOATS = tuple(name for name in _KERNEL_OF if name not in READ_ELSEWHERE)
 """Operators `aten::<item>.out(Tensor self, *, out)` that give floats, and their functions."""
 
 OF_FLOATS_ONLY = {"hardsigmoid", "hardswish", "silu"}
-"""Of an integer, torch has no value for these either."""
+"""Functions for which torch has no value of an integer either."""
 
 
 def _float(name: str) -> Callable[[Call], None]:

@@ -187,7 +187,7 @@ def read_bilinear(call: Call) -> None:
 
 
 def read_blends(call: Call, source: Operand, output: Operand) -> tuple[Blend, Blend]:
-    """Of rows and columns, from the arguments of an operator on images [N, C, H, W]."""
+    """Blends of rows and columns, from the arguments of an operator on images [N, C, H, W]."""
     _check(call, source, output)
     half = np.float32(0.5)
     blends = []
@@ -210,7 +210,7 @@ def _check(call: Call, source: Operand, output: Operand) -> None:
 
 
 def _scales(call: Call, source: Operand, output: Operand) -> list[tuple[np.float32, int, int]]:
-    """Of rows and columns: inputs per output as torch has it, inputs, outputs."""
+    """Scales of rows and columns: inputs per output as torch has it, inputs, outputs."""
     factors = () if call.is_none("scale_factors") else call.numbers("scale_factors")
     # An output may not step over more than the image.
     lengths = source.shape[2:]

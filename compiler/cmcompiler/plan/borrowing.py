@@ -8,7 +8,7 @@ from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 
 SHARE = 1000
-"""Of the graph's multiply-accumulates, the layers have at most one in so many: loops of several
+"""The layers have at most one in so many of the graph's multiply-accumulates: loops of several
 rows take them two to three times as long."""
 
 

@@ -137,7 +137,7 @@ class _Trial:
         return best
 
     def _evened(self, chosen: tuple[Stream, ...], limit: int) -> Iterator[tuple[Stream, ...]]:
-        """The same groups in other bands, in which all move their outputs about equally far.
+        """These groups in other bands, in which all move their outputs about equally far.
 
         Groups that follow each other and run in both directions in turn then need no more memory
         than one of them.

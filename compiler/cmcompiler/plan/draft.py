@@ -32,7 +32,7 @@ SIZES = 512
 """An arena is made larger in steps of one part in so many."""
 
 _KNOWN = ("schedule", "memory", "scratch", "blocks")
-"""What does not depend on the arena's size."""
+"""Cached properties that do not depend on the arena's size."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Draft:
         return [*self.memory.blocks, *progress, *self._scratch_blocks(scratch)]
 
     def _scratch_blocks(self, scratch: Iterable[Sequence[Scratch]]) -> Iterator[ArenaBlock]:
-        """Of the scratch of each step, in order."""
+        """Blocks for the scratch of each step, in order."""
         for step, pieces in enumerate(scratch):
             times = self.schedule.times[self.schedule.entries[step].node]
             for piece in pieces:
@@ -123,7 +123,7 @@ class Draft:
         return bound if self.floor is None else min(bound, self.floor)
 
     def bounded(self, floor: int) -> Draft:
-        """The same with a bound."""
+        """This draft with a bound."""
         return self._knowing(replace(self, floor=floor), "layout", "grown")
 
     def _knowing(self, draft: Draft, *names: str) -> Draft:
@@ -132,7 +132,7 @@ class Draft:
         return draft
 
     def enlarged(self, size: int) -> Draft:
-        """The same with more room for scratch: behind all else, or in a layout that fills it."""
+        """This draft with more room for scratch: behind all else, or in a layout that fills it."""
         behind = self._knowing(replace(self, least=size))
         behind.__dict__["layout"] = replace(self.layout, size=max(self.size, size))
         if not behind.surcharge:
@@ -143,7 +143,7 @@ class Draft:
 
     @cached_property
     def stages(self) -> dict[int, tuple[Stream, StreamStage]]:
-        """Those of all streams, by their steps."""
+        """The stages of all streams, by their steps."""
         return {
             step + 1 + index: (entry.action.stream, stage)
             for step, entry in enumerate(self.schedule.entries)

@@ -142,7 +142,7 @@ def _over(draft: Draft, budget: int, advice: str | None) -> OverBudget:
 
 
 def _advice(draft: Draft, graph: Graph, options: PlanOptions) -> str | None:
-    """What makes the arena smaller than this one, which is the smallest with such options."""
+    """A way to an arena smaller than this one, which is the smallest with such options."""
     others = [(replace(options, streams=True), "without --no-streams")]
     if options.feed is not None:
         other = "rows" if options.feed == "whole" else "whole"
@@ -186,7 +186,7 @@ def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[Ker
 def _row_calls(
     graph: Graph, isa: Isa, calls: Sequence[Sequence[KernelCall]]
 ) -> list[Sequence[RowCall]]:
-    """Those that compute each node row by row; none for what is computed as a whole."""
+    """Calls that compute each node row by row; none for what is computed as a whole."""
     return [
         tuple(_rows_of(node, isa)) if whole and not node.guards else ()
         for node, whole in zip(graph.nodes, calls, strict=True)

@@ -69,7 +69,7 @@ class ExecutorchStep:
 
 @dataclass(frozen=True)
 class ExecutorchPlan:
-    """What the host knows before ExecuTorch's runtime runs the program.
+    """The host's knowledge before ExecuTorch's runtime runs the program.
 
     Attributes:
         buffers: the program's planned memory, contiguous in the arena.

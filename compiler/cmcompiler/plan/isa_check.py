@@ -123,7 +123,7 @@ _SCRATCH: Mapping[str, Callable[[Arguments, bool, Isa], int]] = {
 
 
 def _sizes(value: Value) -> tuple[int, ...]:
-    """Of a tensor of rank 4; ones for anything else, which other checks refuse."""
+    """Sizes of a tensor of rank 4; ones for anything else, which other checks refuse."""
     if isinstance(value, TensorValue) and len(value.sizes) == 4 and prod(value.sizes) > 0:
         return value.sizes
     return (1, 1, 1, 1)

@@ -1,11 +1,11 @@
-"""What a plan may cost in memory and time."""
+"""Limits of a plan's memory and time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MOST_SURCHARGE = 0.03
-"""Of a program's instructions, for what streams need more than whole tensors, by default."""
+"""Share of a program's instructions that streams may add to whole tensors, by default."""
 
 
 @dataclass(frozen=True, slots=True)

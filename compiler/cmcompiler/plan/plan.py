@@ -19,7 +19,7 @@ from cmcompiler.plan.abi import BRANCH, REF_CONSTANT, STREAM
 
 
 class Base(Enum):
-    """What an address is relative to."""
+    """The base that an address is relative to."""
 
     ARENA = "arena"
     CONSTANTS = "constants"

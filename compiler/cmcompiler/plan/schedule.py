@@ -32,7 +32,7 @@ class StreamStart:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEntry:
-    """What one step does.
+    """The work of one step.
 
     Attributes:
         node: index of the calling node; for a branch or stream, of the first node inside.

@@ -34,7 +34,7 @@ def least_scratch(entry: ScheduleEntry, room: int = 0) -> list[Scratch]:
 
 
 def call_scratch(call: KernelCall, room: int = 0) -> list[Scratch]:
-    """The same of a call."""
+    """The scratch of a call."""
     return [
         word.sized(min(word.most, 1 + room // word.unit))
         if isinstance(word, GrowableScratch)

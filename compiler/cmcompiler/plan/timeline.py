@@ -1,4 +1,4 @@
-"""What lies in the arena during each step."""
+"""The arena's contents during each step."""
 
 from __future__ import annotations
 

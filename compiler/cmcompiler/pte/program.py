@@ -95,7 +95,7 @@ Value = (
     | tuple[bool, ...]
     | None
 )
-"""What an argument can be. An empty list of numbers is the empty tuple, whatever its type."""
+"""An argument's value. An empty list of numbers is the empty tuple, whatever its type."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def _runnable(name: str, plan: TableReader, constants: Constants) -> Method:
 
 
 def _role(number: int, inputs: Sequence[int], instructions: Sequence[Instruction]) -> str:
-    """What a tensor is for: an input, or an operand of the first operator that has it."""
+    """The role of a tensor: an input, or an operand of the first operator that has it."""
     if number in inputs:
         return f"; it is input {inputs.index(number)}"
     for position, call in enumerate(instructions):

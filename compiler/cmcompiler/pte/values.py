@@ -17,7 +17,7 @@ MOST_DIMENSIONS = 16
 """ExecuTorch's own limit on the rank of a tensor."""
 
 MOST_ELEMENTS = 1 << 25
-"""Of a tensor: the reference takes up to 32 bytes for each, and 2 GiB at most."""
+"""Limit of a tensor: the reference takes up to 32 bytes for each, and 2 GiB at most."""
 
 
 class UnsupportedTensor(Unsupported):

@@ -47,7 +47,7 @@ class OptionField:
 
     @property
     def type(self) -> str:
-        """As in the declarations of operators.yaml."""
+        """The type as the declarations of operators.yaml have it."""
         return {"byte": "int", "ints": "int[]"}.get(self.kind, self.kind)
 
 

@@ -135,7 +135,7 @@ class FloatCell(ABC):
 
     @abstractmethod
     def functions(self, gates: Tensor) -> Tensor:
-        """What a turn computes of its gates alone, [rows, functions, units]."""
+        """The functions that a turn computes of its gates alone, [rows, functions, units]."""
 
     @abstractmethod
     def advance(self, gates: Tensor, states: Tensor) -> Stepped:
@@ -143,7 +143,7 @@ class FloatCell(ABC):
 
     @abstractmethod
     def units(self, gates: Tensor, states: Tensor) -> Stepped:
-        """What gates show of the states after the turn, rounded to the units' range."""
+        """The units that gates show of the states after the turn, rounded to the units' range."""
 
     def shown(self, units: Tensor, functions: float, source: float) -> Stepped:
         """
@@ -183,7 +183,7 @@ class LstmCell(FloatCell):
     def advance(self, gates: Tensor, states: Tensor) -> Stepped:
         entry, forget, fresh, _ = gates.unbind(1)
         assert self.state_range is not None
-        # Of each product, and those of its two factors.
+        # The error of each product, and those of its two factors.
         step = 2 * self.state_range.scale + _TABLE * (states.abs() + fresh.tanh().abs() + 1)
         return forget.sigmoid() * states + entry.sigmoid() * fresh.tanh(), step
 

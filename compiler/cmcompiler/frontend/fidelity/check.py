@@ -36,7 +36,7 @@ from cmcompiler.pte.reader import read_program
 _log = logging.getLogger(__name__)
 
 _ELEMENTS = 400_000
-"""Of all layers and samples together; at least one sample, so large models take one."""
+"""Limit for all layers and samples together; at least one sample, so large models take one."""
 _MOST = 4
 _SEQUENCE = 64
 """Runs of a model with a state."""
@@ -55,7 +55,7 @@ def fidelity_of(
     """As `check`; what cannot be compared, for whatever reason, is not a failure."""
     try:
         return check(lowered.program, lowered.nodes, real, samples, outputs)
-    except Exception as error:  # of operators that users define, too
+    except Exception as error:  # users' own operators raise anything
         _log.warning("layers not compared", exc_info=True)
         reason = str(error).strip().partition("\n")[0]
         return ProgramFidelity(reason=f"{type(error).__name__}: {reason}")

@@ -28,7 +28,7 @@ where it is not that of the layer's range."""
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MadeValue:
-    """What the program has for a node of the float graph.
+    """The program's value for a node of the float graph.
 
     Attributes:
         array: in its logical shape.
@@ -60,7 +60,7 @@ class RoundedWeights(Interpreter):
         ), kwargs
 
     def observed(self, n: Node, value: Any = None) -> Any:
-        """What a node that holds a range makes of a value, or of its operand."""
+        """The value after a node that holds a range, or of its operand."""
         observer: Any = self.fetch_attr(str(n.target))
         if value is None:
             (value, *_), _ = super().fetch_args_kwargs_from_env(n)

@@ -134,7 +134,7 @@ class LayerErrors:
 
     @property
     def drift(self) -> tuple[float, float]:
-        """What a state's updates lost: as a share of them, and in steps of an element."""
+        """The loss of a state's updates: as a share of them, and in steps of an element."""
         if self._lost is None or self._moved is None or self.pair.range is None:
             return 0.0, 0.0
         lost = float(self._lost.abs().sum())

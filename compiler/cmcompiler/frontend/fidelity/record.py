@@ -1,4 +1,4 @@
-"""What the comparison of a program with its float model found. Does not import torch."""
+"""Results of the comparison of a program with its float model. Does not import torch."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LayerError:
 
 @dataclass(frozen=True, slots=True)
 class LayerResolution:
-    """What rounding leaves of a layer's result.
+    """The resolution of a layer's result after rounding.
 
     Attributes:
         node: its name in the exported graph.
@@ -83,7 +83,7 @@ class StalledState:
 
 @dataclass(frozen=True, slots=True)
 class RewritingError:
-    """What rewrites of the float graph changed at an output.
+    """The change by rewrites of the float graph at an output.
 
     Attributes:
         output: its index.

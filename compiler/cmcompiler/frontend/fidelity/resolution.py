@@ -1,4 +1,4 @@
-"""What rounding leaves of each layer's result, each layer on its own. Importing it imports torch.
+"""The loss of each layer's result by rounding, each layer on its own. Importing it imports torch.
 
 A layer is faithful if it is within half a step, however wide the step. What a sentinel, a square or
 a wide neighbour does to a range shows only beside the float graph.
@@ -49,7 +49,7 @@ class ResolutionRun(RoundedWeights):
             source = n.args[0]
             assert isinstance(source, Node)
             real = self.env[source]
-            # Of the float value, so that no layer inherits errors.
+            # Taken from the float value, so that no layer inherits errors.
             self._beside[n] = self.observed(n)
             if (
                 source.op == "call_function"
@@ -109,7 +109,7 @@ class ResolutionRun(RoundedWeights):
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """What a layer's activations are rounded by, also behind operators without a range."""
+    """The nodes that round a layer's activations, also behind operators without a range."""
     for source in node.all_input_nodes:
         if source.op == "call_module":
             if source.all_input_nodes[0].op != "get_attr":

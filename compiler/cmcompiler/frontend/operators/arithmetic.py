@@ -93,7 +93,7 @@ def lower_sum(call: QuantizedCall) -> Replacement:
 
 
 def _bounds(output: Quantization, least: Any = None, largest: Any = None) -> tuple[int, int]:
-    """Of int8 results, for those of real ones."""
+    """Bounds of int8 results, for those of real ones."""
     limits = (least, output.minimum), (largest, output.maximum)
     low, high = (
         own if bound is None else round(bound / output.scale) + output.zero_point

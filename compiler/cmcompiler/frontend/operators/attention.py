@@ -25,7 +25,7 @@ from cmcompiler.ops.support.empty_rows import EmptyRows
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 STEP = math.log(2) / STEPS
-"""Of a score, as kernels take masks that are added."""
+"""Step of a score, as kernels take masks that are added."""
 
 _MATRICES = "Tensor query, Tensor key, Tensor value"
 LIBRARY.define(f"attention({_MATRICES}, Tensor? mask, float scale) -> Tensor")
@@ -49,7 +49,7 @@ for _name in ("attention", "masked_attention", "biased_attention", "quantized_at
 def attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
 ) -> Tensor:
-    """Of matrices [batch, rows, depth] with a constant mask, to be added to the scaled scores.
+    """Attention of matrices [batch, rows, depth] with a constant mask, added to the scaled scores.
 
     Consecutive matrices of queries may share keys and values. The mask has 1 in place of what it
     repeats.

@@ -31,7 +31,7 @@ for _name in ("masked_softmax", "quantized_masked_softmax"):
     torch.library.register_fake(f"cmbuild::{_name}", lambda x, *_: torch.empty_like(x))
 
 INTEGER_BITS, FRACTIONAL_BITS = 5, 26
-"""Of differences from the maximum, as arm_softmax_s8 takes them."""
+"""Step of differences from the maximum, as arm_softmax_s8 takes them."""
 
 INT8_BITS = 8
 
@@ -52,7 +52,7 @@ def masked_softmax(
     if mask is None:
         return x.softmax(dim)
     result = excluding(x, mask, number, is_added).softmax(dim)
-    # Of nothing but minus infinity, it is not a number.
+    # A row of nothing but minus infinity is not a number.
     return result.nan_to_num(0.0) if math.isinf(number) else result
 
 
@@ -61,10 +61,10 @@ def excluding(x: Tensor, mask: Tensor, number: float, is_added: bool) -> Tensor:
 
 
 def empty_rows(number: float, is_added: bool) -> EmptyRows:
-    """What becomes of rows of which a mask excludes all elements."""
+    """The result of rows of which a mask excludes all elements."""
     if math.isinf(number):
         return EmptyRows.ZERO
-    # What is added to far larger numbers is lost in their rounding.
+    # A mask that is added to far larger numbers is lost in their rounding.
     return EmptyRows.UNMASKED if is_added and abs(number) < ABSORBING else EmptyRows.EQUAL
 
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument
 
 UNITS_SCALE = 2.0**-7
-"""Of the units that a projection reads: below 1 in magnitude."""
+"""Scale of the units that a projection reads: below 1 in magnitude."""
 
 LEAST_FACTOR = 2.0**-18
-"""Of a gate's product: 12 fractional bits are far coarser."""
+"""Scale of a gate's product: 12 fractional bits are far coarser."""
 
 LARGEST_BIAS = 2.0**28
 

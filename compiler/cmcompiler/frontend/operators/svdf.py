@@ -77,7 +77,7 @@ def to_quantized_svdf(call: QuantizedCall) -> Replacement:
 
 
 def _time_scale(weight: Tensor, bias: Tensor) -> float:
-    """Of weights, so that they take 16 bits and no output's sum more than 32.
+    """Scale of weights, so that they take 16 bits and no output's sum more than 32.
 
     Args:
         weight: [features, time].

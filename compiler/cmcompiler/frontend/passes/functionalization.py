@@ -133,7 +133,7 @@ class _Writes:
         self._input = {node: node for node in inputs}  # by the nodes that represent it
         self._value = dict(self._input)
         self._count: Counter[Node] = Counter()
-        self._views: dict[Node, tuple[Node, int]] = {}  # of an input, after so many writes
+        self._views: dict[Node, tuple[Node, int]] = {}  # views of an input, after so many writes
 
     def remove_from(self, module: GraphModule) -> None:
         """Replaces reads by the last written value.

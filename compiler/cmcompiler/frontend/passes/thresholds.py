@@ -22,7 +22,7 @@ _BOUNDS: dict[Any, tuple[Any, Callable[[float], int]]] = {
     _LT: (_LE, lambda steps: math.ceil(steps) - 1),
     _LE: (_LE, math.floor),
 }
-"""What an inequality is among integers, and its bound."""
+"""The form of an inequality among integers, and its bound."""
 
 _NEVER, _ALWAYS = _LT, _GE
 """Comparisons with the least integer."""

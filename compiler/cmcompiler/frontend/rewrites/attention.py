@@ -101,7 +101,7 @@ def _as_matrices(mask: Tensor, batch: tuple[int, ...]) -> Tensor:
 
 
 def _computed_mask(node: Node, mask: Node, batch: tuple[int, ...]) -> Node:
-    """The same of one that the program computes."""
+    """The mask that the program computes, in the form of a constant one."""
     shape = list(fake(mask).shape)
     if math.prod(shape[:-2]) > 1:
         shape = [*batch, *shape[-2:]]

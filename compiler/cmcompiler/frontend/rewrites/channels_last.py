@@ -36,7 +36,7 @@ def arrange_channels_last(module: GraphModule) -> None:
         if node.op != "call_function":
             continue
         if node.target is aten.view.default:
-            # Of strides that the module did not expect, a view may be impossible.
+            # With strides that the module did not expect, a view may be impossible.
             node.target = aten.reshape.default
         # Strides may have changed.
         value = _computed(node)

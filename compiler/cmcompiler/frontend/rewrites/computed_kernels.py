@@ -40,5 +40,5 @@ def _product(node: Node) -> Node:
 
 
 def _both(sides: list[int]) -> list[int]:
-    """Of height and width, if one number is for both."""
+    """The numbers for height and width, if one number is for both."""
     return [*sides, *sides] if len(sides) == 1 else sides

@@ -1,4 +1,4 @@
-"""What is computed from parameters alone, such as normalised weights, computed ahead."""
+"""Computes ahead what depends on parameters alone, such as normalised weights."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ FILLED = {
     *(_ATEN.zeros_like.default, _ATEN.ones_like.default, _ATEN.full_like.default),
     *(_ATEN.new_zeros.default, _ATEN.new_ones.default, _ATEN.new_full.default),
 }
-"""Of whose first argument nothing but its form counts."""
+"""Operators of whose first argument nothing but its form counts."""
 
 
 def value_of(node: Any, unknown: Collection[Node] = ()) -> Tensor | None:
-    """What a node computes from parameters, buffers and numbers; None if from inputs too.
+    """The value that a node computes from parameters and numbers; None if from inputs too.
 
     Args:
         unknown: nodes that are known to depend on inputs.
@@ -61,12 +61,12 @@ def number_of(given: Any) -> float | int | bool | None:
 
 
 def decisive_inputs(node: Node) -> list[Node]:
-    """Those whose elements decide what a node computes."""
+    """The inputs whose elements decide what a node computes."""
     return [] if node.target in FILLED else node.all_input_nodes
 
 
 def compute(node: Node, value: Callable[[Node], Tensor | None]) -> Any:
-    """What an operator gives for the values of its decisive inputs."""
+    """The result of an operator for the values of its decisive inputs."""
     assert isinstance(node.target, OpOverload)
     known = _of_the_form if node.target in FILLED else value
     with torch.no_grad():

@@ -133,7 +133,7 @@ def _subgraph(node: Node, way: Any) -> Graph:
 
 
 def _attribute(node: Node, inner: Node) -> Node:
-    """What a subgraph holds, held by the graph."""
+    """A subgraph's attribute, held by the graph."""
     held: Any = owner(inner)
     for part in str(inner.target).split("."):
         held = getattr(held, part)

@@ -84,7 +84,7 @@ def _summed(node: Node, term: Term, kept: str) -> Term:
 
 
 def _product(node: Node, lhs: Term, rhs: Term, kept: str) -> Term:
-    """Of two operands, with the letters that are kept."""
+    """Product of two operands, with the letters that are kept."""
     rhs = _summed(node, rhs, lhs.letters + kept)
     both = [letter for letter in kept if letter in lhs.letters and letter in rhs.letters]
     rows = [letter for letter in kept if letter in lhs.letters and letter not in rhs.letters]

@@ -33,7 +33,7 @@ from cmcompiler.frontend.rewrites.two_valued import (
 _ATEN = torch.ops.aten
 
 NEGLIGIBLE = 64.0
-"""What is added to a score divides its weight by e to the 64, beside any other."""
+"""Limit of a summand of a score, which divides its weight by e to the 64, beside any other."""
 
 PADS = {_ATEN.constant_pad_nd.default, _ATEN.pad.default}
 LINEAR = {
@@ -84,7 +84,7 @@ class Excluded:
 
 
 class Exclusions:
-    """What is known of the nodes of a graph; `learn` takes them in the graph's order."""
+    """Knowledge of the nodes of a graph; `learn` takes them in the graph's order."""
 
     def __init__(self) -> None:
         self._excluded: dict[Node, Excluded] = {}

@@ -133,7 +133,7 @@ def _from_half(
     size = 2 * (given - 1) if size is None else size
     table = _half_waves(size)[:, :given] * _factor(size, norm, True)
     table = torch.nn.functional.pad(table, (0, given - table.shape[1]))
-    # What a real result leaves of the product.
+    # The part of the product that a real result keeps.
     return ComplexParts(_product(node, x, dim, table).real)
 
 

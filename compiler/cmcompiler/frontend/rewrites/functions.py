@@ -42,7 +42,7 @@ CLAMPS = {
     _ATEN.clamp.default,
 }
 FUSED = CLAMPS | {_ATEN.hardsigmoid.default}
-"""What the backend makes a bound or scale of the operator before it."""
+"""Operators that the backend makes a bound or scale of the operator before."""
 
 CLAMPING = {
     _ATEN.conv1d.default,

@@ -40,7 +40,7 @@ LEAST = {
 
 
 class Sentinel(NamedTuple):
-    """What scores are where a mask excludes them.
+    """The value of scores that a mask excludes.
 
     Attributes:
         is_added: the number is added to them, and does not take their place.
@@ -51,7 +51,7 @@ class Sentinel(NamedTuple):
 
 
 def sentinel_of(node: Node, number: float) -> Sentinel:
-    """What a choice with a number stands for."""
+    """The meaning of a choice with a number."""
     return Sentinel(*node.meta.get(SENTINEL, (number,)))
 
 

@@ -13,7 +13,7 @@ from cmcompiler.frontend.rewrites.editing import arguments, fake, insert, is_con
 aten, cmbuild = torch.ops.aten, torch.ops.cmbuild
 
 FLOAT_EPSILON = torch.finfo(torch.float32).eps
-"""What rms_norm adds by default."""
+"""The default epsilon of rms_norm."""
 
 
 def rewrite_norms(module: GraphModule) -> None:

@@ -20,7 +20,7 @@ from cmcompiler.frontend.rewrites.editing import (
 aten = torch.ops.aten
 
 MOST_WINDOWS = 16
-"""Of different sizes or distances along an axis, each a node of its own."""
+"""Limit of windows of different sizes or distances along an axis, each a node of its own."""
 
 
 def unify_pools(module: GraphModule) -> None:

@@ -59,7 +59,7 @@ def rewrite_products(module: GraphModule) -> None:
 
 
 def _origins(node: Node) -> Iterator[Node]:
-    """What gave a tensor its type: other operators, products among them, take it on."""
+    """The nodes that gave a tensor its type: other operators, products among them, take it on."""
     if _keeps_type(node) and isinstance(node.args[0], Node):
         yield from _origins(node.args[0])
     elif node.target in CHOICES | FILLS | JOINS | {aten.bmm.default}:

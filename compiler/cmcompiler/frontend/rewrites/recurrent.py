@@ -96,7 +96,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What takes the results of the node to be replaced, if anything uses them.
+    """The users of the results of the node to be replaced, if there are any.
 
     Attributes:
         outputs: of all steps.

@@ -24,7 +24,7 @@ _EXTREMES = {
     "amax": (_ATEN.amax.default, _ATEN.amin.default, _ATEN.maximum.default),
     "amin": (_ATEN.amin.default, _ATEN.amax.default, _ATEN.minimum.default),
 }
-"""What reduces, what is never better than a result, and what combines two."""
+"""The reduction, the one whose result is never better, and the operator that combines two."""
 
 
 def spell_scatter_reductions(module: GraphModule) -> None:

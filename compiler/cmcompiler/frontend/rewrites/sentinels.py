@@ -215,7 +215,7 @@ def _limit(node: Node, exclusions: Exclusions, sign: int) -> None:
 
 
 def _with_infinities(at: Node, node: Node, sign: int) -> Node | None:
-    """The same tensor with infinities in place of sentinels, in which observers take no part."""
+    """A copy of a tensor with infinities in place of sentinels, in which observers take no part."""
     if node.target in PADS:
         source, sides, value = node.args[0], node.args[1], padding_of(node)
         is_limit = value is not None and is_sentinel(value) and value * sign > 0
@@ -291,7 +291,7 @@ def _commute(node: Node, exclusions: Exclusions) -> None:
 
 
 def _spell(node: Node, exclusions: Exclusions) -> None:
-    """What other operators read: the sentinel itself, chosen at the end of what is computed."""
+    """Gives other operators the sentinel itself, chosen at the end of the computation."""
     known = exclusions.of(node)
     if known is None or known.is_margin or not isinstance(known.value, Node):
         return

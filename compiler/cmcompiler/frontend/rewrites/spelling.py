@@ -33,7 +33,7 @@ MOST_DIFFERENCES = 1 << 14
 """Numbers that distances may take for their differences, which are exact where those are small."""
 
 LARGEST_OFFSET = 1e-5
-"""Of numbers, for the sake of derivatives, which no int8 range shows."""
+"""Limit of numbers added for the sake of derivatives, which no int8 range shows."""
 
 
 def spell_combinations(module: GraphModule) -> None:

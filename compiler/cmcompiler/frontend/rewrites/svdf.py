@@ -114,7 +114,7 @@ def _sources(node: Node) -> Iterator[Node]:
 
 
 def _evaluate(node: Node, values: dict[Node, Tensor]) -> Tensor | None:
-    """What a node computes of values of others; None if of more."""
+    """The value of a node for values of others; None if it needs more."""
     if node in values:
         return values[node]
     if is_constant(node):
@@ -186,7 +186,7 @@ def _filter(window: _Window, end: Node) -> tuple[Tensor, Tensor] | None:
 
 
 def _slopes(compute: Any, values: Tensor) -> Tensor:
-    """Of each result with respect to each value."""
+    """Derivative of each result with respect to each value."""
     jacobian: Any = torch.func.jacrev(compute)
     slopes: Tensor = jacobian(values)
     return slopes.detach()

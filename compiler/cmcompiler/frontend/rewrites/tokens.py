@@ -82,7 +82,7 @@ def _sum(node: Node, apart: set[Node]) -> Node | None:
 
 
 def _pieces(node: Node, addend: Any, whole: Node) -> list[Any]:
-    """What is added to each part of a concatenation."""
+    """The addends of the parts of a concatenation."""
     parts, dim = _parts(whole), _dim(whole)
     sizes = [fake(part).shape[dim] for part in parts]
     if not isinstance(addend, Node):

@@ -41,13 +41,13 @@ class TwoValued:
 
 
 class TwoValuedTensors:
-    """Those of a graph; `learn` takes its nodes in order."""
+    """The two-valued tensors of a graph; `learn` takes its nodes in order."""
 
     def __init__(self) -> None:
         self._known: dict[Node, TwoValued] = {}
 
     def learn(self, node: Node) -> TwoValued | None:
-        """What the node is, if it has two values."""
+        """The two values of a node, if it has no others."""
         two = self._derived(node)
         if two is not None:
             self._known[node] = two
@@ -128,7 +128,7 @@ def is_elementwise(node: Node) -> bool:
 
 
 def applied(node: Node, numbers: dict[Node, float]) -> float:
-    """What an element-wise operator makes of numbers in place of its tensors."""
+    """The result of an element-wise operator for numbers in place of its tensors."""
 
     def scalar(each: Node) -> Any:
         number = numbers[each] if each in numbers else number_of(each)

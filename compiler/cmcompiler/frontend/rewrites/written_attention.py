@@ -25,7 +25,7 @@ NEVER = -1e4
 
 @dataclass(slots=True)
 class _Scores:
-    """What is known of scores on the way from the softmax to their product.
+    """Properties of scores on the way from the softmax to their product.
 
     Attributes:
         scale: of the product.
@@ -96,7 +96,7 @@ def _product(at: Node, softmax: Node, scores: _Scores) -> tuple[Node, Node] | No
 
 
 def _step(at: Node, node: Node, scores: _Scores) -> Any:
-    """What a step on the way is computed from; None if it is none of these."""
+    """The operand of a step on the way; None if it is none of these."""
     factor = _factor(node)
     if factor is not None:
         scores.scale *= factor

@@ -63,7 +63,7 @@ def _norm(node: Node) -> Node | None:
 
 
 def _constant_factor(node: Node) -> tuple[Node, Node] | None:
-    """What a node multiplies by a constant, and that."""
+    """The (tensor, constant) operands of a multiplication by a constant."""
     if node.target is not aten.mul.Tensor:
         return None
     for source, factor in (node.args, node.args[::-1]):
@@ -132,7 +132,7 @@ def _length(node: Node) -> _Length | None:
 
 
 def _square(node: Node, added: float) -> _Length | None:
-    """Of the square of a length."""
+    """The length whose square this is."""
     eps = added**2
     while node.target in (aten.add.Tensor, aten.clamp_min.default):
         amount = node.args[1]

@@ -183,7 +183,7 @@ class Loops:
         return tuple(steps[-1] for steps in self.steps)
 
     def swapped(self) -> Loops:
-        """The same loops with the first two operands exchanged."""
+        """These loops with the first two operands exchanged."""
         return Loops(self.counts, (self.steps[1], self.steps[0], *self.steps[2:]))
 
     def dense(self, operand: int) -> bool:
@@ -212,7 +212,7 @@ class Loops:
         return Strided(self.counts, self.steps[operand]).read(array)
 
     def longest_inside(self, kept: int = 0) -> Loops:
-        """The same loops with the longest one innermost, around `kept` that stay where they are."""
+        """These loops with the longest one innermost, around `kept` that stay where they are."""
         every = range(len(self.counts))
         outer = len(every) - kept
         order = [*sorted(every[:outer], key=self.counts.__getitem__), *every[outer:]]

@@ -1,4 +1,4 @@
-"""What a copy moves: elements of one tensor, and where they go in another."""
+"""A piece of a copy: elements of one tensor, and where they go in another."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class WindowFields(Struct):
 
 @dataclass(frozen=True)
 class ConvolutionValues(Struct):
-    """What the numbers of a convolution stand for."""
+    """Names of the numbers of a convolution."""
 
     zero_point: Int16
     minimum: Int8

@@ -1,4 +1,4 @@
-"""What all convolutions share: parameters, checks, the way from sums to int8."""
+"""The base of all convolutions: parameters, checks, the way from sums to int8."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEEPEST = (1 << 31) // (128 * 128) - 1
 """Most products of two int8 numbers whose sum always fits 32 bits."""
 
 LARGEST = (1 << 15) - 1
-"""Of a stride, dilation or padding."""
+"""Limit of a stride, dilation or padding."""
 
 
 @dataclass(frozen=True, eq=False)

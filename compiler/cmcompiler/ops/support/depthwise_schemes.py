@@ -30,7 +30,7 @@ LEAST_CHUNK = 20
 """Input columns at once, if there are so many: more of them cost memory, fewer instructions."""
 
 LEAST_PART = 8
-"""The same with MVE for kernels of 3x3, whose workspace grows in steps of so many."""
+"""Least part with MVE for kernels of 3x3, whose workspace grows in steps of so many."""
 
 MOST_BANDS = 4
 """Bands at once with DSP: MOST_BANDS of runtime/isa/dsp/depthwise_3x3_s8.c."""
@@ -274,7 +274,7 @@ def _for_3x3_mve(
 
 
 def _3x3_name(filters: Filters, stride: int, isa: Isa, alone: bool = False) -> str:
-    """Of the kernel with the loops for this rounding and this many columns.
+    """Name of the kernel with the loops for this rounding and this many columns.
 
     Args:
         alone: for rows that are computed one at a time.

@@ -14,7 +14,7 @@ from cmcompiler.isa import Microkernel
 DOT = Microkernel("dot_f32", mve=True)
 
 ENOUGH_TAPS = 48
-"""Of a block, to make little of the work between blocks."""
+"""Taps of a block that make little of the work between blocks."""
 
 FLOAT_BYTES = 4
 TAP_BYTES = 8

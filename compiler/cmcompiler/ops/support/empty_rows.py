@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class EmptyRows(IntEnum):
-    """What attention gives to the elements of such a row.
+    """The elements that attention gives to such a row.
 
     ZERO: nothing, as after a mask of minus infinity.
     EQUAL: the same to each, as after a number far below all others has taken their place.

@@ -10,7 +10,7 @@ INT32_MAX = (1 << 31) - 1
 INT32_MIN = -(1 << 31)
 
 FRACTION_BITS = 26
-"""Of the argument of exp_of_negative by default: five integer bits."""
+"""Fraction bits of the argument of exp_of_negative by default: five integer bits."""
 
 # exp(-2^k) for k = -2 … 4, of 31 fractional bits.
 _POWERS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)

@@ -54,7 +54,7 @@ TWO_OVER_PI = np.array(
     np.uint64,
 )
 HALF = np.uint64(32)
-"""Of the bits of a product."""
+"""Half of the bits of a product."""
 # Taylor's series in x²: (sin(x) / x - 1) / x², (cos(x) - 1) / x² and (atan(x) / x - 1) / x².
 SINE = (1 / 362880, -1 / 5040, 1 / 120, -1 / 6)
 COSINE = (1 / 40320, -1 / 720, 1 / 24, -1 / 2)

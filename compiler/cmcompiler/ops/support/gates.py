@@ -40,7 +40,7 @@ STEPS_PER_UNIT = 24
 """Entries of the table for each unit of sigmoid's argument."""
 
 SIGMOID_BITS, TANH_BITS = 9, 8
-"""Of three times the argument: so many lie between two entries of the table."""
+"""Steps of three times the argument that lie between two entries of the table."""
 
 FARTHEST_TANH = 255 * 256 // 3
 """From here on tanh takes the table's last entry."""
@@ -73,14 +73,14 @@ def packed_table() -> Packed:
 
 
 def sigmoid(x: Int16Array) -> WideArray:
-    """Of x with 12 fractional bits: 1 to 32767, of 15 fractional bits."""
+    """Sigmoid of x with 12 fractional bits: 1 to 32767, of 15 fractional bits."""
     base, fraction, slope = _look_up(np.abs(x.astype(np.int64)), SIGMOID_BITS)
     distance = ((base << SIGMOID_BITS) + fraction * slope + (1 << SIGMOID_BITS)) >> 10
     return (1 << 14) + np.where(x < 0, -distance, distance)
 
 
 def tanh(x: Int16Array, bits: int = GATE_BITS) -> WideArray:
-    """Of x with 0 to 12 fractional bits: -32767 to 32767, of 15 fractional bits."""
+    """Tanh of x with 0 to 12 fractional bits: -32767 to 32767, of 15 fractional bits."""
     magnitude = np.minimum(np.abs(x.astype(np.int64)) << (GATE_BITS - bits), FARTHEST_TANH)
     base, fraction, slope = _look_up(magnitude, TANH_BITS)
     result = base + ((fraction * slope + (1 << (TANH_BITS - 1))) >> TANH_BITS)

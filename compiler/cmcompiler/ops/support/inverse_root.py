@@ -13,7 +13,7 @@ ONE = 1 << 28
 ONE_AND_A_HALF = ONE + (ONE >> 1)
 
 HALF_ROOT_OF_TWO = 1518500250
-"""Of 31 fractional bits."""
+"""Half the root of two, of 31 fractional bits."""
 
 ITERATIONS = 5
 

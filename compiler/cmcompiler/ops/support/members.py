@@ -1,4 +1,4 @@
-"""What a reduction makes one number of, where it lies in memory."""
+"""The members that a reduction makes one number of, where they lie in memory."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ GEMVS = (GEMV, WIDE_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
 SHALLOW_DEPTH = 32
-"""Of a matrix product whose weights stay in registers with MVE, at most."""
+"""Largest depth of a matrix product whose weights stay in registers with MVE."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,7 +114,7 @@ class Filters:
         return self.requantize.arguments(self.rounding)
 
     def product_arguments(self, isa: Isa) -> list[tuple[str, int]]:
-        """The same for cm_isa_gemm_s8 and cm_isa_gemv_s8."""
+        """Arguments of cm_isa_gemm_s8 and cm_isa_gemv_s8."""
         return self.requantize.arguments(
             Rounding.GENERAL if self.is_general(isa) else self.rounding
         )
@@ -129,7 +129,7 @@ class Filters:
         return isa is Isa.MVE and not self.suits_saturation
 
     def clamp_suffix(self, isa: Isa) -> str:
-        """What follows the name of a kernel that saturates to int8, for a smaller range."""
+        """The end of the name of a kernel that saturates to int8, for a smaller range."""
         is_short = isa is not Isa.SCALAR and not self.is_general(isa)
         return "_clamped" if is_short and not self.requantize.range.is_whole else ""
 
@@ -198,7 +198,7 @@ def is_wide(isa: Isa, wide: bool) -> bool:
 
 
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
-    """What follows the name of a kernel that multiplies so, and its microkernel."""
+    """The end of the name of a kernel that multiplies so, and its microkernel."""
     suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
     return suffix, WIDE_GEMM if is_wide(isa, wide) else GEMM
 
@@ -209,13 +209,13 @@ def product(filters: Filters, isa: Isa, wide: bool = False) -> str:
 
 
 def gemv(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
-    """The same for one row."""
+    """The end of the name, and the microkernel, for one row."""
     suffix = _variant(filters, isa, wide) + filters.clamp_suffix(isa)
     return suffix, WIDE_GEMV if is_wide(isa, wide) else GEMV
 
 
 def _half_up(filters: Filters, isa: Isa) -> str:
-    """The same for kernels with a loop for outputs that round half up: with Helium."""
+    """The end of the name of a kernel with a loop for outputs that round half up: with Helium."""
     has_loop = isa is Isa.MVE and filters.rounding is Rounding.HALF_UP
     return "_half_up" if has_loop else ""
 
@@ -366,7 +366,7 @@ def _gemm_dsp_wide(filters: Filters) -> bytes:
 
 
 def _paired(full: Filters) -> npt.NDArray[np.int64]:
-    """What sums of paired rows begin with: less 256 times those of one row they are the other's.
+    """The first sums of paired rows: less 256 times those of one row they are the other's.
 
     A pair is 256 * one + 128 + other.
     """

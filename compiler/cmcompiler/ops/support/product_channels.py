@@ -18,7 +18,7 @@ Rebuild = Callable[[Int8Array, Int32Array, Requantize], Op]
 
 @dataclass(frozen=True, eq=False)
 class WeightedSums:
-    """What a layer multiplies, adds and rescales.
+    """The multiplications, additions and rescaling of a layer.
 
     Attributes:
         weights: int8, the output's channels in the first dimension, the input's in the last one;

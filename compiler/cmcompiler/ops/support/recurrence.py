@@ -80,7 +80,7 @@ class Turns:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence(Op):
-    """What LSTM, GRU and RNN share.
+    """The base of LSTM, GRU and RNN.
 
     Attributes:
         input_product, hidden_product: from an input row and from the preceding output row.
@@ -88,7 +88,7 @@ class Recurrence(Op):
         slot: of the layer's initial states among those given.
     """
 
-    # Of a whole sequence; the comparison with the float model takes each turn on its own.
+    # For a whole sequence; the comparison with the float model takes each turn on its own.
     error_steps = 1.4
     fine_error_steps = 4.0
 
@@ -105,7 +105,7 @@ class Recurrence(Op):
     @property
     @abstractmethod
     def units(self) -> int:
-        """Those of the gates; a projection may have fewer outputs."""
+        """Number of units of the gates; a projection may have fewer outputs."""
 
     @property
     def macs(self) -> int:
@@ -146,7 +146,7 @@ class Recurrence(Op):
         return np.ascontiguousarray(np.moveaxis(ordered, 0, self.walk.time)), state
 
     def turns(self, inputs: Sequence[Array], output: Int8Array) -> Turns:
-        """What the layer went through from the op's inputs to its output."""
+        """The layer's turns from the op's inputs to its output."""
         initial, state = self.begin(inputs)
         sequence, rows = self.walk.rows(inputs[0]), self.walk.rows(output)
         if initial is None:

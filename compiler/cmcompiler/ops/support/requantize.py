@@ -213,7 +213,7 @@ class Requantize:
         return np.where(fits, lowest, limits.minimum), np.where(fits, highest, limits.maximum)
 
     def constant_sums(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What gives these outputs with CONSTANT_SCALE."""
+        """Sums that give these outputs with CONSTANT_SCALE."""
         return (values - self.zero_point) << CONSTANT_BITS
 
     def select(self, channels: npt.NDArray[np.bool_]) -> Requantize:

@@ -45,7 +45,7 @@ class Window:
 
     @property
     def places(self) -> Iterator[Pair]:
-        """Of the kernel's taps, row by row."""
+        """Places of the kernel's taps, row by row."""
         return product(range(self.kernel[0]), range(self.kernel[1]))
 
     @property
@@ -72,13 +72,13 @@ class Window:
         return count - begins_outside
 
     def transposed_size(self, height: int, width: int, extra: Pair) -> Pair:
-        """Of the output of a transposed convolution, with `extra` rows and columns at its end."""
+        """Output size of a transposed convolution, with `extra` rows and columns at its end."""
         rows = (height - 1) * self.stride[0] - 2 * self.padding[0] + self.reach[0] + extra[0]
         columns = (width - 1) * self.stride[1] - 2 * self.padding[1] + self.reach[1] + extra[1]
         return rows, columns
 
     def tap(self, images: Array, size: Sequence[int], place: Pair, fill: int) -> Array:
-        """What all windows see at one place of the kernel: [N, height, width, C].
+        """The elements that all windows see at one place of the kernel: [N, height, width, C].
 
         Args:
             images: [N, H, W, C], not empty.
@@ -108,7 +108,7 @@ class Window:
     def inside(
         self, axis: int, length: int, count: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Of each output, the first tap in the image, and how many are."""
+        """The first tap of each output in the image, and how many are."""
         starts = np.arange(count) * self.stride[axis] - self.padding[axis]
         first = np.maximum(-(starts // self.dilation[axis]), 0)
         last = np.minimum((length - 1 - starts) // self.dilation[axis], self.kernel[axis] - 1)

@@ -20,12 +20,12 @@ def floor_quotient(a: Int64Array, b: Int64Array) -> Int64Array:
 
 
 def rest(a: Int64Array, b: Int64Array) -> Int64Array:
-    """Of the quotient towards zero; x % 0 is 0."""
+    """Rest of the quotient towards zero; x % 0 is 0."""
     return np.where(b == 0, 0, a - quotient(a, b) * b)
 
 
 def floor_rest(a: Int64Array, b: Int64Array) -> Int64Array:
-    """Of the quotient towards minus infinity; x % 0 is 0."""
+    """Rest of the quotient towards minus infinity; x % 0 is 0."""
     return np.where(b == 0, 0, a - floor_quotient(a, b) * b)
 
 
@@ -54,5 +54,5 @@ def shift_left(a: Int64Array, n: Int64Array) -> Int64Array:
 
 
 def shift_right(a: Int64Array, n: Int64Array) -> Int64Array:
-    """Of a signed number; by 63 where n is no number of bits below 64."""
+    """Shifts a signed number; by 63 where n is no number of bits below 64."""
     return np.right_shift(a, np.where((n >= 0) & (n < 64), n, 63))

@@ -79,7 +79,7 @@ def read_transposed(call: Call) -> None:
 
 
 def _read_operands(call: Call, weights: Int8Array, axis: int) -> Operands:
-    """What both have in common.
+    """The operands that both convolutions have.
 
     Args:
         axis: the dimension of the weights that is the output's channels.

@@ -27,7 +27,7 @@ from cmcompiler.ops.tflite._scales import (
 _INTEGERS = (np.int32, np.int64)
 
 _STEPS = (0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16)
-"""What may be added to a multiplier."""
+"""Numbers that may be added to a multiplier."""
 
 
 @tflite_op("ADD", "SUB")
@@ -55,7 +55,7 @@ def read_sum(call: Call) -> None:
 
 
 Scales = tuple[list[Rescale], Rescale]
-"""Of the operands and of the output."""
+"""Scales of the operands and of the output."""
 
 
 def _sum_scales(
@@ -132,7 +132,7 @@ def _read(call: Call) -> tuple[Operand, Operand, Operand]:
 
 
 def _emit_integers(call: Call, function: BinaryFunction) -> None:
-    """Of plain integers, without scales."""
+    """Emits a function of plain integers, without scales."""
     if call.integer("activation") != 0:
         call.unsupported("it has a fused activation")
     emit_binary(call, function, call.tensor("lhs"), call.tensor("rhs"), call.output("out"))

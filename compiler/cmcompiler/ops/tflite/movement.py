@@ -218,7 +218,7 @@ def read_depth(call: Call) -> None:
 
 @tflite_op("BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND")
 def read_batch(call: Call) -> None:
-    """Of rows and columns, or rows alone; a batch for each pixel of a block."""
+    """Reads blocks of rows and columns, or rows alone; a batch for each pixel of a block."""
     source, output = call.tensor("input"), call.output("out")
     to_space = call.operator.endswith("BATCH_TO_SPACE_ND")
     block = read_integers(call, "block")

@@ -14,7 +14,7 @@ COLUMN = 16
 """Rows of a single pixel that take as long as one of them."""
 
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
-"""Of bands: rows, or columns of COLUMN of them."""
+"""Sizes of bands: rows, or columns of COLUMN of them."""
 
 WIDER = 3
 """Larger bands of a stage that are compared at once."""
@@ -57,7 +57,7 @@ class Bands:
         return self._costs[key]
 
     def refined(self, stream: Stream, limit: int) -> Stream:
-        """The same group in the bands with the fewest instructions that are found, if any fit.
+        """This group in the bands with the fewest instructions that are found, if any fit.
 
         Args:
             limit: bytes that it may need.
@@ -101,7 +101,7 @@ class Bands:
 
 
 def _larger_bands(call: RowCall, band: int) -> Iterator[int]:
-    """Those that take fewer turns; rows from outside come one by one."""
+    """Bands that take fewer turns; rows from outside come one by one."""
     if call.call.kernel in OUTSIDE:
         return
     first, last = call.call.rows

@@ -21,7 +21,7 @@ _STAGE_WORDS = 2
 
 BYTE, SHORT = 1 << 8, 1 << 16
 RATIO = 1 << 5
-"""Of the rows that an argument moves along."""
+"""Ratio of the rows that an argument moves along."""
 
 
 def is_encodable(group: Group) -> bool:

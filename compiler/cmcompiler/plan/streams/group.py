@@ -167,7 +167,7 @@ def make_group(
 
 
 def _from_below(call: RowCall, output: Tensor) -> RowCall:
-    """The same call if rows are counted from the last one, both its own and those of images."""
+    """This call if rows are counted from the last one, both its own and those of images."""
     start, end = call.call.rows
     last = start + end - 1
     first = output.shape[1] - 1 - call.output_row(last)
@@ -182,7 +182,7 @@ def _mirrored(reach: Reach, last: int, tensor: Tensor) -> Reach:
 
 
 def _demand(call: RowCall, tensor: Tensor, writer: int, maker: RowCall) -> Demand:
-    """What a reader asks of the writer of a tensor: see RowCall for both maps of rows."""
+    """A reader's demand on the writer of a tensor: see RowCall for both maps of rows."""
     reach, step = call.reads[tensor], maker.step
     offset = reach.high - reach.factor + reach.divisor
     offset += reach.divisor * (step - 1 - maker.first)

@@ -77,7 +77,7 @@ class Grouping:
         ]
 
     def calls(self, start: int, end: int) -> list[RowCall]:
-        """Those of the stages of a group, in order."""
+        """Row calls of the stages of a group, in order."""
         return [call for own in self._row_calls[start:end] for call in own]
 
     def starts(self, end: int, limit: int) -> Iterator[int]:
@@ -131,7 +131,7 @@ class Grouping:
         return passing
 
     def _inner(self, start: int, end: int) -> tuple[set[Tensor], list[Tensor]]:
-        """What the nodes write that only they read, and what else they write."""
+        """Tensors that the nodes write and only they read, and others that they write."""
         lifetimes = self._memory.lifetimes
         written = [
             node.outputs[0]

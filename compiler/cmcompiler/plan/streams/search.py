@@ -30,10 +30,10 @@ BANDS: BandSet = (LEAST, 1, 2, 4)
 """Rows that the stages of a group make at once at least, to compare groups."""
 
 MORE_BANDS: BandSet = (LEAST, 1, 2, 3, 4, 5, 6, 8, 12)
-"""The same for images of few rows."""
+"""Bands for images of few rows."""
 
 MOST_ROWS = 512
-"""Of all images for which more than a few bands are tried: to plan larger ones would take long."""
+"""Rows of all images up to which more than a few bands are tried: to plan more would take long."""
 
 
 class Search:
@@ -57,7 +57,7 @@ class Search:
 
     @property
     def _rows(self) -> int:
-        """Those that all row calls make."""
+        """Number of rows that all row calls make."""
         every = (call.call.rows for own in self._row_calls for call in own)
         return sum(end - start for start, end in every)
 
@@ -124,7 +124,7 @@ class Search:
                 yield refined
 
     def banded(self, stream: Stream, limit: int) -> list[Stream]:
-        """The same group in all bands that need no more than `limit` bytes."""
+        """This group in all bands that need no more than `limit` bytes."""
         nodes = stream.group.nodes
         if stream.takeover is None:
             return [stream]
@@ -132,7 +132,7 @@ class Search:
         return [stream, *(larger for larger in made if larger and larger.bytes <= limit)]
 
     def turned(self, stream: Stream, limit: int) -> Stream | None:
-        """The same group upwards, if it is one whose output takes the place of an input.
+        """This group upwards, if it is one whose output takes the place of an input.
 
         Args:
             limit: bytes that it may need.

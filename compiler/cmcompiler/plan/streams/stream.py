@@ -74,7 +74,7 @@ class Stream:
 
     @property
     def full_rings(self) -> set[Tensor]:
-        """Those that hold all rows of their tensor."""
+        """The rings that hold all rows of their tensor."""
         return {tensor for tensor, rows in self.rings.items() if rows >= tensor.shape[1]}
 
     @property

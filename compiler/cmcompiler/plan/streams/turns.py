@@ -76,7 +76,7 @@ def calls_in_turn(group: Group, ring_rows: Callable[[Tensor], int]) -> tuple[int
 
 @dataclass(frozen=True)
 class Rows:
-    """What a group needs.
+    """The rows that a group needs.
 
     Attributes:
         rings: per tensor that is a ring, how many rows that holds.

@@ -1,4 +1,4 @@
-"""What kernels and the interpreter of streams take, roughly; fitted to runs of the zoo."""
+"""Rough costs of kernels and of the interpreter of streams; fitted to runs of the zoo."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.support.packing import SHALLOW_DEPTH
 
 TURN = 45
-"""Of the interpreter of stages."""
+"""Instructions of the interpreter of stages for a turn."""
 
 WAIT = 130
-"""Of the same for a row from outside or one that goes there."""
+"""Instructions of the interpreter for a row from outside or one that goes there."""
 
 BAND = 95
-"""Of a kernel around its inner loops."""
+"""Instructions of a kernel around its inner loops."""
 
 STRIPS = 65
-"""The same of a convolution over strips."""
+"""Instructions of a convolution over strips around its inner loops."""
 
 MOVED = 275
-"""Of the same and the interpreter, where arguments move along."""
+"""Instructions of the kernel and the interpreter where arguments move along."""
 
 ACCUMULATED = 10
-"""Of a sum or an extreme of rows, for each band that adds to it."""
+"""Instructions of a sum or an extreme of rows, for each band that adds to it."""
 
 PIXEL = 220
-"""Of a depthwise convolution, around a row of a single pixel."""
+"""Instructions of a depthwise convolution around a row of a single pixel."""
 
 LANES = 16
 """Channels whose rows a depthwise convolution with Helium interleaves at once."""
@@ -38,7 +38,7 @@ ROUND = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """Of a call that makes a matrix product.
+    """Rates of a call that makes a matrix product.
 
     Attributes:
         call, column: of the product, and for each of its columns.
@@ -52,7 +52,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Of kernels with an instruction set.
+    """Rates of kernels with an instruction set.
 
     Attributes:
         product, output: instructions for a product of a matrix, and for a result.

@@ -136,7 +136,7 @@ def _of_depthwise(
 
 
 def _alone(node: Node, call: RowCall, isa: Isa) -> float:
-    """What a kernel for rows alone takes more, besides its portions."""
+    """Instructions that a kernel for rows alone takes more, besides its portions."""
     rates, (width, channels) = RATES[isa], node.outputs[0].shape[2:]
     lanes = -(-channels // LANES) * LANES
     more = rates.other * lanes / channels + rates.filling * (-width % ROUND) / width
