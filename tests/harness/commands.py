@@ -9,9 +9,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
+
+from harness.starter import starter
 
 PROGRAMS = Path(__file__).parents[1] / "data" / "programs"
 NETWORK = PROGRAMS / "network.pte"
@@ -69,6 +72,25 @@ class Commands:
         return cls(folder, shared_cache(factory))
 
     def __call__(self, *words: str | Path, program: tuple[str, ...] = ("cmbuild",)) -> Result:
+        """Runs a command to its end."""
+        is_known = program in (("cmbuild",), ("doit",))
+        if not is_known or any(name.startswith("PYTHON") for name in self.environment):
+            return self.alone(*words, program=program)
+        with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
+            exit_code = starter().run(
+                program[0],
+                [*map(str, words)],
+                folder=self.folder,
+                environment=self.variables,
+                streams=(output, errors),
+                warm=not self.environment,
+            )
+            for stream in (output, errors):
+                stream.seek(0)
+            return Result(exit_code, output.read(), errors.read())
+
+    def alone(self, *words: str | Path, program: tuple[str, ...] = ("cmbuild",)) -> Result:
+        """Runs a command in a process that has imported nothing before."""
         done = subprocess.run(
             self.argv(*words, program=program),
             cwd=self.folder,

@@ -1,0 +1,210 @@
+"""A process that has imported cmbuild already, and forks a child for each command of a test.
+
+A child is as a fresh process would be after its imports, which take ten times as long as most
+commands; its exports share one process that has imported torch. Run as a program, this file is
+that process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, NoReturn
+
+import cmbuild
+import cmcompiler
+from cmbuild.process import die_with, python_module
+
+_LONGEST = 1 << 17  # bytes of a request
+_APART = (
+    *("cmcompiler.frontend.", "cmcompiler.zoo."),
+    *("cmbuild.conformance.plugin", "cmbuild.pytest_plugin", "cmbuild.workers.crew"),
+)
+"""Modules that need torch, pytest or dask; those of the front end that do not, others import."""
+
+_EXPORT = """
+import os, sys
+from pathlib import Path
+from cmbuild.warm.client import request
+ended = request(Path(sys.argv[1]), sys.argv[3:])
+sys.stdout.flush()
+os._exit(ended)
+"""
+"""Does what `python -m cmcompiler export` does, after the path of a socket."""
+
+
+class Starter:
+    """Starts commands, until this process ends."""
+
+    def __init__(self) -> None:
+        self._control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for end in (self._control, other):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _LONGEST)
+        # Paths of sockets are short.
+        self._folder = TemporaryDirectory(prefix="cmbuild-")
+        # It ends with its socket.
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(other.fileno()), self._folder.name],
+            pass_fds=[other.fileno()],
+            cwd="/",
+        )
+        other.close()
+
+    def run(
+        self,
+        module: str,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        streams: tuple[IO[str], IO[str]],
+        warm: bool,
+    ) -> int:
+        """Runs `python -m MODULE WORDS…`.
+
+        Args:
+            streams: for standard output and errors.
+            warm: exports have the environment of this process rather than the command's.
+
+        Returns: its exit code, or minus the signal that ended it.
+        """
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        request = json.dumps([module, list(words), os.fspath(folder), dict(environment), warm])
+        with here:
+            with there:
+                files = [there.fileno(), *(stream.fileno() for stream in streams)]
+                socket.send_fds(self._control, [request.encode()], files)
+            answer = here.recv(64)
+        assert answer, f"the process that starts commands failed at {module} {words}"
+        return int(answer)
+
+
+@cache
+def starter() -> Starter:
+    """The one of this process."""
+    return Starter()
+
+
+class _Exports:
+    """Starts the process that exports when the first command wants it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._place, self._bell = folder / "exports", folder / "bell"
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(os.fspath(self._bell))
+        self.listener.listen()
+        self._process: int | None = None
+
+    def command(self, _: str = "cmcompiler") -> list[str]:
+        """In a child: the command that exports."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as bell:
+            bell.connect(os.fspath(self._bell))
+            bell.recv(1)
+        return [sys.executable, "-c", _EXPORT, os.fspath(self._place)]
+
+    def start(self) -> None:
+        """Answers a child when the process that exports has been started."""
+        client, _ = self.listener.accept()
+        with client:
+            if self._process is None:
+                self._place.unlink(missing_ok=True)
+                parent = os.getpid()
+                self._process = os.fork()
+                if self._process == 0:
+                    command = [*python_module("cmbuild.warm.server"), os.fspath(self._place)]
+                    log = os.open(self._place.with_suffix(".txt"), os.O_CREAT | os.O_WRONLY)
+                    os.dup2(log, 1)
+                    os.dup2(log, 2)
+                    die_with(parent)
+                    os.execv(command[0], command)
+
+    def ended(self, process: int) -> None:
+        """It ends by itself if no export has come for a while."""
+        if process == self._process:
+            self._process = None
+
+
+def _import_commands() -> None:
+    """Imports what commands do, but neither torch nor what a few of them use."""
+    for package in (cmbuild, cmcompiler):
+        base = Path(package.__path__[0])
+        for path in sorted(base.rglob("*.py")):
+            name = ".".join((base.name, *path.relative_to(base).with_suffix("").parts))
+            if path.stem not in ("__init__", "__main__") and not name.startswith(_APART):
+                import_module(name)
+    assert "torch" not in sys.modules, "no command may find it imported"
+
+
+def _become_command(control: socket.socket, exports: _Exports) -> tuple[str, list[str]]:
+    """Forks for each request; returns only in the children, with a module and its words."""
+    while True:
+        ready, _, _ = select.select([control, exports.listener], [], [])
+        with suppress(ChildProcessError):
+            while (process := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                exports.ended(process)
+        if exports.listener in ready:
+            exports.start()
+        if control not in ready:
+            continue
+        message, files, _, _ = socket.recv_fds(control, _LONGEST, 3)
+        if not message:
+            os._exit(0)
+        client, *streams = files
+        if os.fork() == 0:
+            control.close()
+            exports.listener.close()
+            child = os.fork()
+            if child == 0:
+                os.close(client)
+                for number, stream in enumerate(streams, start=1):
+                    os.dup2(stream, number)
+                    os.close(stream)
+                break
+            for stream in streams:
+                os.close(stream)
+            _wait(child, client)
+        for file in files:
+            os.close(file)
+    module, words, folder, environment, warm = json.loads(message)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.path[0] = str(Path.cwd())
+    if warm:
+        vars(import_module("cmbuild.pipeline.stages.export"))["python_module"] = exports.command
+    return module, words
+
+
+def _wait(child: int, client: int) -> NoReturn:
+    """Tells the client how a command ended; ends the command if the client is gone."""
+    ended = os.pidfd_open(child)
+    ready, _, _ = select.select([ended, client], [], [])
+    if ended not in ready:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    with suppress(OSError):
+        os.write(client, str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _import_commands()
+    name, words = _become_command(
+        socket.socket(fileno=int(sys.argv[1])), _Exports(Path(sys.argv[2]))
+    )
+    sys.argv[1:] = words
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
