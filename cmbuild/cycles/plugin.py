@@ -1,4 +1,4 @@
-"""What counts in a simulator, compiled for this computer and kept in the cache: blocks in QEMU,
+"""Counters in a simulator, compiled for this computer and kept in the cache: blocks in QEMU,
 reads of flash there and in Unicorn.
 """
 

@@ -24,7 +24,7 @@ class TranslationBlock:
 
 @dataclass(frozen=True, slots=True)
 class FlashCounts:
-    """What a segment read from flash: runtime/tools/flash_reads.h.
+    """A segment's reads of flash: runtime/tools/flash_reads.h.
 
     Attributes:
         lines: of code that execution entered.

@@ -14,7 +14,7 @@ _ANYWHERE = (1, 0)
 
 
 _COUNTS = 6
-"""Of struct flash_counts, runtime/tools/flash_reads.h."""
+"""Fields of struct flash_counts, runtime/tools/flash_reads.h."""
 
 
 class FlashReads:

@@ -154,7 +154,7 @@ BENCHMARKS = (
 
 @dataclass(frozen=True, slots=True)
 class BoardFiles:
-    """What makes a whole image of the benchmark.
+    """The files that make a whole image of the benchmark.
 
     Attributes:
         simulated: the memory of the board's simulators.

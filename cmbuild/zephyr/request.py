@@ -1,4 +1,4 @@
-"""What a user requests of Zephyr: an application, a board for it, and its options."""
+"""A user's request of Zephyr: an application, a board for it, and its options."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _HEADLESS = re.compile(
 Whole sentences begin so too, as "What was missing may be there now.": hence some are allowed.
 """
 
-MOST_HEADLESS = 30
+MOST_HEADLESS = 60
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:

@@ -23,7 +23,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.max_pool2d import MaxPool2d
 
 MOST_PADDING = (1 << 15) - 1
-"""What a kernel's argument holds."""
+"""Largest padding that a kernel's argument holds."""
 
 LOWEST = -128
 """Margins of it lose against every pixel."""

@@ -13,7 +13,7 @@ from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 
 MOST_CHANNELS = 1 << 23
-"""Of all tensors together: each takes up to 40 bytes here. Networks have far fewer."""
+"""Limit for all tensors together: each takes up to 40 bytes here. Networks have far fewer."""
 
 
 def pruned(graph: Graph) -> Graph:

@@ -29,7 +29,7 @@ LEFT_SHIFT = 20
 """Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""
 
 SHORT_LEFT_SHIFT = 15
-"""The same for int16 operands."""
+"""Headroom of int16 operands before they are rescaled."""
 
 ADD = Microkernel("add_s8")
 ADD_AFFINE = Microkernel("add_affine_s8", mve=True)
@@ -157,7 +157,7 @@ class Add(Pair):
         )
 
     def _short_call(self, tensors: Tensors) -> Sequence[KernelCall]:
-        """Of int16 operands."""
+        """The sum of int16 operands."""
         scales = {
             prefix + field: getattr(scale, field)
             for prefix, scale in (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
@@ -213,7 +213,7 @@ def _affine(lhs: Rescale, rhs: Rescale, output: Rescale, limits: Range) -> Affin
 
 
 def _table(scale: Rescale) -> bytes:
-    """What each int8 number becomes, by its byte."""
+    """The result for each int8 number, by its byte."""
     return _widened(scale, np.arange(256).astype(np.int8)).astype("<i4").tobytes()
 
 

@@ -59,7 +59,7 @@ def reciprocal(total: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Weighing:
-    """What rows of queries make of their keys, so that each part can be compared.
+    """The parts of rows of queries and their keys, so that each part can be compared.
 
     Attributes:
         scores: of all keys, before a mask: [batch, rows, keys].
@@ -170,7 +170,7 @@ class Attention(Op):
         return (INT8.clamp(means + self.zero_point),)
 
     def weigh(self, inputs: Sequence[Array], output: Array) -> Weighing:
-        """What the op made of its inputs on the way to its output."""
+        """The values that the op makes of its inputs on the way to its output."""
         scores = self._scores(inputs)
         masked = self._masked(scores, inputs)
         distances = self._distances(masked)

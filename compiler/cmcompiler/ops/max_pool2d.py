@@ -88,7 +88,7 @@ class MaxPool2d(Pool2d):
         return self.range.minimum, self.range.maximum
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
-        """Of a single window, row by row."""
+        """The call for a single window, row by row."""
         if self.is_int16 or not self.is_single:
             return super().row_calls(inputs, outputs, isa)
         (image,) = inputs

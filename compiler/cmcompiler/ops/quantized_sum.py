@@ -36,7 +36,7 @@ MOST_MEMBERS = 1 << 22
 """Limit for a sum that fits 32 bits with its zero point."""
 
 MOST_SHORT_MEMBERS = (1 << 16) - 1
-"""Of a sum of int16 numbers that fits 32 bits."""
+"""Limit for a sum of int16 numbers that fits 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class QuantizedSum(Op):
     output: Rescale
     shape: tuple[int, ...]
     range: Range = INT8
-    """Of all numbers of the type."""
+    """The range of all numbers of the type."""
 
     @property
     def element(self) -> np.dtype[Any]:  # type: ignore[override]

@@ -19,7 +19,7 @@ LAST = 255
 """The table's last entry, which all larger arguments take."""
 
 HALF = 1 << 15
-"""Of a sigmoid of 16 fractional bits."""
+"""One half with 16 fractional bits, the sigmoid of 0."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ShortCurve(Op):
     element = np.dtype(np.int16)
     in_place = frozenset({0})
     error_steps = fine_error_steps = 4.0
-    """What interpolation adds to one rounding."""
+    """Error that interpolation adds to one rounding."""
 
     multiplier: int
     shift: int

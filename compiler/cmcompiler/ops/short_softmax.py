@@ -17,7 +17,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.support.requantize import requantize
 
 STEPS = 512
-"""Of a table; an entry more ends it."""
+"""Steps of a table; an entry more ends it."""
 
 LONGEST = 1 << 16
 """A row whose sum of exponentials fits 32 bits."""

@@ -184,7 +184,8 @@ def test_a_probe_waits_for_gdb_which_loads_the_image(
 
 
 def test_a_probe_that_is_not_there_says_how_to_get_one(cmbuild: Commands) -> None:
-    result = cmbuild("debug", NETWORK, "--board", "rp2350", "--on", "hardware")
+    without = replace(cmbuild, environment={"PATH": "/usr/bin:/bin"})
+    result = without("debug", NETWORK, "--board", "rp2350", "--on", "hardware")
     first, second = result.stderr.splitlines()
     assert result.exit_code == 3
     assert first.startswith("error: no flash method is available for rp2350: ")

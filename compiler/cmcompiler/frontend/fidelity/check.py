@@ -172,7 +172,7 @@ class LayerComparison:
     def _parts(
         self, pair: ValuePair, tensors: Mapping[ProgramTensor, Array]
     ) -> Turns | Weighing | None:
-        """What the layer whose outputs a pair has made on the way."""
+        """The values that a pair's layer makes on the way to its outputs."""
         node = self._divided.get(pair.tensor)
         if node is None:
             return None

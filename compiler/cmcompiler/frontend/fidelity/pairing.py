@@ -53,7 +53,7 @@ _EXACT_ROUNDING = 0.5
 of all roundings."""
 
 _OUTPUT_SLACK = 0.06
-"""The same at outputs in float, whose steps are those of single precision."""
+"""Slack at outputs in float, whose steps are those of single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def pair(
     for number, instruction in enumerate(method.instructions):
         if not isinstance(instruction, KernelInstruction):
             continue
-        # What the lowering adds, as padding before a pool, is checked with what reads it.
+        # An operator that the lowering adds, as padding before a pool, is checked with its reader.
         if (name := nodes.get(number)) is None:
             continue
         for place, index in enumerate(_results(method, instruction)):
@@ -158,9 +158,7 @@ def pair(
             if index in divided:
                 counterpart = _counterpart([divided[index]], 0, value)
             elif instructions[name] > 1 and any(map(_has_several_results, by_name[name])):
-                counterpart = (
-                    None  # of what the operator was taken apart into, any may have its shape
-                )
+                counterpart = None  # any part may have its shape
             if counterpart is None:
                 others.append((name, f"{instruction.operator} #{number}"))
                 continue
@@ -168,7 +166,7 @@ def pair(
             # A value and the same one in another form, as a conversion's: the integers count.
             if node not in pairs or pairs[node].range is None:
                 pairs[node] = ValuePair(node, name, tensor, tensor.held, range_, 0.0)
-    # Of several instructions that one layer became, the one with its result is enough.
+    # If one layer became several instructions, the one with its result is enough.
     known = {each.name for each in pairs.values()}
     unpaired = tuple({name: each for name, each in others if name not in known}.values())
     bounded = tuple(_bounded(program, list(pairs.values())))

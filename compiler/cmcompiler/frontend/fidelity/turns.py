@@ -120,7 +120,7 @@ def turn_by_turn(
 
 
 def _saturation(cell: FloatCell, wide: Tensor, gates: Tensor) -> LayerPart:
-    """What the functions of gates lose where a sum, or the input's part of it, leaves the range.
+    """The loss of gates' functions where a sum, or the input's part of it, leaves the range.
 
     Half a step of outputs is allowed: of functions between -1 and 1, if they are not the outputs.
     """

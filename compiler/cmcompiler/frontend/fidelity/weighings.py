@@ -100,7 +100,7 @@ def part_by_part(
     is_seen = totals > 0
 
     exact_distances = scores.values.gather(2, nearest) - scores.values
-    # That of the row's largest score, and that of the other.
+    # One step of the distance of the row's largest score, and one of the other score.
     distance_step = torch.tensor(attention.STEP * 2 * scores.roundings)
     exact_weights = LARGEST_WEIGHT * torch.exp(-attention.STEP * distances.double()) * is_seen
     means = torch.where(is_seen, counts @ values / totals, 0.0)

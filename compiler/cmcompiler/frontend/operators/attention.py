@@ -83,7 +83,7 @@ def biased_attention(
 
 
 def scores(query: Tensor, key: Tensor, added: Tensor | None, scale: float) -> Tensor:
-    """Of each key for each row of queries."""
+    """Scores of each key for each row of queries."""
     scaled = query @ repeated(query, key).transpose(1, 2) * scale
     return scaled if added is None else scaled + added
 

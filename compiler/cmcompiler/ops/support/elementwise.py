@@ -23,7 +23,7 @@ from cmcompiler.ops.support.element_channels import PairRule
 from cmcompiler.ops.support.movement import broadcast
 
 REPEAT = Microkernel("repeat_bytes", mve=True)
-"""What writes operands of joined loops."""
+"""The kernel that writes operands of joined loops."""
 
 LONGEST_JOINED = 32
 """Elements of an innermost loop of which several are computed at once. cmrt/joined_pairs.h."""

@@ -1,4 +1,4 @@
-"""What the pools share: windows that may hang over an image's edge, and the kernel's arguments."""
+"""The base of the pools: windows that may hang over an image's edge, and kernel arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.window import Pair, Window
 
 LARGEST = (1 << 15) - 1
-"""Of a kernel's side, a stride, a padding or a dilation."""
+"""Limit of a kernel's side, a stride, a padding or a dilation."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class Pool2d(Op):
     """
 
     kernel: ClassVar[str]
-    """Of the runtime, without the prefix cm_, of int8 images."""
+    """The kernel's name in the runtime, without the prefix cm_, for int8 images."""
 
     short_kernel: ClassVar[str]
-    """The same of int16 images."""
+    """The kernel's name for int16 images."""
 
     microkernel: ClassVar[Microkernel]
 
@@ -82,10 +82,10 @@ class Pool2d(Op):
         )
 
     combine: ClassVar[np.ufunc]
-    """What makes one number of two taps."""
+    """The function that makes one number of two taps."""
 
     start: ClassVar[int]
-    """What it leaves the other tap as it is with."""
+    """The number that leaves the other tap as it is."""
 
     @abstractmethod
     def finish(

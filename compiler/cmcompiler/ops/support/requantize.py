@@ -102,7 +102,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Range16(Range):
-    """The same for an activation of int16, whose zero point is 0."""
+    """Limits of an int16 activation, whose zero point is 0."""
 
     element = np.dtype(np.int16)
 
