@@ -24,7 +24,7 @@ MOST_HEADLESS = 60
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """The docstrings and comments of a module, each with its line."""
-    last = 0  # line of the comment before
+    last = -1  # line of the comment before
     for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
         line = token.start[0]
         if token.type == tokenize.COMMENT:

@@ -31,7 +31,7 @@ def test_model_in_a_python_file(cmbuild: Commands) -> None:
     assert cmbuild(*words, "-n", "2").done == {"simulate"}
 
     file.write_text(MODEL.replace("torch.nn.ReLU()", "torch.nn.Identity()"))
-    changed = cmbuild(*words, "-n", "2", "-v")
+    changed = cmbuild.alone(*words, "-n", "2", "-v")
     assert changed.done == {"export", "plan", "runner", "reference", "simulate"}
     assert " cmcompiler export " in changed.stderr
 
