@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import KernelCall
@@ -14,7 +13,6 @@ from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.packing import GEMMS, GEMVS
 from cmcompiler.ops.support.packing16 import GEMMS16
 from cmcompiler.ops.support.pooling import Pool2d
-from cmcompiler.ops.support.product_arguments import StripArguments
 from cmcompiler.plan.streams.costs.growth import growable_scratch
 from cmcompiler.plan.streams.costs.rates import RATES, Rates
 
@@ -26,38 +24,29 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
         return 0
     outputs = sum(tensor.numel for tensor in node.outputs)
     if node.op.macs:
-        shape = node.outputs[0].shape
         if any(call.microkernel in GEMVS for call in calls):
             return node.op.macs * rates.vector
         if not any(call.microkernel in (*GEMMS, *GEMMS16) for call in calls):
+            shape = node.outputs[0].shape
             # A column of pixels is computed as a row of them.
             width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
             lines = outputs // (width if len(shape) > 1 else 1)
             strided = any(_steps_by_two(call) for call in calls)
             taps = node.op.macs * (rates.strided if strided else 1)
             return taps * rates.tap + lines * rates.line
-        moved = sum(_moved(call, prod(shape[:2]), rates) for call in calls)
+        moved = sum(_moved(call, rates) for call in calls)
         return node.op.macs * rates.product + outputs * rates.output + moved
     if isinstance(node.op, Pool2d):
         return outputs * node.op.window.area * rates.pooled
     return sum(tensor.nbytes for tensor in node.outputs) * rates.byte
 
 
-def _moved(call: KernelCall, rows: int, rates: Rates) -> float:
-    """Instructions to move what products read: patches, or strips of columns.
-
-    Args:
-        rows: of all outputs, as the node has them.
-    """
+def _moved(call: KernelCall, rates: Rates) -> float:
+    """Instructions to move what products read: patches, or strips of columns."""
     arguments = call.typed
     if arguments is None or growable_scratch(call) is None:
         return 0
-    moved = arguments.gathering().at(rates.prices(arguments))
-    if isinstance(arguments, StripArguments):
-        # A sequence is one row of this kernel, but counts as a row an element: that leaves streams
-        # of sequences more instructions to add, for smaller arenas.
-        moved *= rows / (arguments.output.batch * arguments.output.height)
-    return moved
+    return arguments.gathering().at(rates.prices(arguments))
 
 
 def _steps_by_two(call: KernelCall) -> bool:
