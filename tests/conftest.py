@@ -88,7 +88,10 @@ def _is_quick(item: pytest.Item) -> bool:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec")
         else {}
     )
-    return parameters.get("runtime", "native") == "native" and "cortex_m7" not in item.fixturenames
+    for_boards = {"cortex_m7", "runtimes"}
+    return parameters.get("runtime", "native") == "native" and for_boards.isdisjoint(
+        item.fixturenames
+    )
 
 
 def _seed() -> None:
@@ -110,6 +113,12 @@ RUNTIMES = {
 def runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
     """Every kernel of one instruction set, ready to run: one test, one `runtime` each."""
     return _runtime(tmp_path_factory, *RUNTIMES[request.param])
+
+
+@pytest.fixture(scope="session")
+def runtimes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runtime, ...]:
+    """All of them: for a test whose examples take longer to make than to run."""
+    return tuple(_runtime(tmp_path_factory, *each) for each in RUNTIMES.values())
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ that process.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import runpy
@@ -61,6 +62,12 @@ class Starter:
             cwd="/",
         )
         other.close()
+        atexit.register(self._close)
+
+    def _close(self) -> None:
+        self._control.close()
+        self._process.wait(timeout=60)
+        self._folder.cleanup()
 
     def run(
         self,
