@@ -69,6 +69,7 @@ ELSEWHERE = {
     "cmcompiler.frontend.tester": "tests/cmbuild/conformance/test_program_check.py",
     "cmcompiler.importer.reading": "tests/cmcompiler/importer/test_build.py",
     "cmcompiler.importer.state": "tests/cmcompiler/importer/test_states.py",
+    "cmcompiler.ops.support.banded": "tests/cmcompiler/importer/test_bands.py",
     "cmcompiler.plan.resolver": "tests/cmcompiler/plan/test_planner.py",
     "cmcompiler.plan.streams.encoding": "tests/cmcompiler/plan/streams/test_search.py",
     "cmcompiler.pte.container": "tests/cmcompiler/pte/test_reader.py",
