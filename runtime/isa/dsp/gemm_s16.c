@@ -43,6 +43,7 @@ struct strip {
     int32_t out_stride;
     const uint8_t *weights_end;
     const uint8_t *weights;
+    int32_t is_rectified; /* outputs below 0 become 0 */
 };
 void cm_dsp_multiply_short(const struct strip *strip);
 
@@ -90,15 +91,17 @@ void cm_dsp_multiply_short(const struct strip *strip);
 #define SCALE(sum, half, multipliers) "smulw" half " " sum ", " sum ", " multipliers "\n"
 #define SHIFT(sum, factor) "smmulr " sum ", " sum ", " factor "\n"
 #define SATURATE(sum) "ssat " sum ", #16, " sum "\n"
+#define RECTIFY(pair) "usat16ne " pair ", #15, " pair "\n"
 #define JOIN(low, high) "pkhbt " low ", " low ", " high ", lsl #16\n"
 
-/* On the stack: rows, their end, the entry point, out, its stride, the end of the weights. */
+/* On the stack: rows, their end, the entry point, out, its stride, the end of the weights, is_rectified. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short)
     "push {r4-r11, lr}\n"
     "sub sp, #28\n"
     "ldm r0!, {r1-r6}\n"
-    "ldr r12, [r0]\n"
+    "ldrd r12, r7, [r0]\n"
+    "str r7, [sp, #24]\n"
     "adr.w r7, 2f\n"
     "add r3, r7\n"
     "adds r3, #1\n"
@@ -145,7 +148,11 @@ __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short)
     SATURATE("r0") SATURATE("r2") SATURATE("r4") SATURATE("r6")
     SATURATE("r1") SATURATE("r3") SATURATE("r5") SATURATE("r7")
     JOIN("r0", "r2") JOIN("r4", "r6") JOIN("r1", "r3") JOIN("r5", "r7")
+    "ldr r2, [sp, #24]\n"
     "add r9, r11\n"
+    "cmp r2, #0\n"
+    "itttt ne\n"
+    RECTIFY("r0") RECTIFY("r4") RECTIFY("r1") RECTIFY("r5")
     "str r0, [r11], #4\n"
     "str r4, [r11], #4\n"
     "str r1, [r9]\n"
@@ -211,7 +218,8 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t);
     const int32_t words = (depth + 1) / 2, whole = columns / COLUMNS, rest = columns % COLUMNS;
     const struct cm_short_range *range = gemm->weights;
-    const bool is_clamped = range->minimum != INT16_MIN || range->maximum != INT16_MAX;
+    const bool is_rectified = range->minimum == 0;
+    const bool is_clamped = (range->minimum != INT16_MIN && !is_rectified) || range->maximum != INT16_MAX;
     const uint8_t *weights = (const uint8_t *)(range + 1);
     const size_t block =
         sizeof(struct starts) + (size_t)words * COLUMNS * sizeof(int16_t) + sizeof(struct rescale);
@@ -221,6 +229,7 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
         .rows = workspace,
         .rows_end = (uintptr_t)(workspace + ROWS + ROWS * words),
         .entry = (-words & (TURN - 1)) * CODE,
+        .is_rectified = is_rectified,
     };
     for (int32_t row = 0; row < gemm->rows; row += ROWS) {
         const int8_t *lhs = gemm->lhs + row * gemm->lhs_stride;

@@ -19,7 +19,7 @@ SHAPES = [
     *((4, depth, 8) for depth in (4, 31, 32, 33, 63, 130)),
     (5, 511, 5),
 ]
-LIMITS = Range16(0, 20000)
+LIMITS = (INT16, Range16(0, 20000), Range16(0, 32767), Range16(-9000, 32767))
 
 
 def product(
@@ -55,7 +55,7 @@ def long_product(random: np.random.Generator, is_long: bool) -> Example:
 
 def examples() -> list[Example]:
     random = np.random.default_rng(33)
-    usual = [product(random, shape, limits) for shape in SHAPES for limits in (INT16, LIMITS)]
+    usual = [product(random, shape, limits) for shape in SHAPES for limits in LIMITS]
     extreme = [product(random, shape, INT16, True) for shape in SHAPES]
     return [*usual, *extreme, *(long_product(random, each) for each in (True, False))]
 
