@@ -5,7 +5,7 @@ Importing this module does not import torch; `compile` and `quantization_aware` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.call_sites import with_lines
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
+from cmcompiler.frontend.precision import ACTIVATIONS, everywhere, read_precision
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
@@ -122,19 +123,28 @@ def compile(
     example_inputs: torch.Tensor | Sequence[torch.Tensor],
     calibration: Iterable[torch.Tensor | Sequence[torch.Tensor]] | None = None,
     target: str | Target = "cortex-m55",
+    *,
+    activations: str = "int8",
+    precision: Mapping[str, str] | None = None,
 ) -> Compiled:
-    """Quantises a module to int8 and lowers it to a program for a Cortex-M.
+    """Quantises a module and lowers it to a program for a Cortex-M.
 
     Args:
         module: used in eval mode and not modified.
         example_inputs: set the program's shapes and dtypes.
         calibration: inputs to observe activation ranges on; by default the example inputs.
+        activations: int8 or int16, of all modules but those that `precision` names.
+        precision: `8w16a` or `8w8a` by patterns of modules' paths, as `{"encoder.*": "8w16a"}`; the
+            last that matches counts.
 
     Raises:
         CompilerError: INVALID for an unknown target and inputs that do not fit, UNSUPPORTED for a
             module that cannot be exported, quantised, lowered or planned.
     """
     target = _target(target)
+    if activations not in ACTIVATIONS:
+        raise InvalidRequest(f"activations {activations!r} are not int8 or int16")
+    patterns = (*everywhere(activations), *read_precision(precision, "compile"))
     with quiet():
         from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.fidelity.check import fidelity_of
@@ -147,7 +157,7 @@ def compile(
         example = single(given)
         samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
         with unsupported(ITSELF):
-            quantized = quantize(module, example, samples)
+            quantized = quantize(module, example, samples, precision=patterns)
             lowered = lower_with_nodes(quantized, target)
             arrays = [[tensor.numpy() for tensor in sample] for sample in samples[:_VECTORS]]
             vectors, left = Samples.stack(arrays), quantized.float_operators

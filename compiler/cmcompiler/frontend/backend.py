@@ -109,7 +109,11 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 annotation.output_qspec = None
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
+            if is_input and _is_read_short(node):
+                annotation.output_qspec = _int16(None)
             if node.op == "output" and annotation is not None:
+                for result in filter(_is_short_result, node.all_input_nodes):
+                    annotation.input_qspec_map.pop(result, None)
                 left = set(filter(_holds_sentinels, node.all_input_nodes))
                 for result in left | (set(further) & set(node.all_input_nodes)):
                     annotation.input_qspec_map.pop(result, None)
@@ -140,6 +144,12 @@ class MovementQuantizer(SharedQspecQuantizer):  # type: ignore[misc]
                 else:
                     self._annotate_shared_cluster(node)
 
+    def _get_shared_clique(self, root_node: Node) -> tuple[set[Node], list[Any], bool, bool]:
+        """The first neighbour's range is shared: one of int16 precedes those of int8."""
+        shared, specs, *touches = super()._get_shared_clique(root_node)
+        specs.sort(key=lambda spec: getattr(spec, "dtype", None) is not torch.int16)
+        return (shared, specs, *touches)
+
     def _maybe_enqueue_shared_node(
         self, neighbor: Node, shared_nodes: set[Node], bfs_queue: list[Node]
     ) -> None:
@@ -162,12 +172,18 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
             registered, annotation = QUANTIZED[node.target], node.meta[Q_ANNOTATION_KEY]
             for position in registered.constants & set(range(len(node.args))):
                 annotation.input_qspec_map.pop(node.args[position], None)
+            if registered.is_short:
+                for source in annotation.input_qspec_map:
+                    annotation.input_qspec_map[source] = _int16(None)
+                annotation.output_qspec = _int16(None)
             for position, scale in registered.states.items():
                 if node.args[position] is not None:
                     annotation.input_qspec_map[node.args[position]] = _int16(scale)
             match registered.output:
                 case SameAs(position):
                     annotation.output_qspec = SharedQuantizationSpec((node.args[position], node))
+                case Fixed(scale, _) if registered.is_short:
+                    annotation.output_qspec = _int16(scale)
                 case Fixed(scale, zero_point):
                     annotation.output_qspec = FixedQParamsQuantizationSpec(
                         torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
@@ -228,6 +244,30 @@ def _is_state(node: Node) -> bool:
         )
         for user in node.users
     )
+
+
+def _is_read_short(node: Node) -> bool:
+    """Whether operators read an input as int16, maybe after it is moved."""
+    for user in node.users:
+        registered = QUANTIZED.get(user.target)  # type: ignore[call-overload]
+        if registered is not None and registered.is_short:
+            return True
+        if _is_moved(user) and _is_read_short(user):
+            return True
+    return False
+
+
+def _is_short_result(node: Node) -> bool:
+    """Whether a result is int16, maybe after it is moved."""
+    registered = QUANTIZED.get(node.target)  # type: ignore[call-overload]
+    if registered is not None:
+        return bool(registered.is_short)
+    return _is_moved(node) and any(map(_is_short_result, node.all_input_nodes))
+
+
+def _is_moved(node: Node) -> bool:
+    """Whether a node shares a range with what it reads."""
+    return node.target in {*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS}
 
 
 def _holds_sentinels(node: Node) -> bool:

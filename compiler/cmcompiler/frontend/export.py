@@ -156,6 +156,7 @@ class Exporter:
                     job.portable,
                     sensitivity=job.sensitivity,
                     refinement=job.refinement,
+                    precision=(*model.precision, *job.precision),
                     note=note,
                 )
         with self._timed("evaluate", seconds), unsupported(ITSELF):

@@ -16,6 +16,7 @@ from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
+from cmcompiler.frontend.precision import Pattern
 from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Refinement
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
@@ -58,6 +59,7 @@ class ExportJob(Strict):
         portable: keep to operators that ExecuTorch's runtime has.
         sensitivity: measure what quantising each operator alone costs.
         refinement: improve on the quantizer's own ranges, weights and biases where that pays.
+        precision: of modules; it comes after what the model itself says.
         torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
         intermediates: write each stage as text, also of an export that fails.
         output: the folder to make; an existing one is replaced.
@@ -71,6 +73,7 @@ class ExportJob(Strict):
     portable: bool = False
     sensitivity: bool = False
     refinement: bool = True
+    precision: tuple[Pattern, ...] = ()
     torch_ops: Path | None = None
     intermediates: bool = False
     output: Path

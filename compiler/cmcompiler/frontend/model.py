@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cmcompiler.frontend.images import ImageInput
+from cmcompiler.frontend.precision import Pattern
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Weights
@@ -46,6 +47,7 @@ class Model:
         classes: names of a classifier's outputs, if any.
         image: how to make the input from a picture, if it is an image.
         notes: what people should know of how it was read.
+        precision: of its modules, as its author says.
     """
 
     module: torch.nn.Module
@@ -61,6 +63,7 @@ class Model:
     classes: tuple[str, ...] = ()
     image: ImageInput | None = None
     notes: tuple[str, ...] = ()
+    precision: tuple[Pattern, ...] = ()
 
 
 def is_quantization_aware(module: torch.nn.Module) -> bool:

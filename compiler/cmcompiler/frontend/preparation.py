@@ -37,6 +37,7 @@ from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import holds_classes, names_of_outputs, with_plain_outputs
 from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.passes.functionalization import without_writes
+from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.refusals import refuse
@@ -90,6 +91,7 @@ def prepare(
     is_portable: bool = False,
     *,
     refinement: bool = True,
+    precision: Patterns = (),
     note: Note = ignore,
 ) -> Prepared:
     """Exports a module, rewrites its graph and observes its activations.
@@ -112,7 +114,7 @@ def prepare(
     quantizer = backend.Quantizer(is_portable)
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
-            graph = rewrite(_plain(exported, calibration, states), is_portable)
+            graph = rewrite(_plain(exported, calibration, states), is_portable, precision)
             states = limit_states(graph, states)
             zero_biases = add_biases(graph)
             note("rewritten", graph)

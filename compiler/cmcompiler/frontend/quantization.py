@@ -8,10 +8,12 @@ from copy import deepcopy
 import torch
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e
 
+from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.bias_correction import drop_zero_biases
 from cmcompiler.frontend.buffers import WithBuffers
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.layouts import channels_last, export
+from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.preparation import Inputs, prepare
 from cmcompiler.frontend.quantized import FloatGraph, OperatorCost, Quantized
 from cmcompiler.frontend.sensitivity import layers
@@ -27,6 +29,7 @@ def quantize(
     *,
     sensitivity: bool = False,
     refinement: bool = True,
+    precision: Patterns = (),
     note: Note = ignore,
 ) -> Quantized:
     """Exports a module, observes its activations on the calibration inputs, quantises it.
@@ -40,6 +43,7 @@ def quantize(
         calibration: inputs of the same shapes and dtypes, at least one.
         is_portable: keep to operators that ExecuTorch's runtime has.
         sensitivity: measure what quantising each operator alone costs.
+        precision: of modules, by patterns of their paths; int8 for all others.
         refinement: improve on the quantizer's own ranges, weights and biases where that pays.
         note: sees each stage.
 
@@ -50,10 +54,21 @@ def quantize(
     """
     calibration = list(calibration)
     if isinstance(module, QuantizationAware):
+        if precision:
+            raise Unsupported(
+                "a module that is trained with rounding has the ranges of int8 activations",
+                "quantise it with int8 activations, or the module that it was made from",
+            )
         prepared = module.prepared(example_inputs, is_portable)
     else:
         prepared = prepare(
-            module, example_inputs, calibration, is_portable, refinement=refinement, note=note
+            module,
+            example_inputs,
+            calibration,
+            is_portable,
+            refinement=refinement,
+            precision=precision,
+            note=note,
         )
     graph, states = prepared.graph, prepared.states
     with torch.no_grad():

@@ -81,6 +81,7 @@ class QuantizedOperator:
         final: scale of results after the first, or the argument that they share one with.
         rows: positions of the constant matrices whose rows the lowering rounds to 8 bits, each by
             its own scale.
+        is_short: tensors and results are int16 with zero points of 0, not int8.
     """
 
     lowering: Lowering
@@ -90,6 +91,7 @@ class QuantizedOperator:
     states: Mapping[int, float | None]
     final: float | SameAs | None
     rows: frozenset[int] = frozenset()
+    is_short: bool = False
 
 
 QUANTIZED: dict[OpOverload, QuantizedOperator] = {}
@@ -105,6 +107,7 @@ def quantized_op(
     states: Mapping[int, float | None] = MappingProxyType({}),
     final: float | SameAs | None = None,
     rows: Collection[int] = (),
+    is_short: bool = False,
 ) -> Callable[[Lowering], Lowering]:
     """Registers the lowering of a float operator: see QuantizedCall and QuantizedOperator.
 
@@ -117,7 +120,14 @@ def quantized_op(
         if operator in QUANTIZED:
             raise ValueError(f"{operator} is registered twice")
         QUANTIZED[operator] = QuantizedOperator(
-            lowering, frozenset(constants), output, is_portable, states, final, frozenset(rows)
+            lowering,
+            frozenset(constants),
+            output,
+            is_portable,
+            states,
+            final,
+            frozenset(rows),
+            is_short,
         )
         return lowering
 

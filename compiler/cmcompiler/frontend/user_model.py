@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.precision import Pattern, read_precision
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Weights
@@ -28,6 +29,7 @@ class UserModel:
 
     Attributes:
         notes: what people should know of how it was read.
+        precision: of its modules.
     """
 
     module: torch.nn.Module
@@ -36,6 +38,7 @@ class UserModel:
     samples: list[tuple[torch.Tensor, ...]]
     labels: npt.NDArray[Any] | None
     notes: tuple[str, ...] = ()
+    precision: tuple[Pattern, ...] = ()
 
     @classmethod
     def of(cls, made: Any, where: str) -> UserModel:
@@ -44,7 +47,7 @@ class UserModel:
         from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.single_precision import single
 
-        names = ("module", "example_inputs", "calibration", "samples", "labels")
+        names = ("module", "example_inputs", "calibration", "samples", "labels", "precision")
         if isinstance(made, tuple):
             if len(made) > 3:
                 raise InvalidRequest(f"{where} returned a tuple of {len(made)}", _EXPECTED)
@@ -72,6 +75,7 @@ class UserModel:
             samples("samples"),
             None if labels is None else np.asarray(labels, np.int64),
             notes,
+            read_precision(fields["precision"], where),
         )
         user._check_samples(where)
         return user
@@ -98,6 +102,7 @@ class UserModel:
             samples_detail="" if self.samples else "the example and its shuffles",
             weights=weights,
             notes=self.notes,
+            precision=self.precision,
         )
 
     def _shuffles(self, seed: int) -> list[tuple[torch.Tensor, ...]]:

@@ -30,7 +30,7 @@ from cmcompiler.ops.support.requantize import (
     rounding_steps,
     wrap32,
 )
-from cmcompiler.ops.support.requantize16 import Requantize16
+from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, Requantize16
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,10 @@ class Linear(Op):
     def is_int16(self) -> bool:
         """Features and outputs are int16."""
         return isinstance(self.requantize, Requantize16)
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return SHORT_ROUNDING
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]

@@ -72,6 +72,10 @@ class Mul(Pair):
     def error_steps(self) -> float:  # type: ignore[override]
         return rounding_steps([self.output.shift])
 
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return self.error_steps
+
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = (x.astype(np.int32) for x in self.broadcast(inputs))
         product = (lhs - self.lhs_zero_point) * (rhs - self.rhs_zero_point)

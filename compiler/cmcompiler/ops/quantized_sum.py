@@ -102,7 +102,7 @@ class QuantizedSum(Op):
     """
 
     label = "sum"
-    error_steps = LONG_SUM
+    error_steps = fine_error_steps = LONG_SUM
 
     outer: int
     members: int

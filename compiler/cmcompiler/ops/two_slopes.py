@@ -84,6 +84,10 @@ class TwoSlopes(Op):
         return rounding_steps([self.below.shift, self.above.shift])
 
     @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return self.error_steps
+
+    @property
     def turned(self) -> TwoSlopes:
         return self
 

@@ -78,8 +78,9 @@ class RoundedWeights(Interpreter):
         if weight is None:
             return None
         if (node, place) not in self._rows:
-            scale = weight.abs().amax(1, keepdim=True).clamp(min=1e-30) / 127
-            self._rows[node, place] = (weight / scale).round() * scale
+            flat = weight.flatten(1)
+            scale = flat.abs().amax(1, keepdim=True).clamp(min=1e-30) / 127
+            self._rows[node, place] = ((flat / scale).round() * scale).reshape(weight.shape)
         return self._rows[node, place]
 
 

@@ -10,6 +10,7 @@ from copy import deepcopy
 
 from torch.fx import GraphModule
 
+from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.assignments import join_assignments
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
@@ -48,6 +49,7 @@ from cmcompiler.frontend.rewrites.resampling import weigh_samples
 from cmcompiler.frontend.rewrites.scans import double_scans
 from cmcompiler.frontend.rewrites.scatter_reductions import spell_scatter_reductions
 from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
+from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
 from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
@@ -106,17 +108,21 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
 """In the order in which they run."""
 
 
-def rewrite(module: GraphModule, is_portable: bool = False) -> GraphModule:
+def rewrite(
+    module: GraphModule, is_portable: bool = False, precision: Patterns = ()
+) -> GraphModule:
     """A graph of ATen operators after all rewrites, which may change it in place.
 
     Args:
         is_portable: leave out the rewrites that need operators which ExecuTorch's runtime lacks.
+        precision: of modules; int8 for all others.
     """
     for each in REWRITES:
         before = deepcopy(module) if is_portable else module
         each(module)
         if is_portable and _lacks_portability(module):
             module = before
+    make_short(module, precision)
     module.graph.eliminate_dead_code()
     module.recompile()
     return module

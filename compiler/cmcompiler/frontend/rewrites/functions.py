@@ -223,3 +223,16 @@ def _text(source: Node, steps: list[Node]) -> str:
         keywords = {k: written(a) if isinstance(a, Node) else a for k, a in step.kwargs.items()}
         calls.append(Step(name, arguments, keywords))
     return text_of(calls)
+
+
+def expression_of(node: Node) -> tuple[Node, str] | None:
+    """The one tensor that an element-wise operator reads, and it as an expression; else None."""
+    if not _is_step(node):
+        return None
+    sources = {each for each in node.all_input_nodes if number_of(each) is None}
+    if len(sources) != 1:
+        return None
+    (source,) = sources
+    if not _is_real(source) or fake(source).shape != fake(node).shape:
+        return None
+    return source, _text(source, [node])

@@ -23,7 +23,7 @@ from cmcompiler.ops.support.requantize import (
     Requantize,
     rounding_steps,
 )
-from cmcompiler.ops.support.requantize16 import Requantize16
+from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, Requantize16
 from cmcompiler.ops.support.window import Pair, Window
 
 DEEPEST = (1 << 31) // (128 * 128) - 1
@@ -61,6 +61,10 @@ class Convolution(Op):
     def is_int16(self) -> bool:
         """Images and outputs are int16."""
         return isinstance(self.requantize, Requantize16)
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return SHORT_ROUNDING
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]

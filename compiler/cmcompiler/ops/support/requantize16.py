@@ -23,6 +23,9 @@ INT16 = Range16(-(1 << 15), (1 << 15) - 1)
 MOST_LEFT = 7
 """Places that a sum of 64 bits is shifted left by, at most."""
 
+SHORT_ROUNDING = 1.6
+"""Steps of a result: a half, and what a multiplier of 15 bits is off by at the end of the range."""
+
 _LARGEST_REDUCED = (1 << 15) - 1
 
 

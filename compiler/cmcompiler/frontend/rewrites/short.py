@@ -1,0 +1,263 @@
+"""Gives operators int16 activations: their `cmbuild::short_` form takes their place.
+
+It runs after all other rewrites, on what the quantizer would compute in int8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.precision import SHORT, Patterns
+from cmcompiler.frontend.rewrites.editing import (
+    constant,
+    constant_value,
+    fake,
+    insert,
+    is_constant,
+    named_arguments,
+    replace,
+)
+from cmcompiler.frontend.rewrites.functions import expression_of
+
+_ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
+
+
+def make_short(module: GraphModule, precision: Patterns) -> None:
+    """Replaces the operators of modules whose path the last matching pattern gives int16."""
+    if not precision:
+        return
+    for node in list(module.graph.nodes):
+        form = _forms().get(node.target)
+        if form is None or not _is_float(node) or not _is_chosen(node, precision):
+            continue
+        made = form(node)
+        if made is not None:
+            replace(node, made)
+    for node in list(module.graph.nodes):
+        _join_clamp(node)
+    for node in list(module.graph.nodes):
+        if _is_chosen(node, precision) and (made := _function(node)) is not None:
+            replace(node, made)
+    module.graph.eliminate_dead_code()
+    module.recompile()
+
+
+def _is_chosen(node: Node, precision: Patterns) -> bool:
+    stack = node.meta.get("nn_module_stack") or {}
+    paths = ["", *(path for path, _ in stack.values())]
+    chosen = ""
+    for pattern, value in precision:
+        if any(fnmatchcase(path, pattern) for path in paths):
+            chosen = value
+    return chosen == SHORT
+
+
+def _is_float(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, Tensor) and value.dtype == torch.float32
+
+
+def _has_constants(node: Node) -> bool:
+    given = named_arguments(node)
+    return is_constant(given["weight"]) and (given["bias"] is None or is_constant(given["bias"]))
+
+
+def _pair(value: Any) -> list[int]:
+    values = [value] if isinstance(value, int) else list(value)
+    return values * 2 if len(values) == 1 else values
+
+
+def _convolution(node: Node) -> Node | None:
+    if not _has_constants(node):
+        return None
+    given = named_arguments(node)
+    window = [_pair(given[name]) for name in ("stride", "padding", "dilation")]
+    layer = given["input"], given["weight"], given["bias"]
+    return insert(node, _OWN.short_conv2d.default, *layer, *window, given["groups"])
+
+
+def _transposed(node: Node) -> Node | None:
+    given = named_arguments(node)
+    if not _has_constants(node) or given["groups"] != 1:
+        return None
+    turned = constant_value(given["weight"]).transpose(0, 1).contiguous()
+    weight = constant(node, f"{node.name}_weight", turned)
+    names = ("stride", "padding", "dilation", "output_padding")
+    window = [_pair(given[name]) for name in names]
+    return insert(
+        node,
+        _OWN.short_conv_transpose2d.default,
+        *(given["input"], weight, given["bias"]),
+        *window,
+    )
+
+
+def _linear(node: Node) -> Node | None:
+    if not _has_constants(node):
+        return None
+    given = named_arguments(node)
+    return insert(node, _OWN.short_linear.default, given["input"], given["weight"], given["bias"])
+
+
+def _sum(node: Node) -> Node | None:
+    x, y, *rest = node.args
+    alpha: Any = rest[0] if rest else node.kwargs.get("alpha", 1)
+    if not all(isinstance(each, Node) and _is_float(each) for each in (x, y)):
+        return None
+    if isinstance(alpha, Node) or any(map(is_constant, (x, y))):
+        return None
+    factor = -float(alpha) if node.target is _ATEN.sub.Tensor else float(alpha)
+    return insert(node, _OWN.short_add.default, x, y, factor, *rest[1:])
+
+
+def _product(node: Node) -> Node | None:
+    x, y = node.args[:2]
+    if not all(isinstance(each, Node) and _is_float(each) for each in (x, y)):
+        return None
+    return None if any(map(is_constant, (x, y))) else insert(node, _OWN.short_mul.default, x, y)
+
+
+def _matrices(node: Node) -> Node | None:
+    x, y = node.args
+    if any(map(is_constant, (x, y))):
+        return None
+    turned = insert(node, _ATEN.transpose.int, y, 1, 2)
+    return insert(node, _OWN.short_bmm.default, x, turned)
+
+
+def _reduction(operator: Any) -> Callable[[Node], Node | None]:
+    def form(node: Node) -> Node | None:
+        x, dims, keepdim = (*node.args, False, False)[:3]
+        assert isinstance(x, Node)
+        if not dims:
+            dims = list(range(fake(x).ndim))
+        places = [dim % fake(x).ndim for dim in dims]  # type: ignore[union-attr]
+        return insert(node, operator, x, places, bool(keepdim))
+
+    return form
+
+
+def _average(node: Node) -> Node | None:
+    given = named_arguments(node)
+    padding = _pair(given["padding"])
+    if given["divisor_override"] is not None or (given["count_include_pad"] and any(padding)):
+        return None
+    sizes = _pair(given["kernel_size"]), _pair(given["stride"] or given["kernel_size"])
+    return insert(
+        node,
+        _OWN.short_avg_pool2d.default,
+        given[_input(node)],
+        *sizes,
+        padding,
+        given["ceil_mode"],
+    )
+
+
+def _maximum(node: Node) -> Node | None:
+    given = named_arguments(node)
+    sizes = _pair(given["kernel_size"]), _pair(given["stride"] or given["kernel_size"])
+    rest = _pair(given["padding"]), _pair(given["dilation"]), given["ceil_mode"]
+    return insert(node, _OWN.short_max_pool2d.default, given[_input(node)], *sizes, *rest)
+
+
+def _input(node: Node) -> str:
+    """The name of an operator's first argument, `self` or `input`."""
+    return str(node.target._schema.arguments[0].name)  # type: ignore[union-attr]
+
+
+def _softmax(node: Node) -> Node | None:
+    x, dim = node.args[:2]
+    return insert(node, _OWN.short_softmax.default, x, dim)
+
+
+def _clamp(node: Node) -> Node | None:
+    bounds = _bounds(node)
+    return insert(node, _OWN.short_clamp.default, node.args[0], 1.0, *bounds)
+
+
+def _leaky(node: Node) -> Node | None:
+    slope = float((*node.args, 0.01)[1])  # type: ignore[arg-type]
+    return insert(node, _OWN.short_clamp.default, node.args[0], slope)
+
+
+def _bounds(node: Node) -> tuple[float | None, float | None]:
+    if node.target is _ATEN.relu.default:
+        return 0.0, None
+    if node.target is _ATEN.relu6.default:
+        return 0.0, 6.0
+    defaults = (-1.0, 1.0) if node.target is _ATEN.hardtanh.default else (None, None)
+    given = (*node.args[1:], *defaults[len(node.args) - 1 :])[:2]
+    least, largest = (None if each is None else float(each) for each in given)
+    return least, largest
+
+
+def _function(node: Node) -> Node | None:
+    """Of one tensor, as an expression."""
+    if node.target is _OWN.function.default:
+        return insert(node, _OWN.short_function.default, *node.args)
+    if not _is_float(node):
+        return None
+    found = expression_of(node)
+    if found is None:
+        return None
+    source, expression = found
+    return insert(node, _OWN.short_function.default, source, expression)
+
+
+@cache
+def _bounded() -> dict[Any, int]:
+    """Operators that clamp their results, and where the bounds are."""
+    return {
+        _OWN.short_conv2d.default: 7,
+        _OWN.short_conv_transpose2d.default: 7,
+        _OWN.short_linear.default: 3,
+        _OWN.short_add.default: 3,
+    }
+
+
+def _join_clamp(node: Node) -> None:
+    """Makes a clamp the bounds of the operator before it."""
+    if node.target is not _OWN.short_clamp.default or node.args[1] != 1.0:
+        return
+    source = node.args[0]
+    assert isinstance(source, Node)
+    place = _bounded().get(source.target)
+    if place is None or len(source.users) > 1 or len(source.args) > place:
+        return
+    source.args = (*source.args, *node.args[2:])
+    node.replace_all_uses_with(source)
+    node.graph.erase_node(node)
+
+
+@cache
+def _forms() -> dict[Any, Callable[[Node], Node | None]]:
+    """What makes the short form of each operator."""
+    return {
+        _ATEN.conv2d.default: _convolution,
+        _ATEN.conv_transpose2d.input: _transposed,
+        _ATEN.linear.default: _linear,
+        _ATEN.add.Tensor: _sum,
+        _ATEN.sub.Tensor: _sum,
+        _OWN.add.default: _sum,
+        _ATEN.mul.Tensor: _product,
+        _OWN.mul.default: _product,
+        _ATEN.bmm.default: _matrices,
+        _ATEN.mean.dim: _reduction(_OWN.short_mean.default),
+        _OWN.mean.default: _reduction(_OWN.short_mean.default),
+        _OWN.sum.default: _reduction(_OWN.short_sum.default),
+        _ATEN.avg_pool2d.default: _average,
+        _ATEN.max_pool2d.default: _maximum,
+        _ATEN.softmax.int: _softmax,
+        _ATEN.relu.default: _clamp,
+        _ATEN.relu6.default: _clamp,
+        _ATEN.hardtanh.default: _clamp,
+        _ATEN.clamp.default: _clamp,
+        _ATEN.leaky_relu.default: _leaky,
+    }

@@ -1,0 +1,106 @@
+"""Modules with int16 activations: what computes, how near it comes to float, and on which bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from harness.examples import Example
+from harness.runtime import Runtime
+from torch import Tensor, nn
+
+from cmcompiler import api
+from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.precision import everywhere, read_precision
+from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.reference import evaluate_all
+
+
+class Every(nn.Module):
+    """Each operator that has an int16 form, and movement between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.depthwise = nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=8)
+        self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
+        self.linear, self.sequence = nn.Linear(16, 10), nn.Conv1d(10, 4, 1)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        y = self.depthwise(torch.relu(self.norm(self.conv(x))))
+        y = self.up(torch.sigmoid(y) * y + y)
+        y = nn.functional.gelu(torch.cat([y, y * 2.0], 1))
+        y = nn.functional.max_pool2d(y, 2)
+        means = y.mean((2, 3))
+        y = self.linear(nn.functional.avg_pool2d(y, 2)[:, :4].flatten(1))
+        y = torch.tanh(y) - y
+        sizes = (means * means).sum(-1, keepdim=True) + torch.sqrt(means**2 + 1e-3)
+        product = torch.bmm(means[:, None], means[:, :, None])
+        leaky = nn.functional.leaky_relu(self.sequence(y[:, :, None]), 0.1)
+        return torch.softmax(y, -1), sizes, leaky, product
+
+
+DATA = [torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(n)) for n in range(16)]
+
+
+@pytest.fixture(scope="module")
+def module() -> nn.Module:
+    torch.manual_seed(33)
+    return Every().eval()
+
+
+@pytest.fixture(scope="module")
+def short(module: nn.Module) -> api.Compiled:
+    return api.compile(module, DATA[0], DATA, activations="int16")
+
+
+def test_all_activations_are_int16(short: api.Compiled) -> None:
+    types = {tensor.dtype.name for node in short.graph.nodes for tensor in node.outputs}
+    assert types == {"int16", "float32"}
+
+
+def test_layers_are_faithful_and_near_float(module: nn.Module, short: api.Compiled) -> None:
+    fidelity = short.fidelity
+    assert fidelity.layers and not fidelity.unpaired
+    assert [layer for layer in fidelity.layers if not layer.faithful] == []
+    assert min(_decibels(module, short)) > 50
+
+
+def test_kernels_equal_the_reference(short: api.Compiled, runtime: Runtime) -> None:
+    runtime.check(Example(short.graph, (DATA[3].numpy(),)))
+
+
+def test_a_pattern_chooses_modules(module: nn.Module) -> None:
+    mixed = api.compile(module, DATA[0], DATA, precision={"*": "8w16a", "up": "8w8a"})
+    assert _types(mixed.graph, "transpose_conv2d") == {"int8"}
+    assert _types(mixed.graph, "conv2d") == _types(mixed.graph, "linear") == {"int16"}
+    assert mixed.fidelity.faithful
+
+
+def test_patterns_are_checked() -> None:
+    assert everywhere("int8") == () and everywhere("int16") == (("*", "8w16a"),)
+    assert read_precision({"head": "8w8a"}, "net.py") == (("head", "8w8a"),)
+    with pytest.raises(InvalidRequest, match=r"net.py: precision '4w' of 'head' is not 8w8a or"):
+        read_precision({"head": "4w"}, "net.py")
+    with pytest.raises(InvalidRequest, match="precision is not a mapping"):
+        read_precision("8w16a", "net.py")
+    with pytest.raises(InvalidRequest, match="activations 'int4' are not int8 or int16"):
+        api.compile(nn.Identity(), DATA[0], activations="int4")
+
+
+def _types(graph: Graph, label: str) -> set[str]:
+    """Of the results of operators."""
+    return {n.outputs[0].dtype.name for n in graph.nodes if n.op.label == label}
+
+
+def _decibels(module: nn.Module, compiled: api.Compiled) -> list[float]:
+    """Of each output, on calibration inputs."""
+    with torch.no_grad():
+        real = [[each.numpy() for each in module(sample)] for sample in DATA[:8]]
+    samples = [[sample.numpy()] for sample in DATA[:8]]
+    made = [each.outputs for each in evaluate_all(compiled.graph, samples)]
+    pairs = [
+        (np.stack(exact), np.stack(stored))
+        for exact, stored in zip(zip(*real, strict=True), zip(*made, strict=True), strict=True)
+    ]
+    return [float(10 * np.log10((a**2).sum() / ((a - b) ** 2).sum())) for a, b in pairs]
