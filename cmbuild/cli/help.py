@@ -28,7 +28,15 @@ FIRST = (
 _FEW = 5
 
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "Model": ("weights", "calibration", "seed", "no_refinement", "portable", "method"),
+    "Model": (
+        "weights",
+        "calibration",
+        "seed",
+        "activations",
+        "no_refinement",
+        "portable",
+        "method",
+    ),
     "Samples": ("samples", "inputs", "output_dir", "reset", "data", "until"),
     "Board": ("board", "isa", "toolchain", "target", "launcher", "timeout"),
     "Inputs and outputs": ("io", "feed"),

@@ -69,6 +69,8 @@ class Names:
                 seed=source.seed or model.seed,
                 weights=source.weights or model.weights,
                 calibration=source.calibration or model.calibration,
+                activations=source.activations or model.activations,
+                precision=model.precision,
             )
         except UsageError as error:
             raise UsageError(message=f"model {name}: {error.message}", hint=error.hint) from error

@@ -51,6 +51,7 @@ class ModelChoice:
         model: name in the project or the zoo, `path.py[:callable]`, `path.pt2`, `path.pte` or
             `path.tflite`.
         label: its name in the project, once `model` is what that stands for.
+        precision: of its modules, as the project says, by patterns of their paths.
         data: labelled samples that accuracy is measured on, if the project names some.
     """
 
@@ -63,6 +64,11 @@ class ModelChoice:
     calibration: Path | None = option(
         "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
     )
+    activations: str | None = option(
+        "int16: activations of 16 bits, for less rounding at twice the RAM; by default int8, or as "
+        "the project says.",
+        choices=("int8", "int16"),
+    )
     no_refinement: bool = option("Keep the quantizer's own ranges, weights and biases.", False)
     portable: bool = option("Keep to operators that ExecuTorch's own runtime has.", False)
     intermediates: Path | None = option(
@@ -71,6 +77,7 @@ class ModelChoice:
     force: bool = option(FORCE, False)
     label: str | None = None
     data: Path | None = None
+    precision: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         from cmcompiler.frontend.job import MAX_SEED
@@ -78,7 +85,7 @@ class ModelChoice:
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(message=f"seed {self.seed} is not from 0 to {MAX_SEED}")
         if self.is_program:
-            for name in ("weights", "calibration", "no_refinement", "portable"):
+            for name in ("weights", "calibration", "activations", "no_refinement", "portable"):
                 if getattr(self, name):
                     flag = f"--{name.replace('_', '-')}"
                     raise UsageError(

@@ -73,6 +73,11 @@ class ModelFile(Table):
     )
     weights: Text | None = Field(None, description="State dict to load.")
     calibration: Text | None = Field(None, description="File or folder of calibration inputs.")
+    activations: Literal["int8", "int16"] | None = Field(None, description="As --activations.")
+    precision: dict[str, Literal["8w8a", "8w16a"]] = Field(
+        default_factory=dict,
+        description="Of modules by patterns of their paths; the last that matches counts.",
+    )
     data: Text | None = Field(None, description="Labelled .npz that accuracy is measured on.")
     seed: int = Field(0, ge=0, description="For random weights, training and inputs.")
     io: Literal["program", "int8", "uint8"] | None = Field(None, description="As --io.")

@@ -41,6 +41,7 @@ class ProjectModel:
     Attributes:
         source: of the zoo, or a path that holds from anywhere.
         weights, calibration, data: likewise.
+        activations, precision: of its export, unless the user says otherwise.
         io, feed: of its boundary, unless the user says otherwise.
         budgets: by board.
     """
@@ -50,6 +51,8 @@ class ProjectModel:
     weights: Path | None = None
     calibration: Path | None = None
     data: Path | None = None
+    activations: str | None = None
+    precision: tuple[tuple[str, str], ...] = ()
     seed: int = 0
     io: str | None = None
     feed: str | None = None
@@ -182,6 +185,8 @@ def _model(folder: Path, name: str, file: ModelFile) -> ProjectModel:
         seed=file.seed,
         io=file.io,
         feed=file.feed,
+        activations=file.activations,
+        precision=tuple(file.precision.items()),
         budgets=file.budget,
         **places,
     )
