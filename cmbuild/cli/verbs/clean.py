@@ -26,11 +26,13 @@ def command(
     *, model: str | None, board: str | None, cache: bool, build_dir: Path, as_json: bool
 ) -> int:
     """Remove all builds, or those of MODEL. Everything removed can be rebuilt.
+    Files that others put beside it stay.
 
     Waits for other commands that are building in these folders.
     """
     from cmbuild.cache.cleaning import clean_builds, clean_cache
     from cmbuild.errors import UsageError
+    from cmbuild.pipeline.stages.stage import StageKind
     from cmbuild.report.actions import CleanDocument, Done
     from cmbuild.report.choice import reporter
 
@@ -40,7 +42,8 @@ def command(
             raise UsageError(message="--cache is shared by all models and boards")
         removed = clean_cache(report.note)
     else:
-        removed = clean_builds(build_dir, model, board, report.note)
+        stages = {kind.label for kind in StageKind}
+        removed = clean_builds(build_dir, model, board, stages, report.note)
     if as_json:
         report.close([Done(CleanDocument(removed=removed))], None)
     return 0

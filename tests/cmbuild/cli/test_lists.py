@@ -201,6 +201,24 @@ def test_clean_removes_what_was_asked_for_and_nothing_else(cmbuild: Commands) ->
     assert [path.name for path in build.iterdir()] == ["notes"]
 
 
+def test_clean_keeps_what_others_put_into_a_build(cmbuild: Commands) -> None:
+    assert cmbuild("run", NETWORK, "--board", "native").exit_code == 0
+    folder = cmbuild.folder / "build" / "network" / "native"
+    mine = [folder / "notes.txt", folder / "results" / "first.npy", folder / "plan.old"]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    (folder / "package").symlink_to(cmbuild.folder)
+    result = cmbuild("clean")
+    kept = ["notes.txt", "package", "plan.old", "results"]
+    notes = [f"  kept {folder / name} (not written by cmbuild)\n" for name in kept]
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "".join([*notes, f"  removed all else in {folder}\n"])
+    assert sorted(path.name for path in folder.iterdir()) == kept
+    assert [path.read_text() for path in mine] == ["mine"] * 3
+    assert cmbuild("run", NETWORK, "--board", "native").exit_code == 0
+
+
 def test_clean_cache(cmbuild: Commands, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     for folder in CacheFolder:
