@@ -12,6 +12,7 @@ from typing import Any
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
 from cmbuild.api.arguments import count, flag, names, optional_path, text
+from cmbuild.api.translation import own_errors
 from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.display.tables import ResultTable
@@ -42,6 +43,7 @@ from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
 
 
+@own_errors
 def run(
     model: str | Path,
     board: str,
@@ -84,6 +86,7 @@ def run(
     return stage.result
 
 
+@own_errors
 def build(
     model: str | Path,
     board: str,
@@ -105,6 +108,7 @@ def build(
     return runner.build_result()
 
 
+@own_errors
 def package(
     model: str | Path,
     output_dir: str | Path | None = None,
@@ -136,6 +140,7 @@ def package(
     return result
 
 
+@own_errors
 def evaluate(
     model: str | Path,
     board: str | None = None,
@@ -199,6 +204,7 @@ def evaluate(
     return result
 
 
+@own_errors
 def fit(
     models: str | Path | Iterable[str | Path],
     boards: str | Iterable[str] = (),
@@ -246,6 +252,7 @@ def fit(
     return table
 
 
+@own_errors
 def sweep(
     models: str | Path | Iterable[str | Path],
     boards: str | Iterable[str],

@@ -40,6 +40,7 @@ class Json(Lines):
             documents = documents or [{}]
             documents[-1] |= ErrorDocument.of(failure).model_dump()
         indent = 2 if len(documents) == 1 else None
-        is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+        # Text that a caller collects has no encoding.
+        is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
         for document in documents:
             write(json.dumps(document, ensure_ascii=not is_utf8, indent=indent), sys.stdout)
