@@ -32,6 +32,8 @@ _MOST_BYTES = 16 << 20
 _MOST_DEPTH = 64
 _MARK = "\ufeff"
 _INTEGERS = range(-(1 << 63), 1 << 63)  # https://toml.io/en/v1.0.0#integer
+_QUOTED = re.compile(r"""\"[^"\n]*\"|'[^'\n]*'""")
+_DOTTED = re.compile(r"(?<![\w.-])(?:[\w-]+\.){100}")
 _DIGITS = re.compile(r"[0-9_]{1000,}")  # far fewer than Python converts to a number
 
 
@@ -112,6 +114,10 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
     if match := _DIGITS.search(text):
         line = text.count("\n", 0, match.start()) + 1
         raise _unusable(path, "a number has too many digits", line=line)
+    # Reading a key of many parts takes memory by their square.
+    for number, row in enumerate(text.split("\n"), 1):
+        if row.count(".") >= 100 and _DOTTED.search("".join(_QUOTED.sub("_", row).split())):
+            raise _unusable(path, "is nested too deeply", line=number)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -21,6 +21,10 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "tables": (b"a = " + b"{b=" * DEPTH + b"1" + b"}" * DEPTH, "nested too deeply"),
     "dotted": (b".".join([b"a"] * 500) + b" = 1", "nested too deeply"),
     "header": (b"[" + b".".join([b"a"] * 500) + b"]", "nested too deeply"),
+    "dotted, of vast memory": (
+        b"\n" + b"a . 'b' . " * DEPTH + b"c = 1",
+        ":2: is nested too deeply",
+    ),
     "digits": (b"[project]\nseed = " + b"9" * 5000, ":2: a number has too many digits"),
     "text of digits": (b'a = "' + b"9" * 5000 + b'"', ":1: a number has too many digits"),
     "hexadecimal": (b"a.b = 0x" + b"f" * 400, "a.b: the number has more than 64 bits"),
