@@ -40,6 +40,8 @@ uint8, inputs of unsigned bytes.
 """
 
 
+# A program's scales may be any numbers; what they give is checked, without a line of NumPy's.
+@np.errstate(all="ignore")
 def build_graph(
     program: Program, method: str = "forward", io: str = "program", *, as_written: bool = False
 ) -> Graph:
