@@ -47,7 +47,7 @@ class JoinedOutput:
         return any(
             width(observer_of(part.source)) >= _least_ratio(part) * width(_own(part))
             for part in self.operands
-            if width(_own(part)) > 0
+            if part.is_whole and width(_own(part)) > 0
         )
 
 

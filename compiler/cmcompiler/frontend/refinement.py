@@ -95,8 +95,9 @@ class Refiner:
     ) -> tuple[Refinement, ...]:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
         if math.isfinite(self._snr):
-            self._balance_operands(operands)
-            self._separate_operands(operands)
+            whole = [part for part in operands if part.is_whole]
+            self._balance_operands(whole)
+            self._separate_operands(whole)
             is_separate = self._separate_means([part for part in means if part.is_whole])
             self._choose_ranges(observations)
             is_balanced = self._equalise_layers()
@@ -214,7 +215,7 @@ class Refiner:
         return True
 
     def _balance_operands(self, operands: Sequence[GroupPart]) -> None:
-        change = balance([part for part in operands if part.is_whole])
+        change = balance(operands)
         if change is not None and not self._accept("balanced concatenations", self._measure()):
             change.undo()
 

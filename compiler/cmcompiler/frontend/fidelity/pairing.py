@@ -37,8 +37,9 @@ _aten = torch.ops.aten
 _VIEWS = {
     *(_aten.view.default, _aten.reshape.default, _aten.flatten.using_ints),
     *(_aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims, _aten.unsqueeze.default),
+    _aten.stack.default,
 }
-"""Before these, a lowering may copy their operand in the order of its elements."""
+"""A lowering may make their elements in another shape, in the same order."""
 _DIVISIONS = {
     *(_aten.unbind.int, _aten.split.Tensor, _aten.split.sizes, _aten.split_with_sizes.default),
     *(_aten.chunk.default, _aten.tensor_split.sections, _aten.tensor_split.indices),

@@ -81,3 +81,29 @@ def test_what_an_operator_is_taken_apart_into_has_no_counterpart() -> None:
     assert compiled.fidelity.faithful is None
     assert len(compiled.fidelity.unpaired) == 1
     assert "its inputs were left in float" in {each.reason for each in compiled.placement}
+
+
+class Divided(nn.Module):
+    """Results of one operator that a lowering makes one by one, and a stack that stays in float."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("held", torch.zeros(2, 4))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        first, second = x.unbind(1)
+        third, fourth = (first * second.tanh()).split([1, 3], -1)
+        count = self.held[0] + 1
+        mean = self.held[1] + (second[0] - self.held[1]) / count
+        self.held.copy_(torch.stack([count, mean]))
+        return third, fourth.relu(), mean
+
+
+def test_divisions_and_stacks_have_counterparts() -> None:
+    torch.manual_seed(0)
+    samples = [torch.randn(1, 2, 4) for _ in range(30)]
+    fidelity = api.compile(Divided().eval(), samples[0], samples).fidelity
+    assert (fidelity.faithful, fidelity.unpaired, fidelity.reason) == (True, (), None)
+    nodes = [layer.node for layer in fidelity.layers]
+    assert nodes.count("unbind") == nodes.count("split_with_sizes") == 2
+    assert "stack" in nodes
