@@ -38,6 +38,8 @@ _log = logging.getLogger(__name__)
 _ELEMENTS = 400_000
 """Limit for all layers and samples together; at least one sample, so large models take one."""
 _MOST = 4
+_TURN = 16
+"""Elements of gates, functions of them and states that a turn has for each of its outputs."""
 _SEQUENCE = 64
 """Runs of a model with a state."""
 
@@ -115,8 +117,14 @@ def _number(graph: Graph) -> int:
     """Samples to run."""
     if graph.states:
         return _SEQUENCE
-    elements = sum(tensor.numel for node in graph.nodes for tensor in node.outputs)
+    elements = sum(_elements(node) for node in graph.nodes)
     return max(1, min(_MOST, _ELEMENTS // max(1, elements)))
+
+
+def _elements(node: ProgramNode) -> int:
+    """Those of a node's results, or of all that a recurrent layer holds in its turns."""
+    results = sum(tensor.numel for tensor in node.outputs)
+    return results * _TURN if isinstance(node.op, Recurrence) else results
 
 
 class LayerComparison:

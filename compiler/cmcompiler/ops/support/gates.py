@@ -67,6 +67,11 @@ def table() -> tuple[tuple[int, int], ...]:
     return tuple(zip(entries, [*steps, 0], strict=True))
 
 
+@cache
+def _array() -> WideArray:
+    return np.array(table(), np.int64)
+
+
 def packed_table() -> Packed:
     """The table as kernels read it: pairs of uint16."""
     return Packed(np.array(table(), "<u2").tobytes())
@@ -89,7 +94,7 @@ def tanh(x: Int16Array, bits: int = GATE_BITS) -> WideArray:
 
 def _look_up(magnitude: WideArray, bits: int) -> tuple[WideArray, WideArray, WideArray]:
     """Entry, distance from it, and step to the next one."""
-    entries = np.array(table())[3 * magnitude >> bits]
+    entries = _array()[3 * magnitude >> bits]
     return entries[..., 0], 3 * magnitude & ((1 << bits) - 1), entries[..., 1]
 
 
