@@ -65,10 +65,14 @@ def find_board(name: str, folders: Mapping[str, Path] | None = None) -> Board:
 
 def _chip_folder(chip: Chip) -> Path:
     """The folder of a board in the cache, which has nothing but a chip."""
-    from cmbuild.boards.template import SKELETON
+    from cmbuild.boards import template
+    from cmbuild.chips import board
     from cmbuild.chips.board import board_name, chip_board
+    from cmbuild.launchers import matching
 
-    place = CacheFolder.CHIPS.path / fingerprint(chip=repr(chip), skeleton=SKELETON)
+    makers = [Path(str(module.__file__)) for module in (template, board, matching)]
+    sources = [template.SKELETON, *makers, *sorted(paths.boards().glob(f"*/{FILE}"))]
+    place = CacheFolder.CHIPS.path / fingerprint(chip=repr(chip), sources=sources)
     name = board_name(chip)
     if not (place / name).is_dir():
         try:

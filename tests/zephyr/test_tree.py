@@ -30,9 +30,10 @@ OVERLAY = SAMPLES / "mv2/boards/mps3_corstone300_an547.overlay"
 
 
 @pytest.fixture
-def west(cmbuild: Commands) -> Commands:
-    """cmbuild with the tree as its workspace."""
-    return replace(cmbuild, environment={**cmbuild.environment, "ZEPHYR_BASE": f"{TREE}/zephyr"})
+def west(cmbuild: Commands, tmp_path: Path) -> Commands:
+    """cmbuild with the tree as its workspace, in a folder without spaces: Zephyr allows none."""
+    environment = {**cmbuild.environment, "ZEPHYR_BASE": f"{TREE}/zephyr"}
+    return replace(cmbuild, folder=tmp_path, environment=environment)
 
 
 @pytest.mark.parametrize("board", BOARDS)

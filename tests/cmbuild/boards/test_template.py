@@ -50,7 +50,7 @@ def test_a_stack_leaves_room_in_little_ram(tmp_path: Path):
     ram = replace(RAM, origin=0x20000000, size=5000)
     folder = make_board("b", tmp_path, cpu="cortex-m7", fpu="single", flash=FLASH, ram=ram)
     board = read_board(folder)
-    assert (board.stack, board.fpu, board.regions["ram"].size) == (1248, "single", 5000)
+    assert (board.stack, board.fpu, board.regions["ram"].size) == (1536, "single", 5000)
 
 
 @pytest.mark.parametrize(
