@@ -76,7 +76,8 @@ def _row(cell: Cell) -> Iterator[str]:
     yield board.name
     yield mark + size(need.flash)
     yield size(board.capacity(Memory.FLASH) or 0)
-    yield size(need.ram)
+    # Code that a board copies to RAM counts there, too.
+    yield (mark if need.code.hot else "") + size(need.ram)
     yield size(board.capacity(Memory.RAM) or 0)
     yield f"fits{_time(cell.cycles)}" if cell.fits else "too big"
 

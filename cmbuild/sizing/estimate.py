@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,7 +95,8 @@ class CodeSize:
     hot: int = 0
 
 
-ASSUMED = CodeSize(48 << 10, 4 << 10, Basis.ASSUMED)
+ASSUMED = CodeSize(48 << 10, _SUPPORT_VARIABLES, Basis.ASSUMED)
+_ASSUMED_HOT = 16 << 10  # every microkernel of a core
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +153,27 @@ def functions(board: Board, program: ProgramSize) -> list[str]:
     return sorted(kernels.union(re.findall(r"\bcm_\w+", text)))
 
 
+def assumed(board: Board) -> CodeSize:
+    """Sizes where there is no library: kernels have no variables, so RAM is as exact as with one,
+    unless the board copies code to it.
+    """
+    return replace(ASSUMED, hot=_ASSUMED_HOT) if _copies(board) else ASSUMED
+
+
 def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) -> CodeSize:
-    copies = board.layout is not None and board.layout.hot is not None
     own = round(_CODE_A_CHARACTER * len(_board_text(board)))
     vectors = _VECTOR_BYTES * (_VECTORS + _interrupts(board))
     return CodeSize(
         code=linked.code + program.tables + vectors + _SUPPORT_CODE + own,
         variables=linked.variables + _SUPPORT_VARIABLES,
         basis=basis,
-        hot=linked.hot if copies else 0,
+        hot=linked.hot if _copies(board) else 0,
     )
+
+
+def _copies(board: Board) -> bool:
+    """Whether the board runs microkernels from RAM."""
+    return board.layout is not None and board.layout.hot is not None
 
 
 def _board_text(board: Board) -> str:

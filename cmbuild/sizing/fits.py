@@ -23,11 +23,11 @@ from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.sizing.estimate import (
-    ASSUMED,
     Basis,
     CodeSize,
     Need,
     ProgramSize,
+    assumed,
     code_size,
     functions,
     need,
@@ -309,7 +309,7 @@ class Fits:
                 basis = Basis.LIBRARY if made is library else Basis.RELATED
                 linked = self._linked(made, functions(board, program))
                 return code_size(board, program, linked, basis)
-        return ASSUMED
+        return assumed(board)
 
     def _linked(self, library: LibraryStage, names: list[str]) -> Linked:
         def linked() -> Linked:

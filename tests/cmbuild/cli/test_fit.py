@@ -136,6 +136,30 @@ def test_figures_without_a_library_are_marked(cmbuild: Commands, tmp_path: Path)
     assert cell["need"]["basis"] == "assumed"
     assert cell["fits"] is True
     assert "≤ code is an upper bound" in bare("fit", NETWORK, "--board", "corstone300").stdout
+    # RAM does not depend on the library.
+    assert cmbuild("build", NETWORK, "--board", "corstone300").exit_code == 0
+    built = fits(cmbuild, NETWORK, "--board", "corstone300")[str(NETWORK), "corstone300"]
+    assert built["need"]["basis"] == "library"
+    before, after = (
+        sum(each["need"][part] for part in ("arena", "static", "stack")) for each in (cell, built)
+    )
+    assert abs(before - after) <= 0.05 * after
+
+
+def test_what_a_board_copies_to_ram_is_marked_there(cmbuild: Commands, tmp_path: Path) -> None:
+    place = cmbuild.folder / "boards" / "copying"
+    shutil.copytree(Path(__file__).parents[3] / "boards" / "rp2350", place)
+    descriptor = place / "board.toml"
+    text = descriptor.read_text().replace("\n[sections]\n", '\n[sections]\nhot = "sram"\n')
+    descriptor.write_text(text)
+    bare = replace(cmbuild, cache=tmp_path / "cache")
+    cells = [fits(bare, NETWORK, "--board", board) for board in ("rp2350", "copying")]
+    plain, copying = (next(iter(each.values()))["need"] for each in cells)
+    assert copying["static"] > plain["static"] + 10_000
+    line = next(
+        x for x in bare("fit", NETWORK, "--board", "copying").stdout.splitlines() if "≤" in x
+    )
+    assert line.count("≤") == 2
 
 
 def test_a_model_without_a_program_says_how_to_get_it(cmbuild: Commands, tmp_path: Path) -> None:
