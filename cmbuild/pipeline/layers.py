@@ -77,12 +77,14 @@ def layers(
     instructions: Sequence[int],
     cycles: Sequence[int],
     sensitivity: Mapping[str, float],
+    names: Mapping[int, str],
 ) -> tuple[PlacedLayer, ...]:
     """
     Args:
         export: of the program, if it is known.
         instructions, cycles: of each step, or none.
         sensitivity: decibels by node of the exported graph.
+        names: of instructions, for a program that was not exported.
     """
     arena = [use.tensors + use.rings + use.scratch for use in plan.timeline]
     streams = list(_streams(plan.steps))
@@ -93,7 +95,7 @@ def layers(
         error = compared.get(node or "")
         layers.append(
             PlacedLayer(
-                name=step_name(step, export),
+                name=step_name(step, export, names),
                 module=None if site is None else site.module,
                 operator=None if site is None else site.operator,
                 file=None if site is None else site.file,
@@ -121,10 +123,14 @@ def layers(
     return tuple(layers)
 
 
-def step_name(step: StepRecord | PlanStep, export: ExportRecord | None) -> str:
+def step_name(
+    step: StepRecord | PlanStep, export: ExportRecord | None, names: Mapping[int, str]
+) -> str:
     """`PlacedLayer.name` of a step."""
-    site = _site(step, export)
-    return step.title if site is None else site.module or site.operator
+    site, match = _site(step, export), _INSTRUCTION.search(step.source)
+    if site is not None:
+        return site.module or site.operator
+    return names.get(int(match[1]), step.title) if match is not None else step.title
 
 
 def _site(step: StepRecord | PlanStep, export: ExportRecord | None) -> CallSite | None:

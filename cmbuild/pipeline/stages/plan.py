@@ -157,7 +157,8 @@ class PlanStage(Stage):
         options = self.options
         choice = Choice(self.source.io, options.feed, options.streams, self.isa, options.wide)
         hint = advice(attempts(choice, self.board.isas, over, sized), over)
-        names = [step_name(step, self.source.record) for step in plan.steps]
+        record, known = self.source.record, self.source.layer_names
+        names = [step_name(step, record, known) for step in plan.steps]
         peak = describe_peak(plan, names) if excess.what == ARENA else None
         return excess.error(None if peak is None else f"the peak is {peak}", hint=hint)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -82,6 +82,16 @@ class ProgramSource:
         if self.record is None:
             return WeightsResult("program", f"those in {self.path.name}")
         return WeightsResult(self.record.weights.source.value, self.record.weights.detail)
+
+    @property
+    def layer_names(self) -> Mapping[int, str]:
+        """What a `.tflite` file calls the results of its instructions; else empty."""
+        from cmcompiler.tflite.reader import is_tflite, read_layers
+
+        if self.export is not None:
+            return {}
+        data = self.read()
+        return read_layers(data) if is_tflite(memoryview(data)) else {}
 
     def parts(self, *compiler: str) -> dict[str, Value]:
         """Fingerprint parts of the graph, and of any result of cmcompiler's modules."""

@@ -401,6 +401,7 @@ class SimulateStage(RepeatedStage):
             instructions=[op.instructions for op in instructions.per_op],
             cycles=[] if cycles is None else [op.cycles for op in cycles.per_op],
             sensitivity={cost.node: cost.snr_db for cost in costs},
+            names=self.runner.plan.source.layer_names,
         )
 
     def _instructions(self, execution: Execution) -> Instructions:

@@ -57,6 +57,23 @@ def read_tflite(data: bytes | memoryview) -> Program:
         InvalidProgram: not a well-formed program.
         Unsupported: another schema, or more than 2 GiB.
     """
+    version, reading = _opened(data)
+    try:
+        method = reading.method()
+    except Unsupported as reason:
+        return Program(version, (RefusedMethod(METHOD, reason),))
+    return Program(version, (method,))
+
+
+def read_layers(data: bytes | memoryview) -> dict[int, str]:
+    """Names of what a program's instructions compute, where the file has them."""
+    _, reading = _opened(data)
+    reading.method()
+    return reading.layers
+
+
+def _opened(data: bytes | memoryview) -> tuple[int, _Reading]:
+    """The version of a program's file, and its content before it is read."""
     view = memoryview(data).toreadonly()
     if len(view) > LARGEST:
         raise Unsupported(f"the program has {len(view):,} bytes, the limit is {LARGEST:,}")
@@ -70,11 +87,7 @@ def read_tflite(data: bytes | memoryview) -> Program:
     if not subgraphs:
         raise InvalidProgram("the program does not have a subgraph")
     names = [_operator_name(code) for code in model.tables(ModelTable.OPERATOR_CODES)]
-    try:
-        method = _Reading(subgraphs, Buffers(view, model), names).method()
-    except Unsupported as reason:
-        return Program(version, (RefusedMethod(METHOD, reason),))
-    return Program(version, (method,))
+    return version, _Reading(subgraphs, Buffers(view, model), names)
 
 
 def _operator_name(code: TableReader) -> str:
@@ -128,6 +141,7 @@ class _Reading:
         self._subgraphs = subgraphs
         self._buffers = buffers
         self._names = names
+        self.layers: dict[int, str] = {}
         self._values: list[Value] = []
         self._instructions: list[Instruction] = []
         self._variables: dict[str, int] = {}
@@ -173,7 +187,18 @@ class _Reading:
                     self._branch(frame, operator, depth + 1)
                 case _:
                     arguments = self._arguments(frame, operator, FORMS.get(name))
+                    self._name_layer(frame, operator)
                     self._instructions.append(KernelInstruction(PREFIX + name, arguments))
+
+    def _name_layer(self, frame: _Frame, operator: _Operator) -> None:
+        """By the first output's tensor: of those that a converter merged, the first."""
+        for index in operator.outputs[:1]:
+            try:
+                name = frame.tensors[index].string(schema.TensorTable.NAME).partition(";")[0]
+            except InvalidProgram:  # only people read it
+                continue
+            if name.strip() and name.isprintable() and len(name) <= LONGEST_NAME:
+                self.layers[len(self._instructions)] = name
 
     def _arguments(self, frame: _Frame, operator: _Operator, form: Form | None) -> tuple[int, ...]:
         if form is None:

@@ -52,7 +52,12 @@ PLAN = cast(PlanRecord, SimpleNamespace(steps=STEPS, timeline=()))
 
 def test_steps_get_the_names_of_their_modules():
     found = layers(
-        PLAN, EXPORT, instructions=[1, 2, 3, 4, 5], cycles=[], sensitivity={"conv2d": 31.5}
+        PLAN,
+        EXPORT,
+        instructions=[1, 2, 3, 4, 5],
+        cycles=[],
+        sensitivity={"conv2d": 31.5},
+        names={},
     )
     assert [each.name for each in found] == [
         *("quantize", "stream", "features.3.conv", "add", "linear")
@@ -65,6 +70,14 @@ def test_steps_get_the_names_of_their_modules():
 
 
 def test_a_program_of_unknown_origin_has_titles():
-    found = layers(PLAN, None, instructions=[], cycles=[], sensitivity={})
+    found = layers(PLAN, None, instructions=[], cycles=[], sensitivity={}, names={})
     assert [each.name for each in found] == [each.title for each in STEPS]
     assert {each.module for each in found} == {None}
+
+
+def test_a_program_has_the_names_in_its_file():
+    known = {1: "model/conv/Relu", 3: "model/logits"}
+    found = layers(PLAN, None, instructions=[], cycles=[], sensitivity={}, names=known)
+    assert [each.name for each in found] == [
+        *("quantize", "stream", "model/conv/Relu", "add", "model/logits")
+    ]

@@ -13,7 +13,7 @@ from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate, evaluate_all
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.program import KernelInstruction, StoredQuantization, TensorValue
-from cmcompiler.tflite.reader import read_tflite
+from cmcompiler.tflite.reader import read_layers, read_tflite
 
 
 def addition() -> bytes:
@@ -132,3 +132,7 @@ def test_a_subgraph_that_calls_itself_is_refused():
     file.operator("IF", (condition, condition, source), (out,), then=1, **{"~else": 1})
     with pytest.raises(Unsupported, match="a branch nested in 16 others"):
         find_method(read_tflite(file.write((condition, source), (out,))), "forward")
+
+
+def test_layers_have_the_names_of_their_outputs() -> None:
+    assert read_layers(addition()) == {0: "t2"}
