@@ -2,12 +2,13 @@
 """How much of people's models runs in integers, how exactly, and in how many instructions.
 
     python benchmarks/coverage.py [--board BOARD]... [--markdown FILE] [FILE.py[:CALLABLE]]...
+    python benchmarks/coverage.py --kinds [--board BOARD]... [--markdown FILE]
 
-By default the models of tests/data/models. Prints one row a model: multiply-accumulates, their
-share in integer kernels, the signal-to-noise ratio of the int8 reference's outputs against the
-float module's on the calibration inputs, the same of the float module with nothing but its inputs
-rounded to 8 bits, and instructions on the boards. --markdown also puts the table into a document,
-in place of the one there.
+By default the models of tests/data/models; --kinds: those of kinds.py, which have their own table.
+Prints one row a model: multiply-accumulates, their share in integer kernels, the signal-to-noise
+ratio of the int8 reference's outputs against the float module's on the calibration inputs, the same
+of the float module with nothing but its inputs rounded to 8 bits, and instructions on the boards.
+--markdown also puts the table into a document, in place of the one there.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ from cmcompiler.errors import CompilerError
 _TABLE = re.compile(r"^\|.*\n(\|.*\n)+", re.MULTILINE)
 
 MODELS = Path(__file__).resolve().parents[1] / "tests" / "data" / "models"
+KINDS = MODELS / "kinds.py"
+HEADING = "\n## Kinds"
 
 
 def models(names: Sequence[str]) -> Iterator[str]:
     """`file.py:callable` for each public function of the files."""
-    for name in names or map(str, sorted(MODELS.glob("*.py"))):
+    every = [str(file) for file in sorted(MODELS.glob("*.py")) if file != KINDS]
+    for name in names or every:
         file, _, function = name.partition(":")
         found = [node.name for node in ast.parse(Path(file).read_text()).body if is_model(node)]
         yield from (f"{file}:{each}" for each in ([function] if function else found))
@@ -72,17 +76,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--board", action="append", default=[])
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--kinds", action="store_true")
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     heads = ["model", "MACs", "in integers", "SNR", "input alone", *options.board, "in float"]
     table = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     print("\n".join(table))
-    for model in models(options.models):
+    for model in models([str(KINDS)] if options.kinds else options.models):
         table.append(row(model, options.board))
         print(table[-1], flush=True)
     if options.markdown is not None:
         text = options.markdown.read_text()
-        options.markdown.write_text(_TABLE.sub("\n".join(table) + "\n", text, count=1))
+        start = text.index(HEADING) if options.kinds else 0
+        made = _TABLE.sub("\n".join(table) + "\n", text[start:], count=1)
+        options.markdown.write_text(text[:start] + made)
     return 0
 
 
