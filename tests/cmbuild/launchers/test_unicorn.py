@@ -54,19 +54,39 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch):
     assert error.value.hint == pip_command("unicorn")
 
 
-def test_unicorn_counts_what_qemu_counts(commands: Commands) -> None:
+FLASH = """
+[clock.flash]
+clocks = [30_000_000, 168_000_000]
+line = 16
+prefetch = true
+code_cache = "1K"
+data_cache = "128"
+read_cycles = 0.5
+"""
+
+
+def test_unicorn_counts_what_qemu_counts(commands: Commands, tmp_path: Path) -> None:
     """Op for op, on boards of the same memory: by the cycle counter and by QEMU's timer; where the
     clock stands still, without what reading it takes.
     """
     memory = ("--flash", "0x08000000:1M", "--ram", "0x20000000:128K", "--clock", "168M")
     assert commands("new", "board", "mine", "--cpu", "cortex-m4", *memory).exit_code == 0
-    counts, cycles = [], []
+    with (tmp_path / "boards" / "mine" / "board.toml").open("a") as descriptor:
+        descriptor.write(FLASH)
+    counts, cycles, copied = [], [], []
     for words in (("mine", "--launcher", "unicorn"), ("mine",), ("netduinoplus2",)):
         result = commands("run", NETWORK, "--board", *words, "--json")
         assert result.exit_code == 0, result.stderr
         document = result.document
         counts.append([op["instructions"] for op in document["instructions"]["per_op"]])
         cycles.append(document["cycles"])
+        copied.append(document["memory"]["ram"]["weights"] > 0)
+    assert copied == [True, True, False]
+    with_flash = [counted.pop("with_flash") for counted in cycles]
+    assert with_flash[2] is None
+    assert with_flash[0]["wait_states"] == 1
+    assert with_flash[0]["total"] == pytest.approx(with_flash[1]["total"], rel=0.01)
+    assert with_flash[0]["total"] > cycles[0]["total"]
     unicorn, standing, timed = counts
     assert unicorn == timed
     assert sum(standing) == pytest.approx(sum(timed), rel=0.01)
