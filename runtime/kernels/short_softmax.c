@@ -31,6 +31,7 @@ static void softmax(const struct cm_short_softmax *op, const void *input, const 
         int32_t distance = element(input, op->size, first + i) - largest;
         int32_t place = cm_requantize(distance, op->multiplier, op->shift) + 32767;
         int32_t power = cm_interpolated(exponentials, cm_clamp(place, INT16_MIN, INT16_MAX));
+        power = op->is_cut != 0 && place < INT16_MIN ? 0 : power;
         output[first + i] = (int16_t)power;
         sum += (uint32_t)power;
     }

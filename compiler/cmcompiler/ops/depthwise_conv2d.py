@@ -77,6 +77,21 @@ class DepthwiseArguments(Arguments):
         )
 
 
+@dataclass(frozen=True)
+class DepthwiseArguments16(Arguments):
+    """Windows of int16 images, one filter per channel; channels of images are bytes."""
+
+    c_name = "cm_short_depthwise"
+
+    input: ImageRows
+    output: ImageRows
+    weights: Place
+    window: Annotated[WindowFields, INLINE]
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        return Work(macs=macs, filled=macs, outputs=outputs, calls=calls, pixels=self.output.pixels)
+
+
 @dataclass(frozen=True, eq=False)
 class DepthwiseConv2d(Convolution):
     """Convolution of NHWC images with one filter per channel, or several.
@@ -134,6 +149,8 @@ class DepthwiseConv2d(Convolution):
         return super().of_channels(taps, bias, requantize)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if self._is_short(inputs[0]):
+            return [self._short_call(inputs, outputs)]
         op = self._fitted(inputs, isa)
         scheme = op._scheme(inputs, isa)
         if scheme is None:
@@ -141,6 +158,8 @@ class DepthwiseConv2d(Convolution):
         return [op._kernel_call(scheme, inputs, outputs)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        if self._is_short(inputs[0]):
+            return [RowCall(self._short_call(inputs, outputs), {inputs[0]: self.window.rows})]
         op = self._fitted(inputs, isa)
         scheme = op._scheme(inputs, isa)
         if scheme is None:
@@ -177,6 +196,22 @@ class DepthwiseConv2d(Convolution):
             *(self._filters, self.window, columns, shape, isa),
             multiplier=self.output_shape[3] // channels,
         )
+
+    def _is_short(self, images: Tensor) -> bool:
+        """Whether images are int16, with one filter for each channel."""
+        return self.is_int16 and images.shape[3] == self.output_shape[3]
+
+    def _short_call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:
+        """Of int16 images."""
+        filters = self.filters16(self.weights.reshape(self.window.area, -1).T)
+        arguments = DepthwiseArguments16(
+            ImageRows.of(inputs[0]),
+            ImageRows.of(outputs[0]),
+            weights=Packed(filters.by_taps),
+            window=WindowFields.of(self.window),
+        )
+        name = "short_depthwise" if filters.is_short else "short_depthwise_long"
+        return KernelCall.of(name, arguments, (0, self.output_shape[1]))
 
     @property
     def _filters(self) -> Filters:

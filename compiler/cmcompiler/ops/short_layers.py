@@ -22,7 +22,7 @@ from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.mul import Mul
 from cmcompiler.ops.quantized_sum import MOST_SHORT_MEMBERS, QuantizedSum
-from cmcompiler.ops.short_softmax import LONGEST, ShortSoftmax
+from cmcompiler.ops.short_softmax import LONG_REACH, LONGEST, ShortSoftmax
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.convolution import LARGEST, check_depth, read_long_bias, read_pair
 from cmcompiler.ops.support.elementwise import align_pair
@@ -234,7 +234,7 @@ def read_softmax(call: Call) -> None:
     if not 1 <= (1, *rows.shape)[-1] <= LONGEST:
         call.unsupported(f"rows of {rows.shape[-1]:,} elements, not up to {LONGEST:,}")
     scale = _rescale(call)
-    call.emit(ShortSoftmax(scale.multiplier, scale.shift), [rows], [result])
+    call.emit(ShortSoftmax(scale.multiplier, scale.shift, LONG_REACH), [rows], [result])
 
 
 def _same_shapes(call: Call) -> tuple[Operand, Operand]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -58,10 +59,17 @@ def interpolated(table: Sequence[int], x: Numbers) -> Numbers:
     return result
 
 
+REACH = 10
+"""Of the exponentials of TensorFlow Lite, which takes smaller ones for that of -10."""
+
+LONG_REACH = 16
+"""Of those where smaller ones are 0: all of a row of 65,536 would hardly be a step."""
+
+
 @cache
-def exponentials() -> tuple[int, ...]:
-    """exp on [-10, 0], of 15 fractional bits."""
-    return interpolation_table(math.exp, -10.0, 0.0, 32768.0)
+def exponentials(reach: int) -> tuple[int, ...]:
+    """exp on [-reach, 0], of 15 fractional bits."""
+    return interpolation_table(math.exp, -float(reach), 0.0, 32768.0)
 
 
 @cache
@@ -85,16 +93,18 @@ class ShortSoftmaxArguments(Arguments):
     size: Int32
     multiplier: Int32
     shift: Int32
+    is_cut: Annotated[Int32, "smaller exponentials than those of the table are 0"]
 
 
 @dataclass(frozen=True)
 class ShortSoftmax(Op):
     """exp(x - max) / sum over the last dimension, of 15 fractional bits.
 
-    Arithmetic: CMSIS-NN's arm_softmax_s16 and arm_softmax_s8_s16.
+    Arithmetic: CMSIS-NN's arm_softmax_s16 and arm_softmax_s8_s16, with a reach of 10.
 
     Attributes:
-        multiplier, shift: make differences of x steps of 10/65,535.
+        multiplier, shift: make differences of x steps of reach/65,535.
+        reach: REACH or LONG_REACH.
     """
 
     label = "softmax"
@@ -103,13 +113,16 @@ class ShortSoftmax(Op):
 
     multiplier: int
     shift: int
+    reach: int = REACH
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].astype(np.int64).reshape(-1, inputs[0].shape[-1])
         distances = rows - rows.max(axis=1, keepdims=True)
         scaled = requantize(distances, self.multiplier, self.shift).astype(np.int64)
         places = np.clip(scaled + 32767, -(1 << 15), (1 << 15) - 1)
-        powers = interpolated(exponentials(), places)
+        powers = interpolated(exponentials(self.reach), places)
+        if self.reach == LONG_REACH:
+            powers = np.where(scaled + 32767 < -(1 << 15), 0, powers)
         output = np.zeros(rows.shape, np.int64)
         for row, total in enumerate(powers.sum(axis=1).tolist()):
             headroom = 32 - total.bit_length()
@@ -125,13 +138,14 @@ class ShortSoftmax(Op):
         arguments = ShortSoftmaxArguments(
             Address(inputs[0]),
             Address(outputs[0]),
-            exponentials=_packed(exponentials()),
+            exponentials=_packed(exponentials(self.reach)),
             reciprocals=_packed(reciprocals()),
             rows=outputs[0].numel // length,
             length=length,
             size=inputs[0].dtype.itemsize,
             multiplier=self.multiplier,
             shift=self.shift,
+            is_cut=int(self.reach == LONG_REACH),
         )
         return [KernelCall.of("short_softmax", arguments)]
 

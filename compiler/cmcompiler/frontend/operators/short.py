@@ -27,6 +27,7 @@ from cmcompiler.frontend.quantized_op import (
 )
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.interpolation import magnitudes
+from cmcompiler.ops.short_softmax import LONG_REACH
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
@@ -367,7 +368,7 @@ def _sum(call: QuantizedCall, divisor: int) -> Replacement:
 
 @quantized_op(_ops.short_softmax.default, output=Fixed(1 / 32768, 0), is_short=True)
 def lower_softmax(call: QuantizedCall) -> Replacement:
-    factor = call.inputs[0].scale / (10.0 / 65535.0)
+    factor = call.inputs[0].scale / (LONG_REACH / 65535.0)
     return _ops.short_softmax_s16.default, (*call.arguments, *fixed_point(factor))
 
 

@@ -114,6 +114,17 @@ class Filters16:
         blocks[3] = blocks[3].swapaxes(1, 2)
         return start.tobytes() + _joined(blocks)
 
+    @property
+    def by_taps(self) -> bytes:
+        """For depthwise kernels: limits, each channel's bias and scale, channels tap by tap."""
+        limits, is_long = self.requantize.range, self.requantize.is_long
+        start = np.array([limits.minimum, limits.maximum, int(is_long), 0], "<i4")
+        multipliers = np.array(self.requantize.multipliers, np.int64)
+        factors = reduced(multipliers) if is_long else multipliers
+        scales = np.stack([factors, np.array(self.requantize.shifts, np.int64)], axis=1)
+        heads = [self.bias.astype("<i8")[:, np.newaxis], scales.astype("<i4")]
+        return start.tobytes() + _joined(heads) + np.ascontiguousarray(self.weights.T).tobytes()
+
     def _paired(self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array) -> bytes:
         """Blocks of four channels for the DSP extension: starts, weights, multipliers, factors.
 

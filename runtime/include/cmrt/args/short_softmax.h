@@ -15,6 +15,8 @@ struct cm_short_softmax {
     int32_t size;
     int32_t multiplier;
     int32_t shift;
+    /* smaller exponentials than those of the table are 0 */
+    int32_t is_cut;
 };
 
 #endif
