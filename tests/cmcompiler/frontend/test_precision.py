@@ -8,12 +8,18 @@ import torch
 from harness.examples import Example
 from harness.runtime import Runtime
 from torch import Tensor, nn
+from torch.fx import GraphModule
 
 from cmcompiler import api
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.operators import define
+from cmcompiler.frontend.operators.short import interpolation_table
 from cmcompiler.frontend.precision import everywhere, read_precision
+from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.reference import evaluate_all
+from cmcompiler.ops.interpolation import ENTRIES
 
 
 class Every(nn.Module):
@@ -86,6 +92,28 @@ def test_patterns_are_checked() -> None:
         read_precision("8w16a", "net.py")
     with pytest.raises(InvalidRequest, match="activations 'int4' are not int8 or int16"):
         api.compile(nn.Identity(), DATA[0], activations="int4")
+
+
+def test_a_clamp_joins_the_layer_before_it() -> None:
+    define()
+    module = nn.Sequential(nn.Linear(4, 3), nn.ReLU6(), nn.Linear(3, 2), nn.LeakyReLU())
+    graph: GraphModule = torch.export.export(module.eval(), (torch.ones(1, 4),)).module()
+    with torch.no_grad():
+        make_short(graph, [("0", "8w16a"), ("1", "8w16a"), ("3", "8w16a")])
+    calls = [node for node in graph.graph.nodes if node.op == "call_function"]
+    names = [str(node.target) for node in calls if "linear" in str(node.target)]
+    assert names == ["cmbuild.short_linear.default", "aten.linear.default"]
+    assert calls[0].args[3:] == (0.0, 6.0)
+    assert str(calls[-1].target) == "cmbuild.short_clamp.default"
+
+
+def test_a_table_has_the_numbers_of_a_function() -> None:
+    """Where a function has no value, that of zero stands in."""
+    one = Quantization(1 / 32767, 0, -32767, 32767)
+    table = interpolation_table("sqrt(x)", one, one).tolist()
+    assert len(table) == 2 * ENTRIES
+    assert table[1] == round(32767 * (1 / 32767) ** 0.5) and table[ENTRIES - 1] == 32767
+    assert set(table[ENTRIES:]) == {0}
 
 
 def _types(graph: Graph, label: str) -> set[str]:
