@@ -37,6 +37,7 @@ _APART = (
 
 _EXPORT = """
 import os, sys
+sys.path[:] = filter(None, sys.path)
 from pathlib import Path
 from cmbuild.warm.client import request
 ended = request(Path(sys.argv[1]), sys.argv[3:])

@@ -29,17 +29,17 @@ def test_the_working_folder_is_not_imported_from(intruders: Commands) -> None:
     model.mkdir()
     (model / "net.py").write_text(NET)
     (model / "helper.py").write_text("width = 8\n")
-    done = intruders("export", "nets/net.py:make", "--target", "cortex-m0plus")
+    done = intruders.alone("export", "nets/net.py:make", "--target", "cortex-m0plus")
     assert (done.exit_code, done.stderr) == (0, "")
 
 
 def test_neighbours_of_a_model_come_after_what_is_installed(intruders: Commands) -> None:
     (intruders.folder / "net.py").write_text(NET)
     (intruders.folder / "helper.py").write_text("width = 8\n")
-    done = intruders("export", "net.py:make", "--target", "cortex-m0plus")
+    done = intruders.alone("export", "net.py:make", "--target", "cortex-m0plus")
     assert (done.exit_code, done.stderr) == (0, "")
 
 
 def test_a_run_of_a_program(intruders: Commands) -> None:
-    done = intruders("run", NETWORK, "--board", "native")
+    done = intruders.alone("run", NETWORK, "--board", "native")
     assert (done.exit_code, done.stderr) == (0, "")
