@@ -11,7 +11,7 @@ HOT = AUTO, OFF = ("auto", "off")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Copying:
-    """What an image copies from flash to RAM."""
+    """The parts of an image that are copied from flash to RAM."""
 
     hot: str = option(
         "off: read constants from flash; by default they are copied to RAM that is to spare, if "

@@ -146,7 +146,7 @@ def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
 
 
 def functions(board: Board, program: ProgramSize) -> list[str]:
-    """What an image calls of the library, and more names of C that the library does not have."""
+    """Functions that an image calls, and more names of C that the library does not have."""
     text = _board_text(board) + _text(paths.runtime() / "cortexm")
     text += (paths.runtime() / "runner" / "static_executor.c").read_text()
     kernels = {f"cm_{kernel}" for kernel in program.kernels}

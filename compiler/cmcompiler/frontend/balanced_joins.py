@@ -85,7 +85,7 @@ def balance(operands: Sequence[GroupPart]) -> BalancedJoins | None:
 def _factors(
     join: Node, parts: Sequence[GroupPart], layers: Sequence[Node]
 ) -> Mapping[Node, float]:
-    """What the narrow operands are multiplied by, up to the range of the concatenation."""
+    """The factors of the narrow operands, up to the range of the concatenation."""
     weights = torch.stack(
         [held_value(layer, 1).abs().movedim(1, 0).flatten(1).amax(1) for layer in layers]
     ).amax(0)

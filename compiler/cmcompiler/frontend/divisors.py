@@ -119,7 +119,7 @@ def _reach_exact(
 
 
 def _rounded(value: object) -> Iterator[Node]:
-    """What rounds the operands of operators in float that lead to a value."""
+    """The nodes that round the operands of operators in float that lead to a value."""
     left, reached = [value], set[object]()
     while left:
         node = left.pop()

@@ -24,7 +24,7 @@ JOINING = {
 }
 
 LEAST_RATIO = 4.0
-"""Of the shared range to the operand's, at which it loses two of its eight bits."""
+"""Ratio of the shared range to the operand's, at which it loses two of its eight bits."""
 
 
 def joined_operands(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:

@@ -86,7 +86,7 @@ class Trained:
         return self._made(layers, files[0]), Weights(Origin.PRETRAINED, f"MLPerf Tiny's {names}")
 
     def with_random_weights(self, seed: int) -> torch.nn.Module:
-        """The same network with seeded random weights."""
+        """The network with seeded random weights."""
         import torch
 
         from cmcompiler.zoo._mlperf import random_layers

@@ -199,7 +199,7 @@ def _bounds(node: Node) -> tuple[float | None, float | None]:
 
 
 def _function(node: Node) -> Node | None:
-    """Of one tensor, as an expression."""
+    """The function of one tensor, as an expression."""
     if node.target is _OWN.function.default:
         return insert(node, _OWN.short_function.default, *node.args)
     if not _is_float(node):
@@ -238,7 +238,7 @@ def _join_clamp(node: Node) -> None:
 
 @cache
 def _forms() -> dict[Any, Callable[[Node], Node | None]]:
-    """What makes the short form of each operator."""
+    """The makers of the short form of each operator."""
     return {
         _ATEN.conv2d.default: _convolution,
         _ATEN.conv_transpose2d.input: _transposed,
