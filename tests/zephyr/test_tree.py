@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,10 +53,12 @@ def test_digits_are_recognised_and_run_from_the_shell(board: str, west: Commands
     built = west("zephyr", "build", "digits", "-b", board, "--json", "--", *definitions)
     assert built.exit_code == 0, built.stderr
     image = west.folder / f"build/zephyr/digits-{board}/build/zephyr/zephyr.elf"
-    said = talk(BOARDS[board], image, ["cmbuild info", "cmbuild run digits 3"])
-    assert "digits: 1 inputs, 1 outputs, 11 ops" in said
-    assert "outputs equal the reference" in said
-    assert "there are 100 test vectors" in talk(BOARDS[board], image, ["cmbuild run digits 100"])
+    answers = {
+        "cmbuild info": "digits: 1 inputs, 1 outputs, 11 ops",
+        "cmbuild run digits 3": "outputs equal the reference",
+        "cmbuild run digits 100": "there are 100 test vectors",
+    }
+    talk(BOARDS[board], image, answers)
 
 
 @pytest.mark.parametrize(
@@ -80,30 +82,23 @@ def test_what_does_not_configure_is_one_line(
     assert message in line
 
 
-def talk(machine: str, image: Path, commands: list[str]) -> str:
-    """What an image with a shell prints as commands are typed after it has ended its run."""
+def talk(machine: str, image: Path, answers: Mapping[str, str]) -> None:
+    """Types commands into the shell of an image that has ended its run, and waits for answers."""
     words = ["qemu-system-arm", "-M", machine, "-nographic", "-monitor", "none"]
     words += ["-serial", "mon:stdio", "-kernel", str(image)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
-        said = ""
-
-        def wait(is_over: Callable[[str], bool]) -> None:
-            nonlocal said
-            end = time.monotonic() + 120
-            while not is_over(said):
-                assert time.monotonic() < end, said
-                time.sleep(0.05)
-                said += (process.stdout.read() or b"").decode(errors="replace")
-
-        wait(lambda text: "cmrt end 0" in text)
-        for command in commands:
-            prompts = said.count("uart:~$")
-            for letter in f"{command}\r":  # the shell's buffer of input is small
-                process.stdin.write(letter.encode())
-                process.stdin.flush()
-                time.sleep(0.02)
-            wait(lambda text, prompts=prompts: text.count("uart:~$") > prompts + 1)
-        process.kill()
-    return said
+        try:
+            said, end = "", time.monotonic() + 120
+            for command, answer in {"": "uart:~$", **answers}.items():
+                for letter in f"{command}\r":  # the shell's buffer of input is small
+                    process.stdin.write(letter.encode())
+                    process.stdin.flush()
+                    time.sleep(0.02)
+                while answer not in said:
+                    assert time.monotonic() < end, said
+                    time.sleep(0.05)
+                    said += (process.stdout.read() or b"").decode(errors="replace")
+        finally:
+            process.kill()
