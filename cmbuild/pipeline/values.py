@@ -22,6 +22,7 @@ _WORDS = {
     float: "a positive number",
     str: "text",
     Path: "a path",
+    tuple[str, str]: "pairs of text",
 }
 
 
@@ -31,7 +32,7 @@ class Taken:
 
     Attributes:
         name: as callers write it.
-        kind: bool, int, float, str or Path.
+        kind: bool, int, float, str, Path, or a pair of str.
         wanted: all that it takes, in words, if the kind does not say it.
         allows: whether it takes a value of this kind.
         is_output: a folder that is created if missing.
@@ -49,7 +50,8 @@ def value_of(taken: Taken, value: object) -> Any:
     Raises:
         UsageError: it is not taken.
     """
-    converted = _converted(taken.kind, value)
+    is_pair = taken.kind == tuple[str, str]
+    converted = _pair(value) if is_pair else _converted(taken.kind, value)
     if converted is None or not taken.allows(converted):
         wanted = taken.wanted or _WORDS[taken.kind]
         raise UsageError(message=f"{taken.name}={shortened(value)}: expected {wanted}")
@@ -58,6 +60,11 @@ def value_of(taken: Taken, value: object) -> Any:
     if taken.is_output and isinstance(converted, Path):
         check_output_folder(converted)
     return converted
+
+
+def _pair(value: object) -> object | None:
+    is_pair = isinstance(value, tuple) and [type(part) for part in value] == [str, str]
+    return value if is_pair else None
 
 
 def _converted(kind: type, value: object) -> object | None:

@@ -57,6 +57,7 @@ WRONG: dict[type, tuple[object, ...]] = {
     float: (*ANY, "1", True, math.inf, 0, -1, -math.inf, [1.0], 10**400),
     str: (*TEXT, ["a"]),
     Path: (*TEXT, [Path("a")]),
+    tuple[str, str]: (*TEXT, "a=int8"),
 }
 OWN: dict[str, tuple[object, ...]] = {
     "html": WRONG[Path],
