@@ -8,6 +8,7 @@ that process.
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -208,11 +209,36 @@ def _wait(child: int, client: int) -> NoReturn:
     os._exit(0)
 
 
+_STATUS: list[int] = []  # of a command that has ended
+
+
+def _end_at_once() -> None:
+    """After all else that ends: to free what the starter imported would copy all of it."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return
+    os._exit(*_STATUS or (0,))
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_commands()
+    gc.freeze()
     name, words = _become_command(
         socket.socket(fileno=int(sys.argv[1])), _Exports(Path(sys.argv[2]))
     )
     sys.argv[1:] = words
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    ends = atexit.register(_end_at_once)
+    try:
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if type(ended.code) is not int:
+            atexit.unregister(ends)
+        else:
+            _STATUS.append(ended.code)
+        raise
+    except BaseException:
+        atexit.unregister(ends)
+        raise
