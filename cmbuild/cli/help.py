@@ -23,9 +23,9 @@ FIRST = (
     "port",
     "as_json",
 )
-"""Options by field, the most important first; help shows the first five that a command has."""
+"""Options by field, the most important first; help shows the first four that a command has."""
 
-_FEW = 5
+_FEW = 4
 
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Model": (
@@ -72,7 +72,8 @@ class Grouped(click.Command):
         if len(self.params) <= _MOST_PLAIN:
             super().format_options(ctx, formatter)
             return
-        named = {str(each.name): each for each in self.get_params(ctx)}
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        named = {str(each.name): each for each in options}
         is_whole = ctx.meta.get(_WHOLE, False)
         if not is_whole:
             first = [name for name in FIRST if name in named][:_FEW]
@@ -99,11 +100,9 @@ def _show_all(context: click.Context, option: click.Parameter, asked: bool) -> N
         context.exit()
 
 
-def _sections(
-    named: Mapping[str, click.Parameter],
-) -> Iterator[tuple[str, list[click.Parameter]]]:
+def _sections(named: Mapping[str, click.Option]) -> Iterator[tuple[str, list[click.Option]]]:
     """Sections of the options that are left, those in none of them last."""
-    rest = {name: each for name, each in named.items() if isinstance(each, click.Option)}
+    rest = dict(named)
     for title, names in SECTIONS.items():
         limits = [name for name, each in rest.items() if each.opts[0].startswith(_LIMITS)]
         wanted = limits if title == "Limits" else names
@@ -119,7 +118,7 @@ def _write(
     context: click.Context,
     formatter: click.HelpFormatter,
     title: str,
-    members: Sequence[click.Parameter],
+    members: Sequence[click.Option],
 ) -> None:
     records = [record for each in members if (record := each.get_help_record(context))]
     with formatter.section(title):

@@ -223,7 +223,7 @@ class Sampling:
     """
 
     samples: int | Literal["all"] | None = option(
-        "Number of samples, or all; by default one.",
+        "Samples, or all; by default one.",
         flags=("-n",),
         least=1,
         words=("all",),
