@@ -30,6 +30,7 @@ class PortResult:
         layout: of it in memory: `channels-last`, `contiguous`, or a dim order.
         scale, zero_point: of the tensor, or of the quantize or dequantize next to a float one;
             None if there is neither.
+        activations: `int8` or `int16`, which the program computes with there; None if neither.
         feed: `rows` if an input comes row by row, and RAM never holds it whole; else `whole`.
     """
 
@@ -39,6 +40,7 @@ class PortResult:
     layout: str
     scale: float | None
     zero_point: int | None
+    activations: str | None
     feed: str
 
 

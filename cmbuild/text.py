@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 FEW = 20
 """Samples below which a share is not called a percentage."""
@@ -68,6 +68,11 @@ def rate(share: float, samples: int) -> str:
     """`97.8 %`; of few samples `7 of 8`, which say little about others."""
     few = samples < FEW
     return f"{round(share * samples)} of {samples}" if few else percent(share)
+
+
+def activations(kinds: Iterable[str | None]) -> str:
+    """`int8`, `int16` or `int8 and int16`: what those of a program that are quantised are in."""
+    return " and ".join(sorted(set(filter(None, kinds)), key=len)) or "int8"
 
 
 def plural(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity
+from cmbuild.accuracy import Faithfulness
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.report import text
 from cmbuild.report.faithfulness import faithful_text, fault_lines
@@ -28,7 +28,7 @@ from cmbuild.results import (
     RunResult,
     Verification,
 )
-from cmbuild.text import FEW, count, plural, rate, shape, size
+from cmbuild.text import FEW, activations, count, plural, rate, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
 _OPS = 12  # rows of the table of ops
@@ -45,7 +45,7 @@ def screen(run: RunResult, by_layer: bool = False) -> Text:
     lines = [
         _verdict(run.verification, run.faithfulness, _reference(run)),
         *fault_lines(run.faithfulness),
-        *map(Text, _quality(run.accuracy, run.fidelity)),
+        *map(Text, _quality(run)),
         *weights_lines(run.weights),
         *(Text(text.warning(each), "yellow") for each in run.warnings),
         *map(Text, lacking_lines(run.lacking)),
@@ -66,9 +66,14 @@ def shown(path: Path) -> Path:
 
 
 def _reference(run: RunResult) -> str:
-    """Called int8 if any input or output of the program is quantised."""
+    """Called what inputs and outputs of the program are quantised to, if any is."""
     ports = (*run.inputs, *run.outputs)
-    return "the reference" if all(port.scale is None for port in ports) else "the int8 reference"
+    is_quantised = any(port.scale is not None for port in ports)
+    return f"the {_activations(run)} reference" if is_quantised else "the reference"
+
+
+def _activations(run: RunResult) -> str:
+    return activations(port.activations for port in (*run.inputs, *run.outputs))
 
 
 def _verdict(check: Verification, faithful: Faithfulness, reference: str) -> Text:
@@ -93,12 +98,13 @@ def _verdict(check: Verification, faithful: Faithfulness, reference: str) -> Tex
     return verdict
 
 
-def _quality(accuracy: Accuracy | None, fidelity: Fidelity | None) -> Iterator[str]:
+def _quality(run: RunResult) -> Iterator[str]:
     """The loss by quantisation: accuracy if there are labels, otherwise decibels."""
+    accuracy, fidelity = run.accuracy, run.fidelity
     if accuracy is not None:
         shares = {
             "float": accuracy.float,
-            "int8": accuracy.reference,
+            _activations(run): accuracy.reference,
             "on the device": accuracy.device,
         }
         number = accuracy.samples
@@ -179,7 +185,7 @@ def _port(port: PortResult) -> str:
     if port.feed == "rows":
         words += ", row by row"
     if port.scale is not None and port.zero_point is not None:
-        inside = "int8 inside: " if port.dtype.startswith("float") else ""
+        inside = f"{port.activations} inside: " if port.dtype.startswith("float") else ""
         words += f" ({inside}scale {port.scale:.4g}, zero point {port.zero_point})"
     return words
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmbuild.accuracy import Accuracy, Fidelity, OutputFidelity
-from cmbuild.text import percent, plural
+from cmbuild.text import activations, percent, plural
 from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
@@ -229,9 +229,11 @@ def warnings(
     if accuracy is not None and accuracy.float is not None:
         lost = accuracy.float - accuracy.reference
         if lost > LOST_ACCURACY and lost * accuracy.samples > LOST_SAMPLES - 0.5:
+            schemes = [port.quantization for port in (*(port for port, _ in inputs), *outputs)]
+            name = activations(None if each is None else each.activations for each in schemes)
             yield (
                 f"quantisation costs accuracy: float {percent(accuracy.float)}, "
-                f"int8 {percent(accuracy.reference)}"
+                f"{name} {percent(accuracy.reference)}"
             )
     if fidelity is not None and (worst := fidelity.worst).snr_db < LOW_SNR:
         place = f"output {worst.name}: " if len(fidelity.outputs) > 1 else ""

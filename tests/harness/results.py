@@ -69,10 +69,20 @@ MV2 = RunResult(
     machine="QEMU mps3-an547",
     verification=Verification("exact", samples=2, failed=0, mismatches=0),
     weights=WeightsResult("random", "pretrained weights could not be downloaded: no network"),
-    inputs=(PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3, "whole"),),
+    inputs=(
+        PortResult("x", "float32", (1, 3, 224, 224), "channels-last", 0.01862, -3, "int8", "whole"),
+    ),
     outputs=(
         OutputResult(
-            "y", "float32", (1, 1000), "contiguous", None, None, "whole", Path("y/output_0.npy")
+            "y",
+            "float32",
+            (1, 1000),
+            "contiguous",
+            None,
+            None,
+            None,
+            "whole",
+            Path("y/output_0.npy"),
         ),
     ),
     best=(Score(359, "359", 0.494), Score(904, "904", 0.367), Score(21, "21", 0.332)),

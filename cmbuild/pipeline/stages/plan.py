@@ -178,5 +178,6 @@ def _port(port: PortRecord) -> PortResult:
         port.layout,
         None if scheme is None else scheme.scale,
         None if scheme is None else scheme.zero_point,
+        None if scheme is None else scheme.activations,
         port.feed,
     )

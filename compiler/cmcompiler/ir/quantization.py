@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+UINT8_STEPS = (1 << 8) - 1
+"""From the least to the largest number of eight bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
@@ -13,3 +16,8 @@ class Quantization:
     zero_point: int
     minimum: int
     maximum: int
+
+    @property
+    def activations(self) -> str:
+        """`int8` or `int16`, by how many numbers are stored; unsigned ones count as int8."""
+        return "int16" if self.maximum - self.minimum > UINT8_STEPS else "int8"

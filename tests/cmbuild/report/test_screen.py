@@ -41,6 +41,14 @@ MV2_SCREEN = """\
   artefacts build/mv2/corstone300/"""
 
 
+def test_what_a_program_computes_with_is_told() -> None:
+    port = replace(MV2.inputs[0], activations="int16")
+    mixed, short = replace(MV2, inputs=(port, *MV2.inputs)), replace(MV2, inputs=(port,))
+    assert "(int16 inside:" in screen(short).plain
+    assert "float 98.5 %, int16 98.0 %" in screen(short).plain
+    assert "int8 and int16 98.0 %" in " ".join(screen(mixed).plain.split())
+
+
 def test_screen_says_all_in_80_columns() -> None:
     shown = screen(MV2).plain
     assert "\n".join(line.rstrip() for line in shown.splitlines()) == MV2_SCREEN

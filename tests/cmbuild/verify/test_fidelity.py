@@ -149,6 +149,9 @@ def test_figures_of_float_reference_and_device() -> None:
 def test_a_clear_loss_of_accuracy_warns_with_both() -> None:
     (warning,) = warnings(accuracy(0.978, 0.216, 360), None, MANY, (), ())
     assert warning == "quantisation costs accuracy: float 97.8 %, int8 21.6 %"
+    short = port().model_copy(update={"quantization": Quantization(0.5, 0, -32768, 32767)})
+    (warning,) = warnings(accuracy(0.978, 0.216, 360), None, MANY, (), (short,))
+    assert warning == "quantisation costs accuracy: float 97.8 %, int16 21.6 %"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from harness.sweep import examine, of_the_repository
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("model", of_the_repository())
+@pytest.mark.parametrize("model", list(of_the_repository()))
 def test_every_layer_is_faithful(model: str) -> None:
     examined = examine(model)
     assert examined.faults == []
