@@ -11,7 +11,20 @@ from pathlib import Path
 
 from cmbuild.image import uf2
 
+PROGRAMS = ("openocd", "picotool", "probe-rs", "pyocd")
+
 INFO = "UF2 Bootloader v1.0\r\nModel: Raspberry Pi RP2350\r\nBoard-ID: RP2350\r\n"
+
+
+def path_without_programs(folder: Path) -> str:
+    """A PATH with the system's programs but those that flash: this computer may have some."""
+    folder.mkdir()
+    for place in ("/bin", "/usr/bin"):
+        for program in Path(place).iterdir():
+            link = folder / program.name
+            if program.name not in PROGRAMS and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)
 
 
 def make_volume(folder: Path, info: str = INFO) -> Path:

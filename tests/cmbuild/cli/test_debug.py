@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from harness.commands import NETWORK, Commands
+from harness.flashing import path_without_programs
 from harness.gdb import Remote, is_listening
 
 from cmbuild.image.elf import Symbols
@@ -23,6 +24,7 @@ FAKE_GDB = f"""\
 #!{sys.executable}
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from harness.flashing import path_without_programs
 from harness.gdb import Remote
 from cmbuild.image.elf import Symbols
 from pathlib import Path
@@ -183,8 +185,9 @@ def test_a_probe_waits_for_gdb_which_loads_the_image(
     assert f"gdb-multiarch {image} -ex target extended-remote localhost:3456 -ex load" in lines
 
 
-def test_a_probe_that_is_not_there_says_how_to_get_one(cmbuild: Commands) -> None:
-    without = replace(cmbuild, environment={"PATH": "/usr/bin:/bin"})
+def test_a_probe_that_is_not_there_says_how_to_get_one(cmbuild: Commands, tmp_path: Path) -> None:
+    path = path_without_programs(tmp_path / "bin")
+    without = replace(cmbuild, environment={"PATH": path})
     result = without("debug", NETWORK, "--board", "rp2350", "--on", "hardware")
     first, second = result.stderr.splitlines()
     assert result.exit_code == 3

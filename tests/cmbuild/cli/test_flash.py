@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness.commands import NETWORK, Commands
-from harness.flashing import BootRom, fake_tool, make_volume
+from harness.flashing import BootRom, fake_tool, make_volume, path_without_programs
 
 from cmbuild.image import uf2
 
@@ -49,8 +49,9 @@ def test_dry_run_needs_neither_board_nor_program(cmbuild: Commands, method: str)
     assert "wait up to 15 s for the image's greeting" in result.stdout
 
 
-def test_nothing_to_flash_is_said_before_any_work(cmbuild: Commands) -> None:
-    commands = replace(cmbuild, environment={"PATH": "/usr/bin:/bin"})
+def test_nothing_to_flash_is_said_before_any_work(cmbuild: Commands, tmp_path: Path) -> None:
+    path = path_without_programs(tmp_path / "bin")
+    commands = replace(cmbuild, environment={"PATH": path})
     result = commands(*FLASH)
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.startswith(
