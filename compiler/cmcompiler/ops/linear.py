@@ -27,7 +27,6 @@ from cmcompiler.ops.support.requantize import (
     Int8Array,
     Int32Array,
     Requantize,
-    rounding_steps,
     wrap32,
 )
 from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, Requantize16
@@ -124,7 +123,7 @@ class Linear(Op):
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
-        return rounding_steps(self.requantize.shifts)
+        return self.requantize.error_steps
 
     @property
     def as_several_rows(self) -> Linear:

@@ -21,7 +21,6 @@ from cmcompiler.ops.support.requantize import (
     Int8Array,
     Int32Array,
     Requantize,
-    rounding_steps,
 )
 from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, Requantize16
 from cmcompiler.ops.support.window import Pair, Window
@@ -68,7 +67,7 @@ class Convolution(Op):
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
-        return rounding_steps(self.requantize.shifts)
+        return self.requantize.error_steps
 
     @property
     def title(self) -> str:

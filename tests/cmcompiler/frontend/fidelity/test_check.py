@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 from harness.exported import Exported
 from torch import nn
@@ -26,6 +27,23 @@ def test_each_layer_is_within_what_its_arithmetic_allows(exported) -> None:
     by_node = {each.node: each for each in fidelity.layers}
     assert by_node["flip"].bound_steps < 0.1 < by_node["linear"].bound_steps < 0.6
     assert all(each.snr_db > 20 for each in fidelity.resolutions)
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"), [(nn.Linear(8, 16), (64, 8)), (nn.Conv1d(8, 16, 1), (1, 8, 64))]
+)
+def test_a_bias_may_be_off_by_half_a_unit_of_a_coarse_sum(layer, shape) -> None:
+    """As in a trained autoencoder: only features that are always 0 have large weights."""
+    chance = torch.Generator().manual_seed(0)
+    for values in (layer.weight.data, layer.bias.data):
+        values.copy_(torch.rand(values.shape, generator=chance) * 0.04 - 0.02)
+    layer.weight.data[:, 0] = 0.5
+    samples = torch.randn((8, *shape), generator=chance)
+    samples.select(2, 0).zero_()
+    fidelity = Exported.of(layer.eval(), [(each,) for each in samples]).check()
+    assert fidelity.faithful
+    (error, bound) = max((each.error_steps, each.bound_steps) for each in fidelity.layers)
+    assert 0.9 * bound < error < bound < 0.8
 
 
 def test_a_wrong_parameter_shows_at_its_layer_alone(exported, monkeypatch) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cmcompiler.ir.op import ONE_ROUNDING
 from cmcompiler.ops.support.requantize import (
+    Range16,
     Requantize,
     doubling_high_multiply,
     requantize,
@@ -95,3 +96,15 @@ def test_errors_of_both_roundings_are_bounded(shift: int) -> None:
     bound = rounding_steps([shift])
     assert largest <= bound
     assert largest > 0.95 * bound or bound == ONE_ROUNDING or shift > 0
+
+
+@pytest.mark.parametrize("shift", [-1, -2, -3, -8])
+def test_errors_of_rounded_biases_are_bounded(shift: int) -> None:
+    chance = np.random.default_rng(shift + 10)
+    multipliers = chance.integers(1 << 30, (1 << 31) - 1, 16)
+    rescale = Requantize(tuple(multipliers.tolist()), (shift,) * 16, 0, Range16(-32768, 32767))
+    sums, biases = chance.integers(-4000, 4000, (20_000, 16)), chance.uniform(-300, 300, 16)
+    biases[:8] = np.rint(biases[:8]) + 0.499
+    exact = (sums + biases) * (multipliers / 2.0**31) * 2.0**shift
+    largest = float(np.abs(rescale(sums + np.rint(biases).astype(np.int64)) - exact).max())
+    assert 0.9 * rescale.error_steps < largest <= rescale.error_steps
