@@ -7,8 +7,6 @@
 #include <arm_mve.h>
 
 enum {
-    CHUNK = 16,
-    COLUMNS = 4,
     ROWS = 4, /* of shallow products, at a time */
     MOST_ROWS = 2 * 0xffff,
     /* Distances between outputs have 16 bits. */

@@ -3,7 +3,7 @@
 #ifndef GENERAL_PRODUCT_H
 #define GENERAL_PRODUCT_H
 
-#include "product.h"
+#include "byte_product.h"
 
 /* clang-format off */
 /* Zeros among the right shifts in q6 must not affect the rounding. */

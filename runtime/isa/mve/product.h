@@ -1,6 +1,6 @@
 /* Products of pairs of rows with blocks of four columns: what their loops share. VMLADAVA multiplies 16
-   pairs and adds them to an even general register, so there are eight sums at most, which gcc spills. The
-   loops are therefore assembly, each of all rows and columns. */
+   pairs of int8, or 8 of int16, and adds them to an even general register, so there are eight sums at most,
+   which gcc spills. The loops are therefore assembly, each of all rows and columns. */
 #ifndef PRODUCT_H
 #define PRODUCT_H
 
@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Four columns: their weights follow, 16 depths of each in turn; the last block repeats the last column. */
+enum { CHUNK = 16 /* bytes of a row */, COLUMNS = 4 };
+
+/* Four columns: their weights follow, a chunk of each in turn; the last block repeats the last column. */
 struct block {
     int32_t bias[4], multiplier[4], shift[4];
 };
@@ -39,12 +41,10 @@ _Static_assert(offsetof(struct product, offsets) == 32 && offsetof(struct produc
                    offsetof(struct product, out_rewind) == 96,
                "used in assembly");
 
-/* Of cm_mve_multiply, for a range of depths and a rounding. */
+/* For a range of depths, a rounding and a type of rows; PRODUCT_ENTRY goes there. */
 typedef void product_loop(void);
 
-void cm_mve_multiply(const struct cm_gemm *gemm, product_loop *loop);
-
-/* Called by it, which compilers of whole programs do not see. */
+/* Of int8 rows. Called by assembly, which compilers of whole programs do not see. */
 __attribute__((used)) void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm);
 
 /* clang-format off */
@@ -68,49 +68,25 @@ __attribute__((used)) void cm_mve_start_product(struct product *product, const s
 /* Rewind in r0, step of the output in r2. */
 #define LOAD_STEPS "ldrd r0, r2, [sp, #16]\n"
 
-/* 16 depths: q0, q1 of the two rows, q2 and q3 of the columns. The first row and column are loaded; the next
-   chunk's are by NEXT. SPARE is a scalar instruction that costs nothing here. */
-#define MULTIPLY_CHUNK(mac, SPARE, NEXT_ROW, NEXT_COLUMN) \
-    mac " r0, q0, q2\n" \
-    "vldrb.8 q1, [r5], #16\n" \
-    mac " r8, q1, q2\n" \
-    "vldrw.32 q3, [r1, #16]\n" \
-    mac " r2, q0, q3\n" \
-    "vldrw.32 q2, [r1, #32]\n" \
-    mac " r10, q1, q3\n" \
-    "vldrw.32 q3, [r1, #48]\n" \
-    mac " r4, q0, q2\n" \
-    SPARE \
-    mac " r6, q0, q3\n" \
-    NEXT_ROW \
-    mac " r12, q1, q2\n" \
-    NEXT_COLUMN \
-    mac " lr, q1, q3\n"
-
 /* The sums of a row as outputs in 32 bits: q4 to q6 are the block's head. */
 #define ADD_BIAS(sums) "vadd.i32 " sums ", " sums ", q4\n"
-#define SCALE(sums) "vqrdmulh.s32 " sums ", " sums ", q5\n"
 #define SHIFT(sums) "vrshl.s32 " sums ", " sums ", q6\n"
 
-/* x + (x >> 31) before the rounding shift takes halves away from zero: VQDMLAH by one, in r4, adds the high
-   half of 2x, which is x >> 31. */
-#define LOAD_ONE "mov r4, #1\n"
-#define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r4\n"
-#define AS_IT_IS(sums) ""
-
-__asm(CM_ASM_FUNCTION(cm_mve_multiply)
-      "push {r4-r11, lr}\n"
-      "vpush {d8-d15}\n"
-      "sub sp, #148\n"
-      "mov r4, r1\n"
-      "mov r1, r0\n"
-      "mov r0, sp\n"
-      "bl cm_mve_start_product\n"
-      "ldr r7, [sp, #56]\n"
-      "ldr r11, [sp, #52]\n"
-      START_OF_ROWS
-      "bx r4\n"
-      CM_ASM_END);
+/* A function of a product and a loop, to which it goes after `start`, of a struct product and the product. */
+#define PRODUCT_ENTRY(name, start) \
+    __asm(CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d15}\n" \
+          "sub sp, #148\n" \
+          "mov r4, r1\n" \
+          "mov r1, r0\n" \
+          "mov r0, sp\n" \
+          "bl " #start "\n" \
+          "ldr r7, [sp, #56]\n" \
+          "ldr r11, [sp, #52]\n" \
+          START_OF_ROWS \
+          "bx r4\n" \
+          CM_ASM_END)
 
 /* ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"

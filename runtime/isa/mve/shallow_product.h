@@ -4,7 +4,7 @@
 #ifndef SHALLOW_PRODUCT_H
 #define SHALLOW_PRODUCT_H
 
-#include "product.h"
+#include "byte_product.h"
 
 /* Two columns: their weights follow, 16 depths of each in turn; the last pair repeats an odd column. */
 struct pair {

@@ -13,12 +13,18 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.requantize import Int8Array, Requantize, wrap32
 from cmcompiler.ops.support.requantize16 import Requantize16, reduced
 
-GEMM16 = Microkernel("gemm_s16", dsp=True)
+GEMM16 = Microkernel("gemm_s16", dsp=True, mve=True)
 LONG_GEMM16 = Microkernel("gemm_s16_long")
 GEMMS16 = (GEMM16, LONG_GEMM16)
 
 COLUMNS = 4
 """Channels of a block of weights."""
+
+CHUNK = 8
+"""Depths that MVE multiplies at once."""
+
+LEAST_CHUNKS = 2
+"""Chunks of LEAST_DEPTH in isa/mve/gemm_s16.c."""
 
 SHORTEST_SHIFT = 3
 """Places to the right that short sums are shifted by, at least."""
@@ -104,6 +110,8 @@ class Filters16:
         shifts = np.array(self.requantize.shifts, "<i4")[channels]
         if self._provider(isa) is Isa.DSP:
             return start.tobytes() + self._paired(channels, reduced(multipliers), shifts)
+        if self._provider(isa) is Isa.MVE:
+            return start.tobytes() + self._in_chunks(channels, reduced(multipliers), shifts)
         parts = [
             self.bias[channels].astype("<i4" if self.is_short else "<i8"),
             (reduced(multipliers) if is_long else multipliers).astype("<i4"),
@@ -141,6 +149,23 @@ class Filters16:
         words[..., 0] ^= -128
         factors = np.int64(1) << (33 + shifts.astype(np.int64))
         parts = [starts.astype("<i4"), words, multipliers.astype("<i2"), factors.astype("<i4")]
+        return _joined([part.reshape(len(channels) // COLUMNS, -1) for part in parts])
+
+    def _in_chunks(
+        self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array
+    ) -> bytes:
+        """Blocks of four channels for MVE: biases, scales, then eight depths of each in turn.
+
+        A multiplier is in the upper half of its word; a shift is less the place that doubling
+        would take.
+        """
+        depth = self.weights.shape[1]
+        chunks = max(LEAST_CHUNKS, -(-depth // CHUNK))
+        weights = np.zeros((len(channels), chunks * CHUNK), np.int8)
+        weights[:, :depth] = self.weights[channels]
+        taken = weights.reshape(-1, COLUMNS, chunks, CHUNK).swapaxes(1, 2)
+        heads = [self.bias[channels], multipliers << 16, shifts.astype(np.int64) + 1]
+        parts = [*(head.astype("<i4") for head in heads), taken]
         return _joined([part.reshape(len(channels) // COLUMNS, -1) for part in parts])
 
 

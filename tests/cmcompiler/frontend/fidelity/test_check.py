@@ -49,8 +49,8 @@ def test_a_bias_may_be_off_by_half_a_unit_of_a_coarse_sum(layer, shape) -> None:
 def test_a_wrong_parameter_shows_at_its_layer_alone(exported, monkeypatch) -> None:
     build = checking.build_graph
 
-    def broken(program) -> Graph:
-        graph = build(program)
+    def broken(program, **options) -> Graph:
+        graph = build(program, **options)
         nodes = [
             replace(node, op=replace(node.op, weights=node.op.weights[::-1]))
             if isinstance(node.op, Linear)
