@@ -258,7 +258,7 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
         }
         if (is_clamped) {
             clamp(range, first, columns);
-            if (is_pair)
+            if (is_pair != 0)
                 clamp(range, second, columns);
         }
     }
