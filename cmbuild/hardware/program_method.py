@@ -18,9 +18,11 @@ class ProgramMethod(FlashMethod):
     """A flash method that is commands of one program.
 
     Attributes:
+        program: its name; empty if it is the method's.
         install: the command that installs the program.
     """
 
+    program: ClassVar[str] = ""
     install: ClassVar[str]
     limit = 300.0  # a slow probe writes some 20 KB a second, and boards have a few MB
 
@@ -35,14 +37,14 @@ class ProgramMethod(FlashMethod):
         return None
 
     def find(self, selection: Selection) -> Path:
-        program = tools.find(self.name)
+        program = tools.find(self._program)
         if program is None:
-            raise MissingTool(tool=self.name, hint=self.install)
+            raise MissingTool(tool=self._program, hint=self.install)
         return program
 
     def describe(self, job: FlashJob) -> Sequence[str]:
         commands = self.commands(job.image, job.selection)
-        lines = [join([self.name, *arguments]) for arguments in commands]
+        lines = [join([self._program, *arguments]) for arguments in commands]
         try:
             self.find(job.selection)
         except MissingTool as error:
@@ -52,8 +54,14 @@ class ProgramMethod(FlashMethod):
     def flash(self, job: FlashJob, processes: Processes) -> str:
         program = self.find(job.selection)
         for arguments in self.commands(job.image, job.selection):
-            processes.run([program, *arguments], log=job.log, timeout=job.timeout, name=self.name)
-        return f"{job.board.name} through {self.name}"
+            processes.run(
+                [program, *arguments], log=job.log, timeout=job.timeout, name=self._program
+            )
+        return f"{job.board.name} through {self._program}"
+
+    @property
+    def _program(self) -> str:
+        return self.program or self.name
 
 
 def probe_option(option: str, selection: Selection) -> Sequence[str]:

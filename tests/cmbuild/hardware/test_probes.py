@@ -14,6 +14,7 @@ from cmbuild.hardware.methods.openocd import OpenOcd
 from cmbuild.hardware.methods.picotool import Picotool
 from cmbuild.hardware.methods.probe_rs import ProbeRs
 from cmbuild.hardware.methods.pyocd import PyOcd
+from cmbuild.hardware.methods.teensy import Teensy
 from cmbuild.hardware.registry import NoMethod, flashing
 from cmbuild.process import Processes
 
@@ -68,6 +69,16 @@ def test_probe_rs_also_starts_the_image(bin, tmp_path):
     ProbeRs(chip="RP235x").flash(job(tmp_path), Processes())
     lines = program.with_name("probe-rs.txt").read_text().splitlines()
     assert lines[lines.index("reset") :] == ["reset", "--non-interactive", "--chip", "RP235x"]
+
+
+def test_the_teensys_program_has_a_name_of_its_own(bin, tmp_path):
+    with pytest.raises(MissingTool, match="teensy_loader_cli not found"):
+        Teensy(mcu="TEENSY41").flash(job(tmp_path), Processes())
+    program = fake_tool(bin, "teensy_loader_cli")
+    said = Teensy(mcu="TEENSY41").flash(job(tmp_path), Processes())
+    assert said == "rp2350 through teensy_loader_cli"
+    words = program.with_name("teensy_loader_cli.txt").read_text().split()
+    assert words == ["--mcu=TEENSY41", "-w", "-v", f"{tmp_path}/IMAGE.hex"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
