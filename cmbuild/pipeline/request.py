@@ -18,7 +18,7 @@ from cmbuild.pipeline.options import option
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
-IO, FEEDS = ("program", "int8", "uint8"), ("whole", "rows")
+IO, FEEDS = ("program", "int8", "uint8", "int16"), ("whole", "rows")
 SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 CONSTANTS, EXECUTORS = ("binary", "c"), ("static", "executorch")
@@ -159,7 +159,7 @@ class Boundary:
     method: str = option("Method of the program.", "forward", metavar="NAME")
     io: str | None = option(
         "int8: omit quantize and dequantize at inputs and outputs; uint8: take inputs of unsigned "
-        "bytes, such as a camera's, instead.",
+        "bytes, such as a camera's, instead; int16: as int8, of programs with int16 activations.",
         choices=IO,
     )
     feed: str | None = option(

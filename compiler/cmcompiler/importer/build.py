@@ -34,9 +34,9 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.program import Method, Program, TensorValue
 
-IO_CHOICES = ("program", "int8", "uint8")
+IO_CHOICES = ("program", "int8", "uint8", "int16")
 """Ports as in the program, or the quantised tensors behind its boundary quantize/dequantize; with
-uint8, inputs of unsigned bytes.
+uint8, inputs of unsigned bytes; with int16, for programs that have such ports.
 """
 
 
@@ -54,7 +54,7 @@ def build_graph(
         as_written: what each convolution computes is a tensor of the program, to be compared.
 
     Raises:
-        InvalidRequest: no such method, or `io` is not one of IO_CHOICES.
+        InvalidRequest: no such method, or `io` is not one of IO_CHOICES, or int16 and no port is.
         InvalidProgram: an instruction contradicts its operator's declaration or its tensors.
         Unsupported: names what the static executor cannot run.
     """
@@ -83,6 +83,11 @@ def build_graph(
     if io != "program":
         graph = _without_dead_nodes(expose_quantized(graph))
     graph = detached(describe_ports(graph))
+    if io == "int16" and all(p.tensor.dtype != np.int16 for p in (*graph.inputs, *graph.outputs)):
+        raise InvalidRequest(
+            "io int16: no input or output of the program is quantised to int16",
+            "int8 takes the others; activations of 16 bits come with --activations int16",
+        )
     return take_uint8(graph) if io == "uint8" else graph
 
 

@@ -16,6 +16,7 @@ from cmcompiler.frontend.operators import define
 from cmcompiler.frontend.operators.short import interpolation_table
 from cmcompiler.frontend.precision import everywhere, read_precision
 from cmcompiler.frontend.rewrites.short import make_short
+from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.reference import evaluate_all
@@ -74,6 +75,14 @@ def test_layers_are_faithful_and_near_float(module: nn.Module, short: api.Compil
 
 def test_kernels_equal_the_reference(short: api.Compiled, runtime: Runtime) -> None:
     runtime.check(Example(short.graph, (DATA[3].numpy(),)))
+
+
+def test_ports_of_int16_are_exposed_if_there_are_any(short: api.Compiled) -> None:
+    graph = build_graph(short.program, io="int16")
+    assert {port.tensor.dtype.name for port in (*graph.inputs, *graph.outputs)} == {"int16"}
+    plain = api.compile(nn.Linear(4, 3).eval(), torch.ones(1, 4))
+    with pytest.raises(InvalidRequest, match="no input or output of the program is quantised to"):
+        build_graph(plain.program, io="int16")
 
 
 def test_a_pattern_chooses_modules(module: nn.Module) -> None:
