@@ -71,7 +71,10 @@ def _role(node: Node) -> str:
     if node.op != "placeholder":
         return str(node.target)
     user = next(iter(node.users), None)
-    return f"{user.target if user else ''} {user.args.index(node) if user else ''}"
+    if user is None:
+        return ""
+    # One of several joined operands has no place of its own.
+    return f"{user.target} {user.args.index(node) if node in user.args else 'in a list'}"
 
 
 def _constant(node: Node, program: ExportedProgram) -> Tensor | None:
