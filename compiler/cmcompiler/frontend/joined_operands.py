@@ -56,13 +56,17 @@ def separate_operands(operands: Sequence[GroupPart]) -> RangeChange | None:
     made, done = RangeChange(), set[Node]()
     read = [part for part in operands if is_read(part)]
     for part in sorted(read, key=lambda part: len(part.held)):
-        shared, own = observer_of(part.source), own_range(part)
-        if done & set(part.held) or not width(shared) >= LEAST_RATIO * width(own):
+        if done & set(part.held) or not is_narrow(part):
             continue
         round_for(part, made)
         made.give_own_range(part)
         done |= set(part.held)
     return made if done else None
+
+
+def is_narrow(part: GroupPart) -> bool:
+    """Whether an operand's own range is much narrower than the one it shares."""
+    return width(observer_of(part.source)) >= LEAST_RATIO * width(own_range(part))
 
 
 def width(observer: Any) -> float:

@@ -13,12 +13,12 @@ from cmcompiler.frontend.bias_correction import biases, correct
 from cmcompiler.frontend.equalisation import equalise, pairs
 from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.image_means import separate_means
-from cmcompiler.frontend.joined_operands import separate_operands
+from cmcompiler.frontend.joined_operands import is_narrow, separate_operands
 from cmcompiler.frontend.observations import Observation
 from cmcompiler.frontend.own_ranges import GroupPart
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
-from cmcompiler.frontend.resolution import LEAST, OperandRounding
+from cmcompiler.frontend.resolution import LEAST, OperandRounding, coarse
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.simulation import Simulation
 
@@ -36,6 +36,9 @@ MINIMAL_GAIN_OF_FLOAT = 3.0
 
 MINIMAL_GAIN_OF_FLOAT_LAYERS = 6.0
 """In dB, at an output that rounding spoils, for convolutions and linear layers in float."""
+
+_LOSS = 0.5
+"""In dB, at the outputs, for an operand that would have lost most of its steps."""
 
 FINE = 30.0
 """In dB: an output that needs no float."""
@@ -215,9 +218,28 @@ class Refiner:
         return True
 
     def _balance_operands(self, operands: Sequence[GroupPart]) -> None:
+        coarse_parts = self._coarse(operands)
         change = balance(operands)
-        if change is not None and not self._accept("balanced concatenations", self._measure()):
+        if change is None:
+            return
+        name = "balanced concatenations"
+        if self._accept(name, self._measure()):
+            return
+        change.undo()
+        # An operand that has lost most of its steps counts even where the outputs do not show it.
+        change = balance(coarse_parts)
+        if change is not None and not self._accept(name, self._measure(), -_LOSS):
             change.undo()
+
+    def _coarse(self, operands: Sequence[GroupPart]) -> list[GroupPart]:
+        """Operands of which little is left in the range that they share."""
+        narrow = [part for part in operands if is_narrow(part)]
+        if not narrow:
+            return []
+        places = {part.source for part in narrow}
+        samples = self._deciding[: resolved_samples(self._prepared)]
+        lossy = coarse(self._prepared, places, samples)
+        return [part for part in narrow if part.source in lossy]
 
     def _separate_operands(self, operands: Sequence[GroupPart]) -> None:
         change = separate_operands(operands)
@@ -278,7 +300,7 @@ class Refiner:
         if not snr_db >= self._snr + least:
             return False
         others = self._measure_others()
-        if others < self._others_snr or not self._holds(least):
+        if others < self._others_snr + min(least, 0.0) or not self._holds(least):
             return False
         self._found.append(Refinement(name, self._snr, snr_db))
         self._snr, self._others_snr = snr_db, others

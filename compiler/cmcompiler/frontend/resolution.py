@@ -67,6 +67,39 @@ def _operands(node: Node) -> Iterator[Node]:
             yield from _operands(source)
 
 
+def coarse(
+    prepared: GraphModule, places: Collection[Node], samples: Sequence[Sequence[Tensor]]
+) -> set[Node]:
+    """Those of some nodes that round activations, whose rounding loses most of what they hold."""
+    run = _Rounding(prepared, places)
+    for sample in samples:
+        run.run(*sample)
+    return {
+        place
+        for place, (signal, noise) in run.powers.items()
+        if signal and noise and 10 * math.log10(signal / noise) < LEAST
+    }
+
+
+class _Rounding(Interpreter):
+    """Computes a prepared graph exactly, and at some places what rounding loses."""
+
+    def __init__(self, prepared: GraphModule, places: Collection[Node]) -> None:
+        super().__init__(prepared)
+        self.powers = {place: (0.0, 0.0) for place in places}
+
+    def run_node(self, n: Node) -> Any:
+        if n.op != "call_module":
+            return super().run_node(n)
+        value = self.env[n.all_input_nodes[0]]
+        if n in self.powers:
+            powers = _powers(value, rounded(value, observer_of(n)))
+            assert powers is not None
+            (signal, noise), before = powers, self.powers[n]
+            self.powers[n] = before[0] + signal, before[1] + noise
+        return value
+
+
 class _Pairs(Interpreter):
     """Computes a prepared graph twice at once: exactly, and with the nearest operands rounded."""
 

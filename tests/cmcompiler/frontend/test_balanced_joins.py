@@ -47,3 +47,19 @@ def test_a_narrow_operand_keeps_its_steps(is_coarse: bool) -> None:
     assert min(each.snr_db for each in fidelity.resolutions) > 30
     assert integer_snr(network, exported.lowered.program, samples) > 30
     assert not exported.quantized.float_operators
+
+
+def test_an_operand_that_lost_its_steps_gets_them_back_though_outputs_gain_little() -> None:
+    torch.manual_seed(0)
+    network = Joined(is_coarse=False).eval()
+    with torch.no_grad():
+        network.narrow.weight *= 0.3
+        network.narrow.bias.fill_(0)
+        network.joined.weight[:, :4] *= 0.1
+        network.joined.weight[:, 4:] *= 8
+    samples = [(torch.randn(1, 3, 8, 8),) for _ in range(6)]
+    exported = Exported.of(network, samples)
+    assert "balanced concatenations" in [each.name for each in exported.quantized.refinements]
+    fidelity = exported.check()
+    assert fidelity.faithful
+    assert min(each.snr_db for each in fidelity.resolutions) > 20
