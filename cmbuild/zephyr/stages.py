@@ -13,7 +13,7 @@ from pathlib import Path
 from cmbuild import paths
 from cmbuild.cache.store import Entry
 from cmbuild.catalog import readable_boards
-from cmbuild.errors import Failed, Missing, UsageError
+from cmbuild.errors import Failed, Missing, ProcessFailed, UsageError
 from cmbuild.image.console import records
 from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
@@ -49,6 +49,13 @@ class NotEmpty(UsageError):
 class NotDefinition(UsageError):
     template = "unexpected argument {word!r}"
     hint = "only CMake's definitions follow, after --: -- -DCONFIG_SHELL=y"
+
+
+class FailedInSpace(Failed):
+    template = "{failure.message}"
+    hint = (
+        "--build-dir sets a folder without a space, which Zephyr's build may need; {failure.hint}"
+    )
 
 
 class NoEnd(Failed):
@@ -189,7 +196,12 @@ class ApplicationStage(RepeatedStage):
             file = Path(request.model)
             words.append(f"-DMODEL={file.absolute() if file.exists() else request.model}")
         words += request.definitions
-        self.west(words, "build", _BUILD_SECONDS)
+        try:
+            self.west(words, "build", _BUILD_SECONDS)
+        except ProcessFailed as failure:
+            if " " in str(self.build):
+                raise FailedInSpace(failure=failure) from failure
+            raise
         (folder / "image").write_text(f"{self.image}\n")
         self.result = WestResult(request.name, request.board, self.image)
 

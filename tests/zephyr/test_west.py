@@ -124,7 +124,17 @@ def test_a_sample_is_built_run_and_flashed(west: Commands, workspace: Path) -> N
     assert re.search("flashing [0-9]+ bytes", (logs / "west-flash.txt").read_text())
     assert "CMRT_FROM:UNINITIALIZED=user" in (folder / "build/CMakeCache.txt").read_text()
     assert west("clean").exit_code == 0
-    assert not folder.exists()
+    assert not (folder / "build").exists(), "the stand-in's settings beside it stay"
+
+
+def test_a_failure_below_a_folder_with_a_space_says_so(west: Commands, workspace: Path) -> None:
+    """Zephyr's own build passes some paths to the compiler without quotes."""
+    done = west("zephyr", "build", "hello", "-b", "nowhere", "--workspace", workspace)
+    error, hint = done.stderr.splitlines()[-2:]
+    assert done.exit_code == 1
+    assert error.startswith("error: west build failed")
+    assert "--build-dir sets a folder without a space" in hint
+    assert "logs/west-build.txt" in hint
 
 
 def test_cmbuild_may_be_a_project_of_the_workspace(west: Commands, server: Path) -> None:
