@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from harness.commands import NETWORK, Commands
+
+from cmcompiler.target import BEST_ISA
 
 WORDS = ("new", "board", "mine", "--cpu", "cortex-m4")
 MEMORY = ("--flash", "0x08000000:1M", "--ram", "0x20000000:256K")
@@ -54,6 +57,20 @@ def test_a_board_by_the_name_of_its_chip(cmbuild: Commands) -> None:
     assert (result.exit_code, result.document["verified"]) == (0, True), result.stderr
     alone = cmbuild("run", NETWORK, "--board", "LPC55S69", "--json")
     assert (alone.exit_code, alone.document["verified"]) == (0, True), alone.stderr
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("cpu", BEST_ISA)
+def test_images_run_wherever_the_flash_is(cmbuild: Commands, cpu: str) -> None:
+    here = replace(cmbuild, environment={"CMBUILD_BOARD_PATH": "everywhere"})
+    for origin in ("0x0", "0x08000000", "0x10000000", "0x60000000"):
+        name = f"{cpu}-{origin}"
+        memory = ("--flash", f"{origin}:1M", "--ram", "0x20000000:256K", "--dir", "everywhere")
+        made = cmbuild("new", "board", name, "--cpu", cpu, *memory)
+        assert (made.exit_code, made.stderr) == (0, "")
+        run = here("run", NETWORK, "--board", name, "--json")
+        assert (run.exit_code, run.document["verified"]) == (0, True), run.stderr
 
 
 def test_chips_are_listed(cmbuild: Commands) -> None:
