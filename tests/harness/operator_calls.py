@@ -13,6 +13,7 @@ from harness.calls import Given, In, Out
 from harness.elementwise_calls import elementwise_calls
 from harness.examples import Array
 from harness.recurrent_calls import recurrent_calls
+from harness.short_calls import short_calls
 from harness.transformer_calls import transformer_calls
 
 Arguments = tuple[Given, ...]
@@ -57,6 +58,7 @@ def operator_calls() -> Mapping[str, Arguments]:
         **recurrent_calls(),
         **transformer_calls(),
         **elementwise_calls(),
+        **short_calls(),
     }
 
 

@@ -1,5 +1,5 @@
-/* A board whose folder has no code: the chip as it comes out of reset or its boot loader, and the core's cycle
-   counter, if it has one. Input and output go through the debug probe. */
+/* A board whose folder has no code: the chip as it comes out of reset or its boot loader, and the core's
+   cycle counter, if it has one. Input and output go through the debug probe. */
 #include "cmrt/board.h"
 #include "cmrt/cycle_counter.h"
 
