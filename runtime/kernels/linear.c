@@ -60,6 +60,17 @@ void cm_linear_vector_general(const struct cm_context *context, const struct cm_
     apply(context, call, cm_isa_gemv_s8_general);
 }
 
+/* A long one by few columns. */
+void cm_linear_vector_long(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_long);
+}
+
+void cm_linear_vector_long_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_long_general);
+}
+
 void cm_linear_vector_w16(const struct cm_context *context, const struct cm_call *call)
 {
     apply(context, call, cm_isa_gemv_s8_w16);
@@ -103,6 +114,12 @@ void cm_linear_half_up_clamped(const struct cm_context *context, const struct cm
 void cm_linear_vector_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_linear_vector(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_vector_long_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_vector_long(context, call);
     clamp(context, call);
 }
 

@@ -47,6 +47,8 @@ PRODUCT(gemm_s8_w16)
 PRODUCT(gemm_s8_w16_general)
 PRODUCT(gemv_s8)
 PRODUCT(gemv_s8_general)
+PRODUCT(gemv_s8_long)
+PRODUCT(gemv_s8_long_general)
 PRODUCT(gemv_s8_w16)
 PRODUCT(gemv_s8_w16_general)
 

@@ -174,8 +174,11 @@ class Linear(Op):
             form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
-            if not packing.is_wide(isa, self.wide):
-                workspace = long_rows.workspace(columns, depth, isa)
+            if long_rows.takes_portions(columns, depth, isa) and not packing.is_wide(
+                isa, self.wide
+            ):
+                kernel, microkernel = "linear_vector_long", long_rows.LONG_GEMV
+                workspace = long_rows.workspace(columns)
         arguments = form(
             Address(inputs[0]),
             Address(outputs[0]),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import GEMV, gemv_workspace
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.packing import GEMV
 
-LONG_DEPTH, PORTION, FEW_COLUMNS = 2048, 1024, 64
-"""As in runtime/isa/dsp/gemv_s8.c: which rows are widened in portions, and of what size."""
+LONG_GEMV = Microkernel("gemv_s8_long", dsp=True, mve=True)
+
+PORTION = 1024
+"""As in runtime/isa/dsp/gemv_s8_long.c."""
+
+_LONG_DEPTH, _FEW_COLUMNS = 2048, 64
 
 _WASTED_BYTES = 8192
 
@@ -19,9 +23,12 @@ def suits_several_rows(columns: int, depth: int, isa: Isa) -> bool:
     return GEMV.provider(isa) is Isa.MVE and spare * depth >= _WASTED_BYTES
 
 
-def workspace(columns: int, depth: int, isa: Isa) -> int:
-    """Bytes of workspace that cm_isa_gemv_s8 needs for so many columns."""
-    if GEMV.provider(isa) is not Isa.DSP or depth < LONG_DEPTH or columns > FEW_COLUMNS:
-        return gemv_workspace(depth, isa)
+def takes_portions(columns: int, depth: int, isa: Isa) -> bool:
+    """Whether cm_isa_gemv_s8_long is worth its code: a row is widened with DSP alone."""
+    return GEMV.provider(isa) is Isa.DSP and depth >= _LONG_DEPTH and columns <= _FEW_COLUMNS
+
+
+def workspace(columns: int) -> int:
+    """Bytes of workspace that cm_isa_gemv_s8_long needs for so many columns."""
     # Sums of fours of columns, then a portion of the row behind its sum.
     return -(-columns // 4) * 16 + 4 + 2 * PORTION
