@@ -49,7 +49,8 @@ def read_conv2d(call: Call) -> None:
     weights = call.constant("weights", dtype=np.int8, rank=4)
     window = _window(call, (weights.shape[1], weights.shape[2]))
     groups, channels = call.integer("groups", 1), images.shape[3]
-    if weights.shape[3] * groups != channels or len(weights) % groups or 0 in images.shape:
+    is_empty = 0 in (*images.shape, *weights.shape)
+    if weights.shape[3] * groups != channels or len(weights) % groups or is_empty:
         call.invalid(f"weights have shape {list(weights.shape)} for {channels} channels")
     size = window.output_size(images.shape[1:3])
     if output.shape != (images.shape[0], *size, len(weights)) or output.dtype != np.int16:
@@ -72,7 +73,7 @@ def read_transposed(call: Call) -> None:
     weights = call.constant("weights", dtype=np.int8, rank=4)
     window = _window(call, (weights.shape[1], weights.shape[2]))
     size = window.transposed_size(images.shape[1], images.shape[2], read_pair(call, "extra", 0))
-    if weights.shape[3] != images.shape[3] or 0 in images.shape:
+    if weights.shape[3] != images.shape[3] or 0 in (*images.shape, *weights.shape):
         call.invalid(f"weights have shape {list(weights.shape)} for {images.shape}")
     if output.shape != (images.shape[0], *size, len(weights)) or output.dtype != np.int16:
         call.invalid(f"out is {output.dtype.name} {output.shape}")
