@@ -158,8 +158,9 @@ class Boundary:
 
     method: str = option("Method of the program.", "forward", metavar="NAME")
     io: str | None = option(
-        "int8: omit quantize and dequantize at inputs and outputs; uint8: take inputs of unsigned "
-        "bytes, such as a camera's, instead; int16: as int8, of programs with int16 activations.",
+        "int8 or int16: omit quantize and dequantize at inputs and outputs; uint8: take inputs of "
+        "unsigned bytes, such as a camera's; by default program, all as they are.",
+        metavar="TYPE",
         choices=IO,
     )
     feed: str | None = option(
