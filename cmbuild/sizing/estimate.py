@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # The code compiled for each image, of runtime/cortexm and the executor:
 # measured on images for M4, M33 and M55, whose figures lie within 60 bytes of each other.
 _SUPPORT_CODE = 1550
-_SUPPORT_VARIABLES = 28
+_SUPPORT_VARIABLES = 36
 
 # A board's own C files: bytes of code for each character that is no comment, on rp2350.
 _CODE_A_CHARACTER = 0.3
@@ -145,6 +145,10 @@ def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
     return Need(program, code, board.stack, {name: size for name, size in over.items() if size > 0})
 
 
+_SHARED_CODE = "cmrt/chip_or_simulator.h"
+"""Functions of the boards that include it, not of the library."""
+
+
 def functions(board: Board, program: ProgramSize) -> list[str]:
     """Functions that an image calls, and more names of C that the library does not have."""
     text = _board_text(board) + _text(paths.runtime() / "cortexm")
@@ -181,6 +185,8 @@ def _board_text(board: Board) -> str:
     text = _text(board.folder)
     if not any(board.folder.glob("*.c")):
         text += _text(paths.runtime() / "cortexm" / "reset_state")
+    if f'#include "{_SHARED_CODE}"' in text:
+        text += without_comments((paths.runtime() / "include" / _SHARED_CODE).read_text())
     return text
 
 

@@ -127,7 +127,7 @@ def test_another_pyproject_is_none(tmp_path: Path):
         ('"93%"', '"193%"', ":12: models.kws.budget.microbit.accuracy: '193%' is not a share"),
         ("snr = 30", 'snr = "loud"', ":13: models.kws.budget.microbit.snr: 'loud' is not a level"),
         ("= 50", "= 0", ":14: models.kws.budget.microbit.milliseconds: input should be greater"),
-        ('io = "int8"', 'io = "int4"', ":8: models.kws.io: input should be 'program', 'int8' or"),
+        ('io = "int8"', 'io = "int4"', ":8: models.kws.io: input should be 'program', 'int8',"),
         ('source = "nets/kws.py:make"', "", ":5: models.kws.source: missing"),
         ('model = "kws"', "model = 1", ":3: project.model: input should be a valid string"),
         ("models.kws", "models.'k w'", ":5: models.k w: 'k w' cannot be the name of a model"),
