@@ -86,7 +86,8 @@ def test_the_example_of_the_documents_works(cmbuild: Commands) -> None:
     printed = on_this_computer(cmbuild.folder, cmbuild.folder / "kws", cmbuild.folder / "example.c")
     assert re.fullmatch(r"(-?\d\.\d{3} ){3}as the reference\n", printed)
     (cmbuild.folder / "interrupt.c").write_text(documented("interrupt"))
-    run(*COMPILERS["thumb-2"], "-I", cmbuild.folder / "kws", "-c", cmbuild.folder / "interrupt.c")
+    words = ("-c", cmbuild.folder / "interrupt.c", "-o", cmbuild.folder / "interrupt.o")
+    run(*COMPILERS["thumb-2"], "-I", cmbuild.folder / "kws", *words)
 
 
 C99 = (
