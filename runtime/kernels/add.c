@@ -1,4 +1,5 @@
 /* Sum of quantised tensors; see compiler/cmcompiler/ops/add.py. */
+#include "cmrt/affine.h"
 #include "cmrt/args/add_affine_s8.h"
 #include "cmrt/args/add_s8.h"
 #include "cmrt/elementwise.h"
@@ -28,14 +29,7 @@ void cm_add_s8(const struct cm_context *context, const struct cm_call *call)
 void cm_add_affine_s8(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_add_affine_s8 *op = call->arguments;
-    const struct cm_affine affine = {
-        .lhs_factor = op->lhs_factor,
-        .rhs_factor = op->rhs_factor,
-        .offset = op->offset,
-        .shift = op->shift,
-        .minimum = op->minimum,
-        .maximum = op->maximum,
-    };
+    const struct cm_affine affine = cm_affine_of(op);
     const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     int8_t *output = cm_write(context, op->output);
     struct cm_nest nest;

@@ -1,4 +1,5 @@
 /* Sums over short innermost loops; see compiler/cmcompiler/ops/add.py. */
+#include "cmrt/affine.h"
 #include "cmrt/args/add_affine_s8.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/joined_pairs.h"
@@ -11,14 +12,7 @@ static void add(const void *affine, const int8_t *lhs, const int8_t *rhs, int8_t
 void cm_add_affine_s8_joined(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_add_affine_s8 *op = call->arguments;
-    const struct cm_affine affine = {
-        .lhs_factor = op->lhs_factor,
-        .rhs_factor = op->rhs_factor,
-        .offset = op->offset,
-        .shift = op->shift,
-        .minimum = op->minimum,
-        .maximum = op->maximum,
-    };
+    const struct cm_affine affine = cm_affine_of(op);
     const struct cm_pair_operands pair = CM_PAIR_OPERANDS(op);
     cm_joined_pairs(context, &pair, add, &affine);
 }
