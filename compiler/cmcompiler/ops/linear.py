@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from cmcompiler.ops.support.requantize import (
     Requantize,
     wrap32,
 )
-from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, Requantize16
+from cmcompiler.ops.support.requantize16 import RequantizedOp
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class VectorArguments(LinearArguments):
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Op):
+class Linear(RequantizedOp):
     """Rows of features times constant int8 weights; features and outputs are int8 or int16.
 
     Attributes:
@@ -107,23 +107,6 @@ class Linear(Op):
     rows: int
     wide: bool = False
     by_rows: bool = False
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.requantize.range.element
-
-    @property
-    def is_int16(self) -> bool:
-        """Features and outputs are int16."""
-        return isinstance(self.requantize, Requantize16)
-
-    @property
-    def fine_error_steps(self) -> float:  # type: ignore[override]
-        return SHORT_ROUNDING
-
-    @property
-    def error_steps(self) -> float:  # type: ignore[override]
-        return self.requantize.error_steps
 
     @property
     def as_several_rows(self) -> Linear:
@@ -201,7 +184,7 @@ class Linear(Op):
         ]
 
     def _short_call(self, features: Tensor, output: Tensor, isa: Isa) -> KernelCall:
-        """Of int16 features. Depth and columns of the arguments are bytes."""
+        """The kernel call for int16 features. Depth and columns of its arguments are bytes."""
         filters = Filters16.of(self.weights, self.bias, self.requantize)
         columns, depth = self.weights.shape
         arguments = LinearArguments16(

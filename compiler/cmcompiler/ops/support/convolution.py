@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Array, Op
+from cmcompiler.ir.op import Array
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.arguments import ConvolutionValues
 from cmcompiler.ops.support.packing import Filters
@@ -22,7 +21,7 @@ from cmcompiler.ops.support.requantize import (
     Int32Array,
     Requantize,
 )
-from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, Requantize16
+from cmcompiler.ops.support.requantize16 import RequantizedOp
 from cmcompiler.ops.support.window import Pair, Window
 
 DEEPEST = (1 << 31) // (128 * 128) - 1
@@ -33,7 +32,7 @@ LARGEST = (1 << 15) - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Convolution(Op):
+class Convolution(RequantizedOp):
     """A convolution of NHWC images with int8 weights.
 
     Images are int8 with int32 biases, or int16 with int64 biases or int32 ones, as the output is.
@@ -51,23 +50,6 @@ class Convolution(Op):
     input_zero_point: int
     requantize: Requantize
     output_shape: tuple[int, ...]
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.requantize.range.element
-
-    @property
-    def is_int16(self) -> bool:
-        """Images and outputs are int16."""
-        return isinstance(self.requantize, Requantize16)
-
-    @property
-    def fine_error_steps(self) -> float:  # type: ignore[override]
-        return SHORT_ROUNDING
-
-    @property
-    def error_steps(self) -> float:  # type: ignore[override]
-        return self.requantize.error_steps
 
     @property
     def title(self) -> str:

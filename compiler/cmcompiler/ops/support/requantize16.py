@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cmcompiler.ir.op import Op
 from cmcompiler.ops.support.requantize import (
     LONGEST_SHIFT,
     Int32Array,
@@ -81,3 +82,26 @@ class Requantize16(Requantize):
         else:
             scaled = requantize(wrap32(accumulators), multipliers, shifts)
         return self.range.clamp(scaled)
+
+
+class RequantizedOp(Op):
+    """A layer whose weighted sums are requantized to int8 or int16, which its inputs are, too."""
+
+    requantize: Requantize
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.requantize.range.element
+
+    @property
+    def is_int16(self) -> bool:
+        """Activations are int16."""
+        return isinstance(self.requantize, Requantize16)
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return SHORT_ROUNDING
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return self.requantize.error_steps
