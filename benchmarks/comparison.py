@@ -71,7 +71,7 @@ def recorded() -> list[Figures]:
 
 
 def measure(model: Path) -> Figures:
-    """What `cmbuild run` says of a program."""
+    """Run a program and take its figures from the report of `cmbuild run`."""
     command = [sys.executable, "-m", "cmbuild", "run", str(model), "--board", BOARD, "--json"]
     run = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     ram, code = run["memory"]["ram"], run["memory"]["flash"]["code"]

@@ -62,10 +62,10 @@ FITTED = (
     *("filled", "outputs", "calls", "pixels", "segments"),
     *("clipped", "portions", "operands", "columns"),
 )
-"""What costs are fitted to, of the fields of Work."""
+"""Fields of Work that costs are fitted to."""
 
 _SUFFIX = "_w16"
-"""Of kernels for weights of int16."""
+"""The end of the names of kernels for weights of int16."""
 
 V = TypeVar("V")
 Step = tuple[str, str, Work, float]

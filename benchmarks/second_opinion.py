@@ -49,7 +49,7 @@ def loops(model: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def cycles(mca: str, core: str, loop: tuple[str, ...]) -> float | None:
-    """Of an iteration in the steady state; None if llvm-mca does not accept the loop."""
+    """Cycles of an iteration in the steady state; None if llvm-mca does not accept the loop."""
     text = "".join(line.partition(" ")[2] + "\n" for line in loop)
     totals = []
     for iterations in (ITERATIONS, 2 * ITERATIONS):

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "trained.md"
 MEASURED = HERE / "trained.json"
 OTHERS = HERE / "trained_others.json"
-"""What others measured or published, with sources."""
+"""Figures that others measured or published, with sources."""
 
 MODELS = (
     "resnet8",

@@ -159,7 +159,7 @@ class Completed:
 
 
 def _words_of_script(output: str) -> str | None:
-    """What a script that CMake ran printed before it failed; None if none did."""
+    """The words of a script that CMake ran and that failed; None if none did."""
     failed = _SCRIPT.search(output)
     if failed is None:
         return None

@@ -6,7 +6,7 @@
 
 enum { STEP_BITS = 22, POWER_BITS = 25, INTEGER_BITS = 12 };
 
-/* Of 31 fractional bits: see compiler/cmcompiler/ops/support/logarithm.py. */
+/* Constants with 31 fractional bits: see compiler/cmcompiler/ops/support/logarithm.py. */
 #define LOG_2 1488522236
 #define ROOT 1518500250
 #define ROOT_OF_ROOT 1805811301
@@ -33,7 +33,7 @@ static int32_t twice(int32_t x)
     return x > INT32_MAX / 2 ? INT32_MAX : 2 * x;
 }
 
-/* Of x >= 1, of 19 fractional bits, in 26. */
+/* The natural logarithm, with 26 fractional bits, of x >= 1 with 19. */
 static int32_t logarithm(int32_t x)
 {
     int32_t headroom = __builtin_clz((uint32_t)x) - 1;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Of a channel. */
+/* Bias and scale of a channel. */
 struct head {
     uint32_t bias[2]; /* low and high halves */
     int32_t multiplier, shift;

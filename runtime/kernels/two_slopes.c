@@ -4,7 +4,7 @@
 #include "cmrt/element.h"
 #include "cmrt/program.h"
 
-/* Of a negative number. */
+/* The result of a negative number. */
 static int32_t scale_below(const struct cm_two_slopes *op, int32_t x)
 {
     int32_t signed_x = (int32_t)((uint32_t)op->below_sign * (uint32_t)x);

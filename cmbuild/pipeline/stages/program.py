@@ -85,7 +85,7 @@ class ProgramSource:
 
     @property
     def layer_names(self) -> Mapping[int, str]:
-        """What a `.tflite` file calls the results of its instructions; else empty."""
+        """Names that a `.tflite` file gives the results of its instructions; else empty."""
         from cmcompiler.tflite.reader import is_tflite, read_layers
 
         if self.export is not None:

@@ -127,7 +127,7 @@ class RunnerStage(Stage):
 
     @cached_property
     def hot_steps(self) -> HotSteps | None:
-        """Those whose constants are copied although not all are."""
+        """The first steps, whose constants are copied if RAM has no room for all."""
         if not self._copies:
             return None
         plan = self.plan.record

@@ -70,7 +70,7 @@ def _operands(node: Node) -> Iterator[Node]:
 def coarse(
     prepared: GraphModule, places: Collection[Node], samples: Sequence[Sequence[Tensor]]
 ) -> set[Node]:
-    """Those of some nodes that round activations, whose rounding loses most of what they hold."""
+    """Find nodes that round activations and lose most of what these hold."""
     run = _Rounding(prepared, places)
     for sample in samples:
         run.run(*sample)

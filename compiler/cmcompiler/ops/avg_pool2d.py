@@ -65,7 +65,7 @@ class AvgPool2d(Pool2d):
     start = 0
 
     range: Range = INT8
-    """Of int8 it is all numbers."""
+    """The clamp of int16 outputs; int8 outputs take all numbers."""
 
     @property
     def element(self) -> np.dtype[Any]:  # type: ignore[override]

@@ -233,7 +233,7 @@ class Conv2d(Convolution):
         )
 
     def _short_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
-        """Of int16 images. All sizes of the arguments are bytes."""
+        """The kernel call for int16 images. All sizes of its arguments are bytes."""
         filters = self.filters16(self.weights.reshape(len(self.weights), -1))
         size = len(self.weights) // self.groups
         weights = [

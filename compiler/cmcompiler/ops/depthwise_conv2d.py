@@ -202,7 +202,7 @@ class DepthwiseConv2d(Convolution):
         return self.is_int16 and images.shape[3] == self.output_shape[3]
 
     def _short_call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:
-        """Of int16 images."""
+        """The kernel call for int16 images."""
         filters = self.filters16(self.weights.reshape(self.window.area, -1).T)
         arguments = DepthwiseArguments16(
             ImageRows.of(inputs[0]),

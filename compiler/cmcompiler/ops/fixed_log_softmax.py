@@ -71,7 +71,7 @@ class FixedLogSoftmax(Op):
         return high(-distance << self.shift, self.multiplier)
 
     def exponentials(self) -> npt.NDArray[np.int32]:
-        """Of differences 0, -1, … -255 from the maximum."""
+        """The exponentials of differences 0, -1, … -255 from the maximum."""
         table = np.zeros(256, np.int32)
         for distance in range(min(255, -self.least) + 1):
             table[distance] = shift_right(exp_of_negative(self.scaled(distance)), SUM_BITS)

@@ -15,17 +15,17 @@ from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 
 BITS = 6
-"""Of the place between two powers of two: 64 entries each."""
+"""Bits of a place between two powers of two, which have 64 entries between them."""
 
 OCTAVES = 15 - BITS
 """Powers of two whose entries are more than one number apart."""
 
 ENTRIES = (1 << BITS) * (OCTAVES + 1) + 1
-"""Of each sign, for the magnitudes from 0 to 32,768."""
+"""Entries of each sign, for the magnitudes from 0 to 32,768."""
 
 
 def magnitudes() -> npt.NDArray[np.int64]:
-    """Of the numbers that have entries: all up to 64, every second up to 128, and so on."""
+    """Magnitudes that have entries: all up to 64, every second up to 128, and so on."""
     fine = np.arange(1 << BITS)
     octaves = [((1 << BITS) + fine) << octave for octave in range(OCTAVES)]
     return np.concatenate([fine, *octaves, [1 << 15]])

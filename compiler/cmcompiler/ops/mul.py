@@ -62,7 +62,7 @@ class Mul(Pair):
     rhs_zero_point: int
     output: Rescale
     range: Range = INT8
-    """Of int8 it is all numbers."""
+    """The clamp of int16 outputs; int8 outputs take all numbers."""
 
     @property
     def element(self) -> np.dtype[Any]:  # type: ignore[override]

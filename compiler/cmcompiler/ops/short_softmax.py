@@ -60,10 +60,10 @@ def interpolated(table: Sequence[int], x: Numbers) -> Numbers:
 
 
 REACH = 10
-"""Of the exponentials of TensorFlow Lite, which takes smaller ones for that of -10."""
+"""The largest exponent of TensorFlow Lite's table: e^-10 stands for all that is smaller."""
 
 LONG_REACH = 16
-"""Of those where smaller ones are 0: all of a row of 65,536 would hardly be a step."""
+"""The largest exponent where smaller ones are 0: a row of 65,536 would hardly be a step."""
 
 
 @cache

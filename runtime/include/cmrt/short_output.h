@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What precedes the weights of a product whose outputs are int16. */
+/* The head of the weights of a product whose outputs are int16. */
 struct cm_short_range {
     int32_t minimum, maximum;
     int32_t is_long; /* multipliers have 15 bits, not 31 */

@@ -22,7 +22,7 @@ enum {
     CODE = 56  /* bytes of the instructions for one */
 };
 
-/* Of four columns, before their weights. */
+/* Starts of the sums of four columns, before their weights. */
 struct starts {
     int32_t both, second; /* the bias of the first column plus 256 times that of the second; and that */
     int32_t next_both, next_second;

@@ -44,7 +44,7 @@ _Static_assert(offsetof(struct product, offsets) == 32 && offsetof(struct produc
 /* For a range of depths, a rounding and a type of rows; PRODUCT_ENTRY goes there. */
 typedef void product_loop(void);
 
-/* Of int8 rows. Called by assembly, which compilers of whole programs do not see. */
+/* The start of products of int8 rows. Called by assembly, which compilers of whole programs do not see. */
 __attribute__((used)) void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm);
 
 /* clang-format off */

@@ -122,7 +122,7 @@ def _number(graph: Graph) -> int:
 
 
 def _elements(node: ProgramNode) -> int:
-    """Those of a node's results, or of all that a recurrent layer holds in its turns."""
+    """Count the elements of a node's results, or of a recurrent layer in all its turns."""
     results = sum(tensor.numel for tensor in node.outputs)
     return results * _TURN if isinstance(node.op, Recurrence) else results
 

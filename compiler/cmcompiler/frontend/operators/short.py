@@ -252,7 +252,7 @@ def _layer(
 
 
 def _limits(output: Quantization, least: Any, largest: Any) -> tuple[int, int]:
-    """Of stored results, for those of real ones."""
+    """The range of stored results, for a range of real ones."""
     low, high = (
         own if bound is None else round(bound / output.scale)
         for bound, own in ((least, output.minimum), (largest, output.maximum))

@@ -61,7 +61,7 @@ class BandedConv2d(Op):
 
     @property
     def _rows(self) -> int:
-        """Of a band."""
+        """Rows of a band."""
         return self.bands[0].output_shape[1] // len(self.bands)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
@@ -73,7 +73,7 @@ class BandedConv2d(Op):
         return (np.concatenate(results, axis=1),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        """Those of each band for its rows."""
+        """The kernel calls of each band for its rows."""
         return [
             replace(call, rows=(number * self._rows, (number + 1) * self._rows))
             for number, op in enumerate(self.bands)

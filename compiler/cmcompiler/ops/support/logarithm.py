@@ -7,7 +7,7 @@ from cmcompiler.ops.support.exponential import reciprocal_of_one_plus, shift_lef
 ARGUMENT_BITS = 19
 """Fractional bits of the argument."""
 
-# Of 31 fractional bits: ln 2; the square root of a half and that root's; the series' factors.
+# With 31 fractional bits: ln 2; the square root of a half and that root's; the series' factors.
 _LOG_2 = 1488522236
 _ROOT = 1518500250
 _ROOT_OF_ROOT = 1805811301
@@ -29,7 +29,7 @@ def high(a: int, b: int) -> int:
 
 
 def logarithm(x: int) -> int:
-    """Of x ≥ 1, of 19 fractional bits, in 26.
+    """The natural logarithm, with 26 fractional bits, of x ≥ 1 with 19.
 
     Source: log_x_for_x_greater_than_or_equal_to_1_impl of TensorFlow Lite's common.h. The number is
     a power of two times r; of the two nearest powers, half a step apart, the larger is taken.

@@ -243,7 +243,7 @@ def read_tanh(call: Call) -> None:
 
 
 _SHORT_STEPS = 3.0 * 4096
-"""Of the table, for each unit of the argument of tanh and logistic."""
+"""Steps of the table for each unit of the argument of tanh and logistic."""
 
 
 def _emit_short_curve(call: Call, is_tanh: bool) -> None:
