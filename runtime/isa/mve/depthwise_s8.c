@@ -147,7 +147,6 @@ __asm(CM_ASM_FUNCTION(cm_mve_depthwise_three)
       "vpush {d8-d15}\n"
       "ldm r0, {r1, r4, r6, r7, r8, r9}\n"
       "ldm r4, {r2, r3, r5}\n"
-      "dlstp.8 lr, r8\n"
       "1:\n"
       START_SUMS
       MULTIPLY_PAIR("r2", "r3", "[r1, #192]", "[r1, #208]")
@@ -160,8 +159,11 @@ __asm(CM_ASM_FUNCTION(cm_mve_depthwise_three)
       FINISH(RESCALE_DIVIDED)
       "ldr r0, [r1, #256]\n"
       "add r1, r0\n"
-      "vstrb.8 q4, [r7], #16\n"
-      "letp lr, 1b\n"
+      "vctp.8 r8\n"
+      "vpst\n"
+      "vstrbt.8 q4, [r7], #16\n"
+      "subs r8, #16\n"
+      "bgt.w 1b\n"
       "vpop {d8-d15}\n"
       "pop {r4-r11, pc}\n"
       CM_ASM_END);

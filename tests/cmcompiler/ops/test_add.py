@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.op import KernelCall
 from cmcompiler.isa import Isa
-from cmcompiler.ops.add import Add
+from cmcompiler.ops.add import LEAST_TABLED, Add
 from cmcompiler.ops.mul import Mul
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.parameters import FARTHEST, Rescale
@@ -157,6 +157,16 @@ def test_short_loops_and_tables(runtime: Runtime) -> None:
         f"{name}_joined" for name in ("add_affine_s8", "add_tabled_s8", "mul_right_s8", "mul_s8")
     } | {"add_s8"}
     runtime.check(*examples, every_pair(NO_AFFINE, Range(-128, 127)))
+
+
+def test_tables_of_any_number_of_elements(runtime: Runtime) -> None:
+    examples = []
+    for count in range(LEAST_TABLED, LEAST_TABLED + 17):
+        loops = Loops.over(*[Strided.dense((count,))] * 3)
+        op = Add(loops, (count,), *NO_AFFINE, Range(-128, 127))
+        examples.append(single(op, int8_array((count,), 1), int8_array((count,), 2)))
+    assert {call.kernel for e in examples for call in _calls(e)} == {"add_tabled_s8"}
+    runtime.check(*examples)
 
 
 def _calls(example: Example) -> Sequence[KernelCall]:

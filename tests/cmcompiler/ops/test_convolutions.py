@@ -366,3 +366,33 @@ def test_neighbouring_taps_of_the_lowest_weight_do_not_overflow(runtime: Runtime
     bias = np.zeros(20, np.int32)
     op = DepthwiseConv2d(weights, bias, Window((1, 4)), 3, requantize, (1, 2, 3, 20))
     runtime.check(single(op, data))
+
+
+def test_any_number_of_neighbouring_outputs(runtime: Runtime) -> None:
+    """Rows of outputs that end anywhere in a vector, for each number of taps with a loop."""
+    kernels = [(3, 1), (1, 3), (2, 2), (5, 1)]
+    runtime.check(
+        *(
+            _over_all_of_int8(kernel, width, channels)
+            for (kernel, width), channels in itertools.product(
+                itertools.product(kernels, (5, 7)), range(1, 18)
+            )
+        )
+    )
+
+
+def _over_all_of_int8(kernel: tuple[int, int], width: int, channels: int) -> Example:
+    data = Numbers(channels)
+    geometry = Geometry(Window(kernel, padding=(kernel[0] // 2, 0)), 1, 5, width)
+    requantize = Requantize.checked(
+        [1 << 30], [-7], channels, zero_point=3, minimum=-128, maximum=127
+    )
+    op = DepthwiseConv2d(
+        data.int8(*kernel, channels),
+        data.biases(channels),
+        geometry.window,
+        5,
+        requantize,
+        (1, *geometry.output_size, channels),
+    )
+    return single(op, images(data, geometry, channels))
