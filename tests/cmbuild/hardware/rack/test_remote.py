@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.flashing import fake_tool
+from harness.flashing import fake_tool, path_without_programs
 
 from cmbuild.catalog import find_board
 from cmbuild.errors import ProcessFailed, UnknownName
@@ -20,7 +20,7 @@ SSH = """#!/bin/sh
 while [ "$1" = -o ]; do shift 2; done
 [ "$1" = lab-3 ] || { echo "ssh: Could not resolve hostname $1" >&2; exit 255; }
 shift
-PATH="$0.there:$PATH" exec sh -c "$*"
+PATH="$0.there:$0.system" exec sh -c "$*"
 """
 SCP = """#!/bin/sh
 while [ "$1" = -o ]; do shift 2; done
@@ -39,6 +39,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (bin / name).write_text(text)
         (bin / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(bin), prepend=":")
+    path_without_programs(bin / "ssh.system")
     programs = bin / "ssh.there"
     programs.mkdir()
     return programs
