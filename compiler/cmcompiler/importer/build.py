@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -75,7 +75,7 @@ def build_graph(
         nodes = keep_bands_in_rows(nodes)
     nodes = keep_channels_last(nodes, results, states)
     nodes = fold_padding(nodes, results, states)
-    direct = _without_chained_views(rows_of_steps(nodes))
+    direct = _without_chained_views(rows_of_steps(nodes), states)
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))
     graph = _without_dead_nodes(requantize_in_integers(graph))
@@ -91,15 +91,27 @@ def build_graph(
     return take_uint8(graph) if io == "uint8" else graph
 
 
-def _without_chained_views(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Makes each view of a view of a whole tensor view that tensor."""
+def _without_chained_views(nodes: Sequence[Node], fleeting: Collection[Tensor]) -> tuple[Node, ...]:
+    """Makes each view of a view of a whole tensor view that tensor, and readers of a view that
+    changes nothing read what it views.
+
+    Args:
+        fleeting: what has to be read where it is, as its memory is written later.
+    """
     behind: dict[Tensor, Tensor] = {}
+    same: dict[Tensor, Tensor] = {}
     direct = []
-    for node in nodes:
+    for each in nodes:
+        node = replace(each, inputs=tuple(same.get(tensor, tensor) for tensor in each.inputs))
         if node.op.view_of is not None:
             source = behind.get(node.inputs[0], node.inputs[0])
-            if node.outputs[0].nbytes == source.nbytes:
-                behind[node.outputs[0]] = source
+            output = node.outputs[0]
+            if output.nbytes == source.nbytes:
+                behind[output] = source
+                # Readers of a branch's own tensors are within it.
+                is_same = (output.shape, output.dtype) == (source.shape, source.dtype)
+                if is_same and not node.guards and source not in fleeting:
+                    same[output] = source
             direct.append(replace(node, inputs=(source,)))
         else:
             direct.append(node)
