@@ -35,6 +35,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "activations",
         "no_refinement",
         "portable",
+        "keep_state",
         "method",
     ),
     "Samples": ("samples", "inputs", "output_dir", "reset", "data", "until"),

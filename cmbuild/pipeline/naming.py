@@ -19,7 +19,7 @@ from cmbuild.pipeline.request import (
 )
 from cmbuild.projects.project import Project
 from cmcompiler import zoo
-from cmcompiler.importer.suffixes import MODELS
+from cmcompiler.importer.suffixes import MODELS, TFLITE
 from cmcompiler.target import Target
 
 _FILES = (*MODELS, ".pt", ".pth")
@@ -89,6 +89,15 @@ class Names:
     def resolved_run(self, request: RunRequest) -> RunRequest:
         """As `resolved`."""
         return replace(request, build=self.resolved(request.build))
+
+
+def check_state(source: ModelChoice) -> None:
+    """Raises UsageError if LSTMs are to keep their state, but the model is not a `.tflite`."""
+    if source.keep_state and not source.model.endswith(TFLITE):
+        raise UsageError(
+            message=f"--keep-state is for LSTMs of .tflite programs; {source.name} is not one",
+            hint="a PyTorch model keeps its state in buffers: docs/models.md",
+        )
 
 
 def package_folder(request: PackageRequest) -> Path:

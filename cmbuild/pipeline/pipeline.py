@@ -13,7 +13,7 @@ from cmbuild.cache.folders import CacheFolder, below, slug
 from cmbuild.catalog import find_board
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.files import check_input
-from cmbuild.pipeline.naming import Names, package_folder
+from cmbuild.pipeline.naming import Names, check_state, package_folder
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import FEEDS, HARDWARE, IO, Boundary, Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
@@ -386,12 +386,15 @@ class Pipeline:
 
     def _source(self, source: ModelChoice, boundary: Boundary, cpu: str) -> ProgramSource:
         name, method, io = slug(source.name), boundary.method, boundary.io or IO[0]
+        check_state(source)
         if not source.is_program:
             export = self.export(source, cpu)
             return ProgramSource(name, method, io, export=export, ops=self._ops)
         file = Path(source.model)
         check_input(file)
-        return ProgramSource(name, method, io, file=file.absolute(), ops=self._ops)
+        return ProgramSource(
+            name, method, io, file.absolute(), ops=self._ops, keep_state=source.keep_state
+        )
 
     def _board(self, name: str) -> Board:
         if name not in self._boards:

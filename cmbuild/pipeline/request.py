@@ -71,6 +71,11 @@ class ModelChoice:
     )
     no_refinement: bool = option("Keep the quantizer's own ranges, weights and biases.", False)
     portable: bool = option("Keep to operators that ExecuTorch's own runtime has.", False)
+    keep_state: bool = option(
+        "LSTMs of a .tflite go on where the run before ended, as in LiteRT, unless --reset; by "
+        "default each run starts from zero, as in TensorFlow Lite Micro.",
+        False,
+    )
     intermediates: Path | None = option(
         "Write each stage of export and plan as text.", is_output=True, metavar="DIR"
     )

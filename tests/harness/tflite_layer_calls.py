@@ -226,9 +226,14 @@ def logistic(make: Maker, scale: float) -> None:
 
 @case(batch_first={}, time_first={"time_major": True}, clipped={"clip": 1.5, "cell": 2**-11})
 def unidirectional_sequence_lstm(
-    make: Maker, *, time_major: bool = False, clip: float = 10.0, cell: float = 2**-12
+    make: Maker,
+    *,
+    time_major: bool = False,
+    clip: float = 10.0,
+    cell: float = 2**-12,
+    steps: int = 5,
 ) -> None:
-    units, features, batch, steps = 4, 6, 1 if time_major else 2, 5
+    units, features, batch = 4, 6, 1 if time_major else 2
     hidden_scale = 1 / 128
     shape = (steps, batch) if time_major else (batch, steps)
     source = make.source((*shape, features), 0.03, 2)

@@ -46,6 +46,7 @@ class ProgramSource:
         file: the user's program.
         export: the stage that makes it otherwise.
         ops: the project's, which it may contain.
+        keep_state: LSTMs of a `.tflite` go on where the run before ended.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ProgramSource:
     file: Path | None = None
     export: ExportStage | None = None
     ops: Extension = field(default_factory=Extension)
+    keep_state: bool = False
 
     @property
     def path(self) -> Path:
@@ -99,6 +101,7 @@ class ProgramSource:
             "program": self.path,
             "method": self.method,
             "io": self.io,
+            "keep_state": self.keep_state,
             "compiler": {name: _code(name) for name in (*_READERS, *compiler)},
             "ops": self.ops.host,
         }
@@ -161,7 +164,7 @@ class ProgramSource:
     def _parsed(self) -> Program:
         from cmcompiler.importer.programs import parse
 
-        return parse(self.read(), self.path.suffix)
+        return parse(self.read(), self.path.suffix, keep_state=self.keep_state)
 
     def _placed(self, message: str) -> str:
         """A message with the lines of the user's source that its instructions, `#3`, come from."""

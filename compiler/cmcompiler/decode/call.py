@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from cmcompiler.decode.scope import Scope
 from cmcompiler.errors import InvalidProgram, Unsupported
-from cmcompiler.ir.graph import MutableBuffer, Node
+from cmcompiler.ir.graph import Node
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
@@ -334,6 +334,10 @@ class Call:
     def is_none(self, name: str) -> bool:
         return self._value(name) is None
 
+    def is_kept(self, name: str) -> bool:
+        """Whether a tensor argument keeps its content from run to run; as Scope.is_kept."""
+        return self._scope.is_kept(self._arguments[name], self.source, name)
+
     # Refusals
 
     def unsupported(self, reason: str, hint: str | None = None) -> NoReturn:
@@ -362,7 +366,8 @@ class Call:
             if state is None:
                 self._scope.write(index, tensor)
             else:
-                nodes.append(self._store(index, tensor, state))
+                kept = self._scope.store(index, tensor, state, self.source)
+                nodes.append(Node(Store(), (state.final, tensor), (kept,), self.source))
         return nodes
 
     @property
@@ -432,16 +437,6 @@ class Call:
         if index not in self._results:
             self._results[index] = self._scope.result(index, self.source, name)
         return Operand(self._results[index], value.sizes, value.dim_order)
-
-    def _store(self, index: int, tensor: Tensor, state: MutableBuffer) -> Node:
-        """Stores a result in the mutable buffer at its place."""
-        if (tensor.dtype, tensor.shape) != (state.tensor.dtype, state.tensor.shape):
-            self.unsupported(
-                f"{state.tensor.name}, a mutable buffer, is written with another shape or layout"
-            )
-        held = self._scope.new(state.tensor.name, tensor.dtype, tensor.shape)
-        self._scope.store(index, replace(state, final=held))
-        return Node(Store(), (state.final, tensor), (held,), self.source)
 
     def _movement(self, operand: Operand, order: tuple[int, ...]) -> Op:
         """The op that moves the operand's memory to another physical order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,15 +85,36 @@ class Scope:
         held_states = (state for state in self.states if held and held.tensor is state.final)
         return next(held_states, None)
 
-    def store(self, index: int, state: MutableBuffer) -> None:
-        """Makes a value refer to the new contents of its mutable buffer.
+    def is_kept(self, index: int, reader: str, argument: str) -> bool:
+        """Whether a value is a mutable buffer, else nothing writes it.
 
-        Args:
-            state: with another `final`.
+        Raises:
+            InvalidProgram: it is not a tensor.
+            Unsupported: it is a constant, an input, or computed.
         """
+        value = self.tensor_value(index, reader, argument)
+        if self.state(index) is not None:
+            return True
+        if value.is_constant or self.contents.read(index, value) is not None:
+            raise Unsupported(f"{reader}: {argument} is not a variable of its own")
+        return False
+
+    def store(self, index: int, tensor: Tensor, state: MutableBuffer, writer: str) -> Tensor:
+        """Makes a value refer to the new contents of its mutable buffer, a tensor that it returns.
+
+        Raises:
+            Unsupported: they have another type or layout.
+        """
+        if (tensor.dtype, tensor.shape) != (state.tensor.dtype, state.tensor.shape):
+            raise Unsupported(
+                f"{writer}: {state.tensor.name}, a mutable buffer, is written with another shape "
+                "or layout"
+            )
+        held = self.new(state.tensor.name, tensor.dtype, tensor.shape)
         place = [known.tensor for known in self.states].index(state.tensor)
-        self.states[place] = state
-        self.write(index, state.final)
+        self.states[place] = replace(state, final=held)
+        self.write(index, held)
+        return held
 
     def read(self, index: int, reader: str, argument: str) -> Operand:
         """The operand in a value's memory: the value itself, or what it is an elided view of.

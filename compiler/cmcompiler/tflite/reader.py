@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+
+import numpy as np
 
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.pte.container import LARGEST
@@ -26,6 +28,7 @@ from cmcompiler.tflite import schema
 from cmcompiler.tflite.kinds import refuse_kind
 from cmcompiler.tflite.operators import FORMS, PREFIX, Form, assign
 from cmcompiler.tflite.schema import BuiltinOperator, BuiltinOptions, ModelTable, SubGraphTable
+from cmcompiler.tflite.subgraphs import Frame, Operator
 from cmcompiler.tflite.tensors import Buffers, read_tensor
 
 METHOD = "forward"
@@ -36,6 +39,11 @@ DEEPEST = 16
 
 _ASSIGN = f"{PREFIX}ASSIGN_VARIABLE"
 
+_LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+
+_LSTM_STATE = ("hidden", "cell")
+"""Operands that LiteRT keeps from run to run, and TensorFlow Lite Micro does not."""
+
 _CODES = frozenset(BuiltinOperator)
 
 
@@ -44,7 +52,7 @@ def is_tflite(data: bytes | memoryview) -> bool:
     return bytes(data[4:8]) == schema.FILE_IDENTIFIER
 
 
-def read_tflite(data: bytes | memoryview) -> Program:
+def read_tflite(data: bytes | memoryview, *, keep_state: bool = False) -> Program:
     """Parses and checks a whole program; constants are views of `data`.
 
     Every offset, length, index and size product is checked, so the result is consistent. Time and
@@ -53,11 +61,14 @@ def read_tflite(data: bytes | memoryview) -> Program:
     The main subgraph becomes the method `forward`, each operator an instruction `tflite::NAME` with
     its inputs, options and outputs as arguments.
 
+    Args:
+        keep_state: an LSTM goes on where the run before ended, as in LiteRT.
+
     Raises:
         InvalidProgram: not a well-formed program.
         Unsupported: another schema, or more than 2 GiB.
     """
-    version, reading = _opened(data)
+    version, reading = _opened(data, keep_state)
     try:
         method = reading.method()
     except Unsupported as reason:
@@ -72,7 +83,7 @@ def read_layers(data: bytes | memoryview) -> dict[int, str]:
     return reading.layers
 
 
-def _opened(data: bytes | memoryview) -> tuple[int, _Reading]:
+def _opened(data: bytes | memoryview, keep_state: bool = False) -> tuple[int, _Reading]:
     """The version of a program's file, and its content before it is read."""
     view = memoryview(data).toreadonly()
     if len(view) > LARGEST:
@@ -87,7 +98,7 @@ def _opened(data: bytes | memoryview) -> tuple[int, _Reading]:
     if not subgraphs:
         raise InvalidProgram("the program does not have a subgraph")
     names = [_operator_name(code) for code in model.tables(ModelTable.OPERATOR_CODES)]
-    return version, _Reading(subgraphs, Buffers(view, model), names)
+    return version, _Reading(subgraphs, Buffers(view, model), names, keep_state)
 
 
 def _operator_name(code: TableReader) -> str:
@@ -101,55 +112,30 @@ def _operator_name(code: TableReader) -> str:
     return BuiltinOperator(number).name if number in _CODES else f"operator {number}"
 
 
-@dataclass
-class _Frame:
-    """One subgraph, while it is read.
-
-    Attributes:
-        values: the value of each tensor that something has read or written.
-        resources: the variable that each handle names.
-    """
-
-    table: TableReader
-    tensors: list[TableReader]
-    values: dict[int, int] = field(default_factory=dict)
-    resources: dict[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, table: TableReader) -> _Frame:
-        return cls(table, list(table.tables(SubGraphTable.TENSORS)))
-
-    def indices(self, slot: int, label: str) -> tuple[int, ...]:
-        """Tensors that a field lists."""
-        return self.checked(self.table.int32s(slot), label)
-
-    def checked(self, indices: Sequence[int], label: str) -> tuple[int, ...]:
-        for index in indices:
-            if not 0 <= index < len(self.tensors):
-                raise InvalidProgram(
-                    f"{label} of the program is tensor {index} of {len(self.tensors)}"
-                )
-        return tuple(indices)
-
-
 class _Reading:
     """The values and instructions of the main subgraph, and of those that it calls."""
 
     def __init__(
-        self, subgraphs: Sequence[TableReader], buffers: Buffers, names: Sequence[str]
+        self,
+        subgraphs: Sequence[TableReader],
+        buffers: Buffers,
+        names: Sequence[str],
+        keep_state: bool = False,
     ) -> None:
         self._subgraphs = subgraphs
         self._buffers = buffers
         self._names = names
+        self._keep_state = keep_state
         self.layers: dict[int, str] = {}
         self._values: list[Value] = []
         self._instructions: list[Instruction] = []
         self._variables: dict[str, int] = {}
         self._initial: dict[str, TensorValue] = {}
         self._none: int | None = None
+        self._kept: list[int] = []
 
     def method(self) -> Method:
-        frame = _Frame.of(self._subgraphs[0])
+        frame = Frame.of(self._subgraphs[0])
         inputs = frame.indices(SubGraphTable.INPUTS, "input")
         ports = [self._use(frame, index) for index in inputs]
         self._operators(frame, 0)
@@ -157,11 +143,11 @@ class _Reading:
         results = tuple(self._use(frame, index) for index in outputs)
         calls = [each for each in self._instructions if isinstance(each, KernelInstruction)]
         refuse_kind(calls, self._values)
-        sizes = (0, *(self._variable_size(index) for index in self._variables.values()))
+        sizes = (0, *map(self._size, self._kept))
         instructions = tuple(self._instructions)
         return Method(METHOD, tuple(self._values), tuple(ports), results, instructions, sizes)
 
-    def _operators(self, frame: _Frame, depth: int) -> None:
+    def _operators(self, frame: Frame, depth: int) -> None:
         for number, table in enumerate(frame.table.tables(SubGraphTable.OPERATORS)):
             code = table.uint32(schema.OperatorTable.OPCODE_INDEX)
             if code >= len(self._names):
@@ -171,12 +157,12 @@ class _Reading:
             inputs = table.int32s(schema.OperatorTable.INPUTS)
             outputs = table.int32s(schema.OperatorTable.OUTPUTS)
             frame.checked([index for index in (*inputs, *outputs) if index != -1], label)
-            operator = _Operator(label, table, inputs, outputs)
+            operator = Operator(label, table, inputs, outputs)
             match name:
                 case "CALL_ONCE":
                     self._call_once(operator, depth + 1)
                 case "VAR_HANDLE":
-                    frame.resources[operator.only(outputs)] = _resource(operator)
+                    frame.resources[operator.only(outputs)] = operator.resource
                 case "READ_VARIABLE":
                     variable = self._variable(frame, operator, operator.only(outputs))
                     out = self._use(frame, operator.only(outputs))
@@ -186,11 +172,13 @@ class _Reading:
                 case "IF":
                     self._branch(frame, operator, depth + 1)
                 case _:
+                    if name == _LSTM and self._keep_state:
+                        self._keep_lstm(frame, operator)
                     arguments = self._arguments(frame, operator, FORMS.get(name))
                     self._name_layer(frame, operator)
                     self._instructions.append(KernelInstruction(PREFIX + name, arguments))
 
-    def _name_layer(self, frame: _Frame, operator: _Operator) -> None:
+    def _name_layer(self, frame: Frame, operator: Operator) -> None:
         """By the first output's tensor: of those that a converter merged, the first."""
         for index in operator.outputs[:1]:
             try:
@@ -200,7 +188,7 @@ class _Reading:
             if name.strip() and name.isprintable() and len(name) <= LONGEST_NAME:
                 self.layers[len(self._instructions)] = name
 
-    def _arguments(self, frame: _Frame, operator: _Operator, form: Form | None) -> tuple[int, ...]:
+    def _arguments(self, frame: Frame, operator: Operator, form: Form | None) -> tuple[int, ...]:
         if form is None:
             return tuple(self._use(frame, i) for i in (*operator.inputs, *operator.outputs))
         label = operator.label
@@ -210,13 +198,13 @@ class _Reading:
         after = [self._operand(frame, x) for x in assign(label, form.outputs, operator.outputs)]
         return (*before, *between, *after)
 
-    def _operand(self, frame: _Frame, operand: int | tuple[int, ...]) -> int:
+    def _operand(self, frame: Frame, operand: int | tuple[int, ...]) -> int:
         if isinstance(operand, int):
             return self._use(frame, operand)
         members = tuple(None if i == -1 else self._use(frame, i) for i in operand)
         return self._add(TensorList(members))
 
-    def _use(self, frame: _Frame, index: int) -> int:
+    def _use(self, frame: Frame, index: int) -> int:
         """The value of a tensor that something reads or writes; of -1, the one that is None."""
         if index == -1:
             if self._none is None:
@@ -233,7 +221,7 @@ class _Reading:
 
     # Variables
 
-    def _call_once(self, operator: _Operator, depth: int) -> None:
+    def _call_once(self, operator: Operator, depth: int) -> None:
         """Takes the constants that a subgraph assigns to variables as their initial contents."""
         if depth > DEEPEST:
             raise Unsupported(f"{operator.label} is not in the main subgraph")
@@ -243,7 +231,7 @@ class _Reading:
         for resource, source in reading.assigned(frame, operator.label).items():
             self._initial.setdefault(resource, source)
 
-    def assigned(self, frame: _Frame, label: str) -> dict[str, TensorValue]:
+    def assigned(self, frame: Frame, label: str) -> dict[str, TensorValue]:
         """The constants that a subgraph assigns to variables, by those.
 
         Raises:
@@ -262,7 +250,7 @@ class _Reading:
             values[resources[call.arguments[1]]] = value
         return values
 
-    def _variable(self, frame: _Frame, operator: _Operator, like: int) -> int:
+    def _variable(self, frame: Frame, operator: Operator, like: int) -> int:
         """The value of the variable that an operator names first.
 
         Args:
@@ -280,29 +268,48 @@ class _Reading:
                 data = initial.data or data
                 if (initial.dtype, initial.sizes) != (tensor.dtype, tensor.sizes):
                     raise Unsupported(f"{operator.label} takes {tensor}, not {initial}")
-            place = Allocation(len(self._variables) + 1, 0)
-            self._variables[resource] = self._add(replace(tensor, data=data, allocation=place))
+            self._variables[resource] = self._keep(tensor, data)
         known = self._values[self._variables[resource]]
         assert isinstance(known, TensorValue)
         if (known.dtype, known.sizes) != (tensor.dtype, tensor.sizes):
             raise Unsupported(f"{operator.label} takes {tensor}, not {known}")
         return self._variables[resource]
 
-    def _assign(self, frame: _Frame, operator: _Operator, name: str) -> None:
+    def _assign(self, frame: Frame, operator: Operator, name: str) -> None:
         if len(operator.inputs) != 2 or operator.inputs[1] == -1:
             raise InvalidProgram(f"{operator.label} has {len(operator.inputs)} operands, not 2")
         source = self._use(frame, operator.inputs[1])
         variable = self._variable(frame, operator, operator.inputs[1])
         self._instructions.append(KernelInstruction(PREFIX + name, (source, variable)))
 
-    def _variable_size(self, index: int) -> int:
+    def _keep(self, tensor: TensorValue, data: memoryview) -> int:
+        """A value with memory of its own, which keeps its content from run to run.
+
+        Args:
+            data: before the first run.
+        """
+        place = Allocation(len(self._kept) + 1, 0)
+        self._kept.append(self._add(replace(tensor, data=data, allocation=place)))
+        return self._kept[-1]
+
+    def _keep_lstm(self, frame: Frame, operator: Operator) -> None:
+        """Keeps an LSTM's variables; they begin as zero points, which stand for 0."""
+        operands = zip(FORMS[_LSTM].inputs, operator.inputs, strict=False)
+        for index in [index for operand, index in operands if operand.name in _LSTM_STATE]:
+            if index in frame.values or index == -1:
+                continue
+            tensor = read_tensor(index, frame.tensors[index], self._buffers)
+            if not tensor.is_constant:
+                frame.values[index] = self._keep(tensor, memoryview(_zeros(tensor)))
+
+    def _size(self, index: int) -> int:
         value = self._values[index]
         assert isinstance(value, TensorValue)
         return value.nbytes
 
     # Branches
 
-    def _branch(self, frame: _Frame, operator: _Operator, depth: int) -> None:
+    def _branch(self, frame: Frame, operator: Operator, depth: int) -> None:
         """Both subgraphs, as torch.cond lays them out: see importer/control.py."""
         if depth > DEEPEST:
             raise Unsupported(f"{operator.label} is a branch nested in {DEEPEST} others")
@@ -321,7 +328,7 @@ class _Reading:
         self._way(frame, operator, ways[1], depth)
         self._instructions[end] = JumpFalseInstruction(never, len(self._instructions))
 
-    def _way(self, frame: _Frame, operator: _Operator, number: int, depth: int) -> None:
+    def _way(self, frame: Frame, operator: Operator, number: int, depth: int) -> None:
         inner = self._subgraph(operator, number)
         given = inner.indices(SubGraphTable.INPUTS, "input")
         taken = operator.inputs[1:]
@@ -340,46 +347,19 @@ class _Reading:
             move = MoveInstruction(self._use(inner, own), self._use(frame, outer))
             self._instructions.append(move)
 
-    def _subgraph(self, operator: _Operator, number: int) -> _Frame:
+    def _subgraph(self, operator: Operator, number: int) -> Frame:
         if not 0 < number < len(self._subgraphs):
             raise InvalidProgram(
                 f"{operator.label} calls subgraph {number} of {len(self._subgraphs)}"
             )
-        return _Frame.of(self._subgraphs[number])
+        return Frame.of(self._subgraphs[number])
 
 
-@dataclass(frozen=True, slots=True)
-class _Operator:
-    """One call, with the tensors of its frame."""
-
-    label: str
-    table: TableReader
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-    def options(self, kind: BuiltinOptions) -> TableReader | None:
-        """Its options table; None if it is absent, or not of a kind at all.
-
-        Raises:
-            InvalidProgram: it is of another kind.
-        """
-        if kind == BuiltinOptions.NONE:
-            return None
-        options = self.table.table(schema.OperatorTable.BUILTIN_OPTIONS)
-        code = self.table.uint8(schema.OperatorTable.BUILTIN_OPTIONS_TYPE)
-        if options is not None and code != kind:
-            raise InvalidProgram(f"{self.label} has options of type {code}, not {kind}")
-        return options
-
-    def only(self, tensors: tuple[int, ...]) -> int:
-        """The one input or output that it has."""
-        if len(tensors) != 1 or tensors[0] == -1:
-            raise InvalidProgram(f"{self.label} has {len(tensors)} results, not 1")
-        return tensors[0]
-
-
-def _resource(operator: _Operator) -> str:
-    options = operator.options(BuiltinOptions.VarHandleOptions)
-    if options is None:
-        return "/"
-    return f"{options.string(0)}/{options.string(1)}"
+def _zeros(tensor: TensorValue) -> bytes:
+    """A tensor's bytes if all its elements stand for 0."""
+    stored = tensor.quantization
+    limits = np.iinfo(tensor.dtype) if tensor.dtype.kind in "iu" else None
+    zero = 0 if stored is None or limits is None else stored.zero_points[0]
+    if limits is not None and not limits.min <= zero <= limits.max:
+        raise Unsupported(f"a variable of {tensor} has zero point {zero}")
+    return np.full(tensor.sizes, zero, tensor.dtype).tobytes()

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmcompiler.decode.call import Call
+from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.movement.view import View
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.lstm import MOST_CELL_BITS, Lstm
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import GATE_BITS, GateProduct, Narrowing
+from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.support.recurrence import Walk
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, wrap32
 from cmcompiler.ops.svdf import Svdf
@@ -22,8 +25,10 @@ from cmcompiler.ops.tflite._scales import (
     quantize_multiplier,
     read_channel_scales,
     read_scale,
+    rescale,
     tflite_op,
 )
+from cmcompiler.ops.two_slopes import TwoSlopes
 
 _GATES = ("input", "forget", "cell", "output")
 LARGEST_CELL = (1 << 15) - 1
@@ -43,7 +48,7 @@ _ABSENT = (
 
 @tflite_op("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def read_lstm(call: Call) -> None:
-    """Each run starts from zero, whatever the file's variables of state held before."""
+    """Each run starts from zero, unless the reader keeps the file's variables of state."""
     sequence = call.tensor("input", dtype=np.int8, rank=3)
     output = call.output("out", dtype=np.int8)
     for name in _ABSENT:
@@ -64,8 +69,9 @@ def read_lstm(call: Call) -> None:
     inputs = _gates(call, "input_to", source, (units, features), [f"{g}_bias" for g in _GATES])
     hiddens = _gates(call, "hidden_to", hidden, (units, units), [])
     narrowing = Narrowing(*quantize_multiplier(2.0**-30 / hidden.scale), hidden.zero_point)
+    is_kept = call.is_kept("hidden") and call.is_kept("cell")
     op = Lstm(
-        Walk(is_batch_first, is_reverse=False, has_initial=False),
+        Walk(is_batch_first, is_reverse=False, has_initial=is_kept),
         steps,
         batch,
         inputs,
@@ -75,11 +81,40 @@ def read_lstm(call: Call) -> None:
         cell_bits=_cell_bits(call),
         narrowing=narrowing,
         projection=None,
-        initial=Narrowing(0, 0, hidden.zero_point),
-        has_final=False,
+        initial=Narrowing(*(quantize_multiplier(float(is_kept))), hidden.zero_point),
+        has_final=is_kept,
         cell_limit=_cell_limit(call),
     )
-    call.emit(op, [sequence.tensor], [output.tensor])
+    if is_kept:
+        _emit_kept(call, op, sequence, output)
+    else:
+        call.emit(op, [sequence.tensor], [output.tensor])
+
+
+def _emit_kept(call: Call, op: Lstm, sequence: Operand, output: Operand) -> None:
+    """The layer from the state of the run before, and the state for the next one."""
+    shape = op.batch, op.units
+    hidden, cell = call.tensor("hidden", dtype=np.int8), call.tensor("cell", dtype=np.int16)
+    last, final = call.output("hidden"), call.output("cell")
+    if (hidden.shape, cell.shape) != (shape, shape):
+        call.invalid(f"states of shapes {list(hidden.shape)} and {list(cell.shape)}")
+    same = rescale(call, 0, 1.0)
+    limits = np.iinfo(np.int16)
+    widened = TwoSlopes(
+        np.dtype(np.int16), op.zero_point, 0, same, same, limits.min, limits.max, name="requantize"
+    )
+    before = call.temporary(np.int16, shape)
+    call.emit(widened, [hidden.tensor], [before])
+    # The first step of the result holds the initial outputs.
+    sizes = list(output.shape)
+    sizes[op.walk.time] += 1
+    every = call.intermediate(np.int8, sizes, range(3))
+    call.emit(op, [sequence.tensor, before, cell.tensor], [every.tensor, final.tensor])
+    read = Strided.of(every)
+    steps = read.slice(op.walk.time, 1, op.steps)
+    move(call, "slice", output, [(every, steps, Strided.of(output))])
+    end = read.select(op.walk.time, op.steps)
+    move(call, "select", last, [(every, end, Strided.of(last))])
 
 
 def _cell_bits(call: Call) -> int:
