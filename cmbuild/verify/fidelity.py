@@ -16,6 +16,7 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.job import CalibrationRecord
+    from cmcompiler.ir.graph import Port
     from cmcompiler.plan.record import PortRecord
 
 Array = npt.NDArray[Any]
@@ -206,7 +207,7 @@ def top_1(scores: Array, labels: Array) -> float | None:
     return float(np.mean(_largest(scores[known]) == labels[known]))
 
 
-def dequantized(array: Array, port: PortRecord) -> Array:
+def dequantized(array: Array, port: PortRecord | Port) -> Array:
     """Quantised numbers as the real values they represent; others unchanged."""
     scheme = port.quantization
     if array.dtype.kind == "f" or scheme is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from cmbuild.projects.thresholds import option
 
 if TYPE_CHECKING:
     from cmbuild.cli.session import VerbSession
+    from cmbuild.pipeline.stages.simulate import SimulateStage
     from cmbuild.projects.check import CheckedUnit
     from cmbuild.projects.comparison import Side
     from cmbuild.projects.project import Project
@@ -29,8 +30,9 @@ Examples:
 
 BEFORE and AFTER are each the folder of a build, a folder of builds, a file that `run --json` or
 `check --json` printed, or a revision of git, which is checked out beside the builds and built by
-this cmbuild. AFTER is by default the project as it is. Two files of models (.tflite, .pte, .pt2,
-path.py[:callable]) are run on each --board, side by side.
+this cmbuild. AFTER is by default the project as it is. Two models (.tflite, .pte, .pt2,
+path.py[:callable], a name of the zoo) are run on each --board, side by side; a program's SNR is
+then to the other one's float model.
 
 Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 
@@ -87,7 +89,8 @@ def command(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
         sides = _Sides(work, models, boards, build_dir, jobs)
-        result = comparison.compare(sides.named(before), sides.named(after), limits)
+        both = sides.judged(sides.named(before), sides.named(after))
+        result = comparison.compare(*both, limits)
         work.show(CompareReport(result))
         comparison.verdict(result)
     return work.status
@@ -109,18 +112,22 @@ class _Sides:
         self._boards = boards
         self._build_dir = build_dir
         self._jobs = jobs
+        self._stages: dict[str, dict[str, SimulateStage]] = {}
 
     def named(self, name: str | None) -> Side:
         """A path, a revision, or the project as it is if None."""
         from cmbuild.projects.project import needed_project
         from cmbuild.projects.revision import revision
         from cmbuild.projects.saved import read_side
+        from cmcompiler import zoo
         from cmcompiler.importer.suffixes import MODELS
 
         if name is not None and name.partition(":")[0].endswith(MODELS):
             return self._of_model(name)
         if name is not None and Path(name).exists():
             return self._filtered(read_side(Path(name)))
+        if name in zoo.names():
+            return self._of_model(name)
         project = needed_project()
         if name is None:
             return self._run("now", project, self._build_dir)
@@ -163,7 +170,13 @@ class _Sides:
             checked(unit, run, self._work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)
         ]
+        self._stages[name] = {unit.title: run for unit, run in zip(units, runs, strict=True)}
         return _side(name, checks)
+
+    def judged(self, before: Side, after: Side) -> tuple[Side, Side]:
+        """Both sides, a program's runs beside the float model that the other side has."""
+        stages = [self._stages.get(side.title, {}) for side in (before, after)]
+        return _judged(before, *stages), _judged(after, *reversed(stages))
 
     def _run(self, title: str, project: Project, build_dir: Path) -> Side:
         from cmbuild.pipeline.options import compose
@@ -185,6 +198,26 @@ class _Sides:
             for unit, run in zip(chosen, runs, strict=True)
         ]
         return _side(title, checks)
+
+
+def _judged(
+    side: Side, own: Mapping[str, SimulateStage], other: Mapping[str, SimulateStage]
+) -> Side:
+    from dataclasses import asdict, replace
+
+    from cmbuild.projects.figures import FidelityFigures
+    from cmbuild.verify.beside import fidelity_beside
+
+    runs = dict(side.runs)
+    for title, run in side.runs.items():
+        judge = other[title].measured if title in other else None
+        if run.fidelity is not None or judge is None or title not in own:
+            continue
+        fidelity = fidelity_beside(own[title].runner.plan, judge)
+        if fidelity is not None:
+            figures = FidelityFigures.model_validate(asdict(fidelity))
+            runs[title] = run.model_copy(update={"fidelity": figures})
+    return replace(side, runs=runs)
 
 
 def _side(title: str, checked: Sequence[CheckedUnit]) -> Side:
