@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -27,26 +26,12 @@ from cmbuild.errors import (
     ProcessFailed,
     TimedOut,
 )
+from cmbuild.toolchain.diagnostics import telling_line
 from cmbuild.watchdog import Limit, Watchdog
 
 _GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 _TAIL = 64 * 1024
 _CLEANING = 20.0  # seconds that an attendant has to clean up
-# A compiler's; those of GNU's and LLVM's linkers, which also print warnings and context.
-_DIAGNOSTIC = re.compile(
-    r":\d+: (fatal |syntax )?error|undefined reference to "
-    r"|\bld(\.\w+)?: ?(?!.*(warning: |in function ))"
-)
-# Errors of git, run by CMake, and of CMake, whose explanation follows in indented lines.
-_CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.MULTILINE)
-# CMake's words for a script that failed, as Zephyr's for devicetree and Kconfig; the script's own
-# come before, after CMake's messages and the script's about its progress.
-_SCRIPT = re.compile(r"^CMake Error.*\n\s+.*failed with return code: \d+", re.MULTILINE)
-_PROGRESS = re.compile(r"(-- |Parsing |Loaded configuration |Merged configuration )")
-_UNDERLINE = re.compile(r"[=-]+")
-_LONGEST = 400  # of a script's words
-
-
 # A command whose process group is killed when the other end of its standard input is closed: by the
 # starter, or by the kernel if the starter was killed. Otherwise compilers would outlive it.
 _GUARDED = (
@@ -73,6 +58,18 @@ Attendant = subprocess.Popen[bytes]
 def python_module(name: str) -> list[str]:
     """The command that runs an installed module, without importing from the working folder."""
     return [sys.executable, "-c", _RUN_MODULE, name]
+
+
+def detached(argv: Sequence[str]) -> None:
+    """Starts a process that outlives this one, and has none of its files, terminal or folder."""
+    subprocess.Popen(
+        list(argv),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
 
 
 def die_with(parent: int) -> None:
@@ -148,30 +145,8 @@ class Completed:
         """
         if os.strerror(errno.ENOSPC) in self.output:
             return NoSpace(path=self.log.parent)
-        lines = [line for line in self.output.splitlines() if line.strip()]
-        diagnostics = [line for line in lines if _DIAGNOSTIC.search(line)]
-        if words := _words_of_script(self.output):
-            diagnostics.append(words)
-        diagnostics += [match[0] for match in _CONFIGURATION.finditer(self.output)]
-        errors = [line for line in lines if "error" in line.lower()]
-        detail = diagnostics[0] if diagnostics else (errors or lines or ["it printed nothing"])[-1]
+        detail = telling_line(self.output)
         return ProcessFailed(name=name, outcome=self.outcome, detail=detail, log=self.log)
-
-
-def _words_of_script(output: str) -> str | None:
-    """The words of a script that CMake ran and that failed; None if none did."""
-    failed = _SCRIPT.search(output)
-    if failed is None:
-        return None
-    lines: list[str] = []
-    for line in reversed(output[: failed.start()].splitlines()):
-        if _PROGRESS.match(line):
-            if lines:
-                break
-        elif line.strip() and not _UNDERLINE.fullmatch(line.strip()):
-            lines.append(" ".join(line.split()))
-    words = " ".join(reversed(lines))
-    return f"{words[:_LONGEST]} …" if len(words) > _LONGEST else words or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ settings.register_profile("same", settings.get_profile("search"), derandomize=Tr
 settings.load_profile("same")
 
 os.environ |= compiler_cache.variables()
+os.environ["CMBUILD_WARM"] = "off"  # tests leave no process behind
 
 # A shell starts what it does not wait for with SIGINT ignored, which all children would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)

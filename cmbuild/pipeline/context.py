@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from cmbuild.pipeline.events import WorkStep
 from cmbuild.process import Processes
 from cmbuild.remote.storage import RemoteCache
-from cmbuild.warm.exports import WarmExports
+
+
+class Warm(Protocol):
+    """Where exports find torch imported already."""
+
+    def command(self) -> list[str]:
+        """The command that does what `python -m cmcompiler` would, given its arguments after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,7 @@ class WorkContext:
         progress: shows what a long step is doing.
         note: shows a line at once.
         remote: a cache shared with other machines, if there is one.
-        warm: makes exports faster, where many follow.
+        warm: makes exports and float models faster; None: each imports torch for itself.
     """
 
     processes: Processes
@@ -29,4 +36,4 @@ class WorkContext:
     progress: Callable[[WorkStep, str], None] = lambda step, text: None
     note: Callable[[str], None] = lambda text: None
     remote: RemoteCache | None = None
-    warm: WarmExports | None = None
+    warm: Warm | None = None

@@ -12,16 +12,16 @@ from cmbuild.cache.folders import LOCK
 from cmbuild.cache.locks import locked
 from cmbuild.errors import CmbuildError, ExitCode, Interrupted
 from cmbuild.pipeline import performing
-from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.context import Warm, WorkContext
 from cmbuild.pipeline.failures import Failures, cause, explain
 from cmbuild.pipeline.interrupts import Interrupts
 from cmbuild.process import Processes
 from cmbuild.remote.storage import connect
+from cmbuild.warm.shared import shared_exports
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.events import Reporter
     from cmbuild.pipeline.stages.stage import Stage
-    from cmbuild.warm.exports import WarmExports
 
 
 class Session:
@@ -42,13 +42,13 @@ class Session:
         remarks: Sequence[str] = (),
         remote_mode: str | None = None,
         *,
-        warm: WarmExports | None = None,
+        warm: Warm | None = None,
     ) -> None:
         """
         Args:
             remarks: lines to show before the first stage.
             remote_mode: of the remote cache: see cmbuild.remote.storage.connect.
-            warm: see WorkContext.
+            warm: see WorkContext; by default the process that a user's commands share.
 
         Raises:
             UsageError, Missing: see there.
@@ -62,7 +62,7 @@ class Session:
             reporter.progress,
             reporter.note,
             connect(remote_mode, reporter.note),
-            warm,
+            shared_exports() if warm is None else warm,
         )
         self.interrupts = Interrupts(self.processes)
         self.failures = Failures(keep_going)

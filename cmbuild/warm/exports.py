@@ -27,11 +27,11 @@ class WarmExports:
         self._socket = Path()
 
     def command(self) -> list[str]:
-        """The command that exports jobs, given after it."""
+        """The command that does what `python -m cmcompiler` would, given its arguments after it."""
         with self._lock:
             if self._waiting is None or not self._waiting.is_alive():
                 self._start()
-            return [*python_module(_CLIENT), str(self._socket)]
+            return [*python_module(_CLIENT), str(self._socket), ""]
 
     def close(self) -> None:
         """Ends the process, and exports that are at work."""
@@ -43,7 +43,7 @@ class WarmExports:
         # Paths of sockets are limited to 107 characters, so not in a folder of the user.
         folder = TemporaryDirectory(prefix="cmbuild-", ignore_cleanup_errors=True)
         self._socket = Path(self._started.enter_context(folder)) / "exports"
-        command = [*python_module(_SERVER), str(self._socket)]
+        command = [*python_module(_SERVER), str(self._socket), ""]
         work = self._processes.background(
             command, log=self._log, name="the process that exports", cwd=Path.cwd()
         )

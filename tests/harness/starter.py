@@ -41,7 +41,7 @@ import os, sys
 sys.path[:] = filter(None, sys.path)
 from pathlib import Path
 from cmbuild.warm.client import request
-ended = request(Path(sys.argv[1]), sys.argv[3:])
+ended = request(Path(sys.argv[1]), sys.argv[2:])
 sys.stdout.flush()
 os._exit(ended)
 """
@@ -132,7 +132,7 @@ class _Exports:
                 parent = os.getpid()
                 self._process = os.fork()
                 if self._process == 0:
-                    command = [*python_module("cmbuild.warm.server"), os.fspath(self._place)]
+                    command = [*python_module("cmbuild.warm.server"), os.fspath(self._place), ""]
                     log = os.open(self._place.with_suffix(".txt"), os.O_CREAT | os.O_WRONLY)
                     os.dup2(log, 1)
                     os.dup2(log, 2)

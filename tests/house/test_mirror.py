@@ -49,7 +49,6 @@ ELSEWHERE = {
     "cmbuild.report.west": "tests/zephyr/test_west.py",
     "cmbuild.tasks.config": "tests/cmbuild/tasks/test_run.py",
     "cmbuild.tasks.events": "tests/cmbuild/tasks/test_run.py",
-    "cmbuild.warm.client": "tests/cmbuild/warm/test_server.py",
     "cmbuild.workers.distribution": "tests/cmbuild/workers/test_cluster.py",
     "cmbuild.workers.fork_server": "tests/cmbuild/workers/test_pool.py",
     "cmbuild.workers.site": "tests/cmbuild/workers/test_pool.py",

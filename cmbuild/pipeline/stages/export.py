@@ -257,9 +257,9 @@ class Batch:
                 outcomes[stage.name] = compiler_failure(kind, event["error"], hint)
 
         warm = self._context.warm
-        command = [*python_module("cmcompiler"), "export"] if warm is None else warm.command()
+        command = python_module("cmcompiler") if warm is None else warm.command()
         completed = self._context.processes.run(
-            [*command, *jobs],
+            [*command, "export", *jobs],
             log=self._context.logs / "export.txt",
             timeout=_SECONDS,
             cwd=due[0].home,

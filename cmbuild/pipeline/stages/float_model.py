@@ -137,8 +137,10 @@ class FloatStage(Stage):
         file = samples / "job.json"
         file.write_text(job.model_dump_json())
         answers: list[dict[str, str]] = []
+        warm = self._context.warm
+        command = python_module("cmcompiler") if warm is None else warm.command()
         done = self._context.processes.run(
-            [*python_module("cmcompiler"), "float", file],
+            [*command, "float", file],
             log=self._context.logs / "float.txt",
             timeout=_SECONDS,
             cwd=export.home,

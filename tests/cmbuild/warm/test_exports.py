@@ -16,14 +16,14 @@ from cmbuild.warm.exports import WarmExports
 @pytest.fixture
 def exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WarmExports:
     script = tmp_path / "server.py"
-    script.write_text("import sys, time\nfrom pathlib import Path\nPath(sys.argv[-1]).touch()\n")
-    script.write_text(f"{script.read_text()}while Path(sys.argv[-1]).exists(): time.sleep(0.02)\n")
+    script.write_text("import sys, time\nfrom pathlib import Path\nPath(sys.argv[-2]).touch()\n")
+    script.write_text(f"{script.read_text()}while Path(sys.argv[-2]).exists(): time.sleep(0.02)\n")
     monkeypatch.setattr(warm, "python_module", lambda name: [sys.executable, str(script)])
     return WarmExports(tmp_path / "logs")
 
 
 def place(exports: WarmExports) -> Path:
-    return Path(exports.command()[-1])
+    return Path(exports.command()[-2])
 
 
 def appears(path: Path) -> None:
@@ -57,6 +57,8 @@ def test_one_that_has_ended_is_started_again(exports: WarmExports) -> None:
 def test_its_command_exports_jobs(tmp_path: Path) -> None:
     found = WarmExports(tmp_path)
     job = tmp_path / "none.json"
-    done = subprocess.run([*found.command(), job], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*found.command(), "export", job], capture_output=True, text=True, check=False
+    )
     found.close()
     assert (done.returncode, "No such file" in done.stdout) == (2, True), done.stderr
