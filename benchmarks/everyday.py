@@ -33,8 +33,8 @@ from kernels import (
     requantize,
 )
 
-from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.grouped_conv2d import GroupedConv2d
 from cmcompiler.ops.support.window import Window
 
 ISAS = {"corstone300": "mve", "mps2-an386": "dsp", "microbit": "scalar"}
@@ -85,7 +85,7 @@ def grouped(
         return single(
             DepthwiseConv2d(taps, bias(outputs), window, -3, scales, shape), int8(1, *size)
         )
-    op = Conv2d(
+    op = GroupedConv2d(
         int8(outputs, *kernel, depth),
         bias(outputs),
         window,

@@ -1,6 +1,7 @@
 /* Depthwise convolution, one filter per channel; see compiler/cmcompiler/ops/depthwise_conv2d.py. */
 #include "cmrt/args/depthwise_conv2d.h"
 #include "cmrt/clamp_rows.h"
+#include "cmrt/elementwise.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
@@ -56,6 +57,16 @@ void cm_depthwise_conv2d(const struct cm_context *context, const struct cm_call 
     convolve(context, call, cm_isa_depthwise_s8);
 }
 
+void cm_depthwise_conv2d_shared(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_shared_s8);
+}
+
+void cm_depthwise_conv2d_grouped(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_grouped_s8);
+}
+
 void cm_depthwise_conv2d_3x3(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_3x3_s8);
@@ -91,6 +102,61 @@ void cm_depthwise_conv2d_5x5(const struct cm_context *context, const struct cm_c
     convolve(context, call, cm_isa_depthwise_5x5_s8);
 }
 
+/* Several filters for each channel: as one filter for each of copies of the channels, side by side in the
+   workspace, after the copies' offsets. */
+static inline void convolve_copies_3x3(const struct cm_depthwise *d,
+                                       void (*microkernel)(const struct cm_depthwise *))
+{
+    const int32_t count = (d->band - 1) * d->stride_height + 3, pitch = d->input_width * d->channels;
+    int32_t *rows = d->workspace, each = 0;
+    int8_t *copies = (int8_t *)(rows + ((count + 3) & -4));
+    for (int32_t c = 0; c < d->channels; c += d->input_channels)
+        ++each;
+    for (int32_t i = 0; i < count; ++i) {
+        rows[i] = d->input_rows[i];
+        if (rows[i] == CM_NO_ROW)
+            continue;
+        cm_isa_repeat_bytes(copies + i * pitch, d->input + rows[i], each, d->input_width * d->input_channels);
+        rows[i] = i * pitch;
+    }
+    struct cm_depthwise plain = *d;
+    plain.input = copies;
+    plain.input_rows = rows;
+    plain.input_channels = d->channels;
+    plain.workspace = copies + ((count * pitch + 15) & -16);
+    microkernel(&plain);
+}
+
+static void convolve_copies(const struct cm_depthwise *d)
+{
+    convolve_copies_3x3(d, cm_isa_depthwise_3x3_s8);
+}
+
+static void convolve_copies_row(const struct cm_depthwise *d)
+{
+    convolve_copies_3x3(d, cm_isa_depthwise_3x3_s8_row);
+}
+
+static void convolve_copies_stride_2(const struct cm_depthwise *d)
+{
+    convolve_copies_3x3(d, cm_isa_depthwise_3x3_s8_stride_2);
+}
+
+void cm_depthwise_conv2d_3x3_copies(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, convolve_copies);
+}
+
+void cm_depthwise_conv2d_3x3_row_copies(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, convolve_copies_row);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_copies(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, convolve_copies_stride_2);
+}
+
 static void clamp(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_depthwise_conv2d *op = call->arguments;
@@ -101,6 +167,25 @@ static void clamp(const struct cm_context *context, const struct cm_call *call)
 void cm_depthwise_conv2d_3x3_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_depthwise_conv2d_3x3(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_copies_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_copies(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_row_copies_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_row_copies(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_copies_clamped(const struct cm_context *context,
+                                                     const struct cm_call *call)
+{
+    cm_depthwise_conv2d_3x3_stride_2_copies(context, call);
     clamp(context, call);
 }
 

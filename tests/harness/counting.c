@@ -118,6 +118,7 @@ static void depthwise(const struct cm_depthwise *d)
         depthwise(d);                                                                                        \
     }
 DEPTHWISE(s8)
+DEPTHWISE(shared_s8)
 DEPTHWISE(5x5_s8)
 DEPTHWISE(3x3_s8)
 DEPTHWISE(3x3_s8_half_up)
@@ -125,6 +126,13 @@ DEPTHWISE(3x3_s8_row)
 DEPTHWISE(3x3_s8_row_half_up)
 DEPTHWISE(3x3_s8_stride_2)
 DEPTHWISE(3x3_s8_stride_2_half_up)
+
+void cm_isa_grouped_s8(const struct cm_depthwise *d)
+{
+    int64_t before = counts.macs;
+    depthwise(d);
+    counts.macs += (counts.macs - before) * (*(const int32_t *)d->weights - 1);
+}
 
 static void pool(const struct cm_pool_windows_of *windows)
 {

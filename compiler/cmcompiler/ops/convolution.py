@@ -5,6 +5,7 @@ from __future__ import annotations
 from cmcompiler.decode.call import Call
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.grouped_conv2d import GroupedConv2d
 from cmcompiler.ops.support.convolution import Operands, read_operands
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.window import image_op
@@ -51,7 +52,7 @@ def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: in
     """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
     size = operands.window.output_size(operands.images.shape[1:3])
     operands.check(call, weights[0].size, size, len(weights))
-    operands.emit(call, Conv2d, weights, groups)
+    operands.emit(call, GroupedConv2d if groups > 1 else Conv2d, weights, groups)
 
 
 def _emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:

@@ -30,12 +30,14 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.support import depthwise_shared
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.depthwise_schemes import FOR_3X3, Scheme, choose
+from cmcompiler.ops.support.depthwise_schemes import FOR_3X3, SHARED, Scheme, choose
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.product_channels import DepthwiseRule
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
+from cmcompiler.ops.support.window import Window
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class DepthwiseConv2d(Convolution):
         scheme = op._scheme(inputs, isa)
         if scheme is None:
             return op._in_groups(inputs[0]).kernel_calls(inputs, outputs, isa)
-        return [op._kernel_call(scheme, inputs, outputs)]
+        return [op._kernel_call(scheme, inputs, outputs, isa)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         if self._is_short(inputs[0]):
@@ -164,10 +166,10 @@ class DepthwiseConv2d(Convolution):
         scheme = op._scheme(inputs, isa)
         if scheme is None:
             return op._in_groups(inputs[0]).row_calls(inputs, outputs, isa)
-        call = op._kernel_call(scheme, inputs, outputs)
+        call = op._kernel_call(scheme, inputs, outputs, isa)
         alone, other = op._scheme(inputs, isa, alone=True), None
         if alone and alone.kernel != scheme.kernel and alone.weights == scheme.weights:
-            other = op._kernel_call(alone, inputs, outputs)
+            other = op._kernel_call(alone, inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: op.window.rows}, scheme.band, other)]
 
     def _fitted(self, inputs: Tensors, isa: Isa) -> DepthwiseConv2d:
@@ -191,11 +193,10 @@ class DepthwiseConv2d(Convolution):
         if self.is_int16:
             return None
         shape = (count, 1 if alone else height, *rest)
-        columns, channels = inputs[0].shape[2:]
-        return choose(
-            *(self._filters, self.window, columns, shape, isa),
-            multiplier=self.output_shape[3] // channels,
-        )
+        image = inputs[0].shape
+        if self.output_shape[3] > image[3]:
+            return depthwise_shared.choose(self._filters, self.window, image, shape, isa)
+        return choose(self._filters, self.window, image[2], shape, isa)
 
     def _is_short(self, images: Tensor) -> bool:
         """Whether images are int16, with one filter for each channel."""
@@ -217,35 +218,13 @@ class DepthwiseConv2d(Convolution):
     def _filters(self) -> Filters:
         return self.filters(self.weights.reshape(self.window.area, -1).T)
 
-    def _kernel_call(self, scheme: Scheme, inputs: Tensors, outputs: Tensors) -> KernelCall:
-        most = scheme.band * scheme.bands
-        rows = (most - 1) * self.window.stride[0] + self.window.reach[0] + most
-        workspace: Word = Scratch(scheme.workspace + scheme.base)
-        chunk: Word = scheme.chunk
-        if scheme.portions > 1:
-            unit = -(-scheme.workspace // ALIGN) * ALIGN
-            workspace = GrowableScratch(unit, scheme.portions, scheme.base)
-            chunk = ScratchCount(scheme.chunk)
-        arguments = DepthwiseArguments(
-            ImageRows.of(inputs[0]),
-            ImageRows.of(outputs[0]),
-            weights=Packed(scheme.weights),
-            workspace=workspace,
-            row_table=Scratch(4 * rows),
-            window=WindowFields.of(self.window),
-            band=scheme.band,
-            bands=scheme.bands,
-            chunk=chunk,
-            values=self.values(self._filters.output_arguments()),
-        )
-        return KernelCall(
-            scheme.kernel,
-            arguments.words(),
-            (0, self.output_shape[1]),
-            scheme.microkernel,
-            DepthwiseArguments,
-            scheme.family,
-        )
+    def _kernel_call(
+        self, scheme: Scheme, inputs: Tensors, outputs: Tensors, isa: Isa
+    ) -> KernelCall:
+        filters = self._filters
+        is_product = scheme.microkernel is SHARED
+        ends = filters.product_arguments(isa) if is_product else filters.output_arguments()
+        return scheme_call(scheme, inputs, outputs, self.window, values=self.values(ends))
 
     def _in_groups(self, images: Tensor) -> Convolution:
         """The same as a convolution in groups of one channel each."""
@@ -258,3 +237,43 @@ class DepthwiseConv2d(Convolution):
             self.output_shape,
             groups=images.shape[3],
         )
+
+
+def scheme_call(
+    scheme: Scheme,
+    inputs: Tensors,
+    outputs: Tensors,
+    window: Window,
+    *,
+    values: ConvolutionValues,
+    form: type[DepthwiseArguments] = DepthwiseArguments,
+) -> KernelCall:
+    """The kernel call that computes all rows of a convolution so."""
+    most = scheme.band * scheme.bands
+    rows = (most - 1) * window.stride[0] + window.reach[0] + most
+    workspace: Word = Scratch(scheme.workspace + scheme.base)
+    chunk: Word = scheme.chunk
+    if scheme.portions > 1:
+        unit = -(-scheme.workspace // ALIGN) * ALIGN
+        workspace = GrowableScratch(unit, scheme.portions, scheme.base)
+        chunk = ScratchCount(scheme.chunk)
+    arguments = form(
+        ImageRows.of(inputs[0]),
+        ImageRows.of(outputs[0]),
+        weights=Packed(scheme.weights),
+        workspace=workspace,
+        row_table=Scratch(4 * rows),
+        window=WindowFields.of(window),
+        band=scheme.band,
+        bands=scheme.bands,
+        chunk=chunk,
+        values=values,
+    )
+    return KernelCall(
+        scheme.kernel,
+        arguments.words(),
+        (0, outputs[0].shape[1]),
+        scheme.microkernel,
+        form,
+        scheme.family,
+    )

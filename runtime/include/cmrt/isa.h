@@ -134,7 +134,7 @@ struct cm_depthwise {
     const int32_t *out_rows; /* offsets from `out` */
     int32_t band;            /* output rows; row r starts at input_rows[r * stride_height] */
     int32_t input_width, out_width, channels;
-    int32_t input_channels; /* of any kernel, `channels` may be a multiple of it: several filters each */
+    int32_t input_channels; /* `channels` is a multiple of it in cm_isa_depthwise_shared_s8 */
     int32_t kernel_height, kernel_width, stride_height, stride_width;
     int32_t dilation_height, dilation_width, pad_left;
     int32_t chunk;       /* output columns that the workspace allows at once */
@@ -144,6 +144,12 @@ struct cm_depthwise {
     struct cm_output output;
 };
 CM_MICROKERNEL void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
+
+/* The same with several filters for each channel. */
+CM_MICROKERNEL void cm_isa_depthwise_shared_s8(const struct cm_depthwise *depthwise);
+
+/* Convolution in groups of some channels, a multiple of four. */
+CM_MICROKERNEL void cm_isa_grouped_s8(const struct cm_depthwise *depthwise);
 
 /* The same for kernels of one size without dilation, of stride_width 1 or 2; depthwise_schemes.py says
    in which bands and chunks, and packs the weights. */

@@ -186,16 +186,13 @@ static void make(const struct cm_depthwise *d, struct outputs *outputs)
         cm_mve_depthwise_divided(outputs);
 }
 
-/* Input columns of a row between zero points, each byte as often as there are filters for a channel. */
+/* Input columns of a row between zero points. */
 static void write_row(const struct cm_depthwise *d, struct cm_columns columns, const int8_t *in, int8_t *row)
 {
     int32_t before = columns.before * d->channels, inside = columns.inside * d->channels;
     memset(row, d->input_zero_point, (size_t)before);
-    if (inside > 0 && d->channels == d->input_channels)
+    if (inside > 0)
         cm_isa_copy_blocks_s8(row + before, inside, in, inside, inside, 1);
-    else if (inside > 0)
-        cm_isa_repeat_bytes(row + before, in, d->channels / d->input_channels,
-                            columns.inside * d->input_channels);
     memset(row + before + inside, d->input_zero_point, (size_t)(columns.after * d->channels));
 }
 
@@ -207,10 +204,10 @@ static void convolve_columns(const struct cm_depthwise *d, const int32_t *rows, 
 {
     struct cm_columns columns =
         cm_covered_columns(d, (d->kernel_width - 1) * d->dilation_width + 1, x0, width);
-    bool is_inside = columns.before + columns.after == 0 && d->channels == d->input_channels;
+    bool is_inside = columns.before + columns.after == 0;
     int32_t covered = columns.before + columns.inside + columns.after;
     int32_t pitch = (covered * d->channels + LANES - 1) & -LANES;
-    int32_t start = (columns.first + columns.before) * d->input_channels;
+    int32_t start = (columns.first + columns.before) * d->channels;
     const int8_t *blank = NULL, **tap = outputs->taps;
     for (int32_t ky = 0; ky < d->kernel_height; ++ky) {
         int32_t row = rows[ky * d->dilation_height];

@@ -125,21 +125,19 @@ static convolve_function *function_of(int32_t area)
 }
 #endif
 
-/* One output of each input channel. */
-static inline __attribute__((always_inline)) void convolve_pixel(const struct cm_depthwise *d,
-                                                                 const int8_t *packed,
-                                                                 const int8_t *const *taps, int32_t area,
-                                                                 int8_t *out)
+/* One output of each channel. */
+static void convolve_pixel(const struct cm_depthwise *d, const int8_t *packed, const int8_t *const *taps,
+                           int32_t area, int8_t *out)
 {
 #if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
     convolve_function *function = function_of(area);
     if (function != NULL && d->output.rounding != CM_ROUND_GENERAL) {
-        struct pixel pixel = {(const void *)packed, taps, limits_of(&d->output), d->input_channels};
+        struct pixel pixel = {(const void *)packed, taps, limits_of(&d->output), d->channels};
         function(&pixel, out);
         return;
     }
 #endif
-    for (int32_t c = 0; c < d->input_channels; ++c) {
+    for (int32_t c = 0; c < d->channels; ++c) {
         const struct filter *filter = (const struct filter *)(const void *)packed;
         const int8_t *weights = packed + sizeof *filter;
         int32_t sum = cm_wrapping_add(accumulate(taps, c, weights, area), filter->bias);
@@ -148,39 +146,20 @@ static inline __attribute__((always_inline)) void convolve_pixel(const struct cm
     }
 }
 
-/* `filters` outputs of each; `some` has space for one of each. */
-static void convolve_repeatedly(const struct cm_depthwise *d, const int8_t *const *taps, int32_t filters,
-                                int8_t *out, int8_t *some)
-{
-    const int32_t area = d->kernel_height * d->kernel_width, count = d->input_channels;
-    const int32_t bytes = count * ((int32_t)sizeof(struct filter) + ((area + 3) & -4));
-    for (int32_t i = 0; i < filters; ++i) {
-        convolve_pixel(d, (const int8_t *)d->weights + i * bytes, taps, area, some);
-        for (int32_t c = 0; c < count; ++c)
-            out[c * filters + i] = some[c];
-    }
-}
-
 void cm_isa_depthwise_s8(const struct cm_depthwise *d)
 {
     int32_t area = d->kernel_height * d->kernel_width, slots = (area + 3) & ~3;
     const int8_t **taps = d->workspace;
-    int8_t *padding = (int8_t *)(taps + slots), *some = padding + d->input_channels;
-    memset(padding, d->input_zero_point, (size_t)d->input_channels);
+    int8_t *padding = (int8_t *)(taps + slots);
+    memset(padding, d->input_zero_point, (size_t)d->channels);
     for (int32_t i = area; i < slots; ++i)
         taps[i] = padding;
-    int32_t filters = 0; /* of each channel; the first ones of all channels come first */
-    for (int32_t c = 0; c < d->channels; c += d->input_channels)
-        ++filters;
     for (int32_t r = 0; r < d->band; ++r) {
         const int32_t *rows = d->input_rows + r * d->stride_height;
         int8_t *out = d->out + d->out_rows[r];
         for (int32_t x = 0; x < d->out_width; ++x, out += d->channels) {
             cm_find_taps(d, rows, x * d->stride_width - d->pad_left, padding, taps);
-            if (filters == 1)
-                convolve_pixel(d, d->weights, taps, area, out);
-            else
-                convolve_repeatedly(d, taps, filters, out, some);
+            convolve_pixel(d, d->weights, taps, area, out);
         }
     }
 }

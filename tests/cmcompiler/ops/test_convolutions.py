@@ -25,6 +25,7 @@ from cmcompiler.ir.op import KernelCall, Scratch
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.grouped_conv2d import GroupedConv2d
 from cmcompiler.ops.support import depthwise_schemes, packing
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.requantize import Requantize
@@ -44,7 +45,7 @@ def convolutions(draw: st.DrawFn, geometry: Geometry | None = None) -> Example:
     outputs = groups * draw(st.sampled_from([1, 2, 3, 4, 5, 7, 8, 13]))
     data = draw(numbers)
     height, width = geometry.window.kernel
-    op = Conv2d(
+    op = GroupedConv2d(
         data.int8(outputs, height, width, per_group),
         data.biases(outputs),
         geometry.window,
@@ -294,6 +295,81 @@ def test_3x3_depthwise_convolutions(
         if roomy:
             patch.setattr(scratch, "call_scratch", _most_scratch)
         runtime.check(*examples)
+
+
+def several_filters(
+    channels: int, each: int, window: Window, size: tuple[int, int], shift: int
+) -> Example:
+    """A depthwise layer with several filters for each channel."""
+    data, outputs = Numbers(channels), channels * each
+    requantize = Requantize.checked(
+        [(1 << 30) + (i << 20) for i in range(outputs)],
+        [shift - i % 2 for i in range(outputs)],
+        outputs,
+        zero_point=5,
+        minimum=-128,
+        maximum=100,
+    )
+    op = DepthwiseConv2d(
+        data.int8(*window.kernel, outputs),
+        data.biases(outputs),
+        window,
+        -3,
+        requantize,
+        (1, *window.output_size(size), outputs),
+    )
+    return single(op, images(data, Geometry(window, 1, *size), channels))
+
+
+@pytest.mark.parametrize("shift", [-8, 1], ids=["right", "general"])
+def test_several_filters_for_each_channel(runtime: Runtime, shift: int) -> None:
+    inside, padded = Window((7, 1)), Window((3, 3), (2, 1), padding=(1, 1), dilation=(1, 2))
+    small, apart = Window((3, 3), padding=(1, 1)), Window((3, 3), (2, 2), padding=(0, 1))
+    runtime.check(
+        *(several_filters(c, 2 + c % 4, inside, (7, 1 + c), shift) for c in range(1, 18)),
+        *(several_filters(c, 2 + c % 3, padded, (5, 4 + c), shift) for c in range(1, 18)),
+        *(several_filters(c, 2 + c % 3, small, (6, 2 + c), shift) for c in range(1, 18)),
+        *(several_filters(c, 2, apart, (7, 4 + c), shift) for c in range(1, 8)),
+        several_filters(3, 2, Window((64, 1)), (64, 9), shift),
+        several_filters(40, 2, Window((12, 2)), (12, 150), shift),  # rows beyond offsets of 16 bits
+    )
+
+
+def few_channels(depth: int, groups: int, each: int, window: Window, width: int) -> Example:
+    """A convolution in groups of few channels."""
+    data, outputs = Numbers(depth), groups * each
+    requantize = Requantize.checked(
+        [(1 << 30) + (i << 20) for i in range(outputs)],
+        [-9 - i % 2 for i in range(outputs)],
+        outputs,
+        zero_point=-7,
+        minimum=-128,
+        maximum=100 + groups,
+    )
+    geometry = Geometry(window, 1, 5, width)
+    op = GroupedConv2d(
+        data.int8(outputs, *window.kernel, depth),
+        data.biases(outputs),
+        window,
+        -3,
+        requantize,
+        (1, *window.output_size((5, width)), outputs),
+        groups,
+    )
+    return single(op, images(data, geometry, groups * depth))
+
+
+def test_groups_of_few_channels(runtime: Runtime) -> None:
+    windows = [Window((3, 3), padding=(1, 1)), Window((3, 2), (2, 2)), Window((2, 1), (1, 1))]
+    windows.append(Window((1, 3), (1, 2), padding=(0, 2), dilation=(1, 2)))
+    sizes = itertools.cycle(itertools.product((4, 8, 12, 16), (2, 3, 5), (1, 2, 3, 4)))
+    runtime.check(
+        *(
+            few_channels(depth, groups, each, window, width)
+            for width in range(3, 14)
+            for window, (depth, groups, each) in zip(windows, sizes, strict=False)
+        )
+    )
 
 
 @batches

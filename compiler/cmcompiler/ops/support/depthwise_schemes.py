@@ -20,8 +20,12 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 ANY = Microkernel("depthwise_s8", mve=True)
 FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
 FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
+SHARED = Microkernel("depthwise_shared_s8", dsp=True, mve=True)
+"""For several filters of each channel."""
+GROUPED = Microkernel("grouped_s8", mve=True)
+"""For groups of few channels."""
 
-_SIZES = {FOR_3X3: "_3x3", FOR_5X5: "_5x5"}
+_SIZES = {FOR_3X3: "_3x3", FOR_5X5: "_5x5", SHARED: "_shared", GROUPED: "_grouped"}
 
 OFFSETS = 1 << 16
 """MVE stores eight outputs at once, at offsets of 16 bits."""
@@ -49,9 +53,7 @@ MOST_ROW_SPACE = 1024
 """Bytes that some pixels take at least, for that."""
 
 ROW_SPACE = 512
-"""Bytes that may be taken in any case, for as many pixels as that holds; twice that if every row
-has to be written.
-"""
+"""Bytes that may be taken in any case, for as many pixels as that holds."""
 
 MOST_DIVIDED = 11
 """Bits that a multiplication shifts to the right with MVE, as in runtime/isa/mve/mul_right_s8.c."""
@@ -97,23 +99,14 @@ def choose(
     columns: int,
     output_shape: tuple[int, ...],
     isa: Isa,
-    *,
-    multiplier: int = 1,
 ) -> Scheme | None:
     """The scheme with the fewest instructions; None if no microkernel can take the weights.
 
     Args:
-        filters: weights are [channels, kernel height * kernel width].
+        filters: one for each channel; weights are [channels, kernel height * kernel width].
         columns: of the input.
         output_shape: [N, H, W, C].
-        multiplier: filters for each of the input's channels.
     """
-    if multiplier > 1:
-        if ANY.provider(isa) is Isa.MVE:
-            return _by_rows(filters, window, columns, output_shape, multiplier)
-        if isa is Isa.DSP:  # groups of one channel are faster
-            return None
-        return _by_pixels(filters, window, multiplier)
     scheme = None
     if window.dilation == (1, 1):
         if window.kernel == (3, 3):
@@ -131,20 +124,17 @@ def _for_any(
     if ANY.provider(isa) is not Isa.MVE:
         return _by_pixels(filters, window)
     scheme = _by_rows(filters, window, columns, output_shape)
-    if scheme is not None or not _has_fitting_pairs(filters):
+    if scheme is not None or not has_fitting_pairs(filters):
         return scheme
     workspace = 8 * -(-area // 2) + 16 * -(-channels // 16)
     return Scheme("depthwise_conv2d", ANY, _by_lane(filters), 1, 1, workspace)
 
 
-def _by_pixels(filters: Filters, window: Window, multiplier: int = 1) -> Scheme:
-    """One output at a time; of several filters for a channel, the first of all come first."""
-    channels = len(filters.bias) // multiplier
-    order = np.arange(channels * multiplier).reshape(channels, multiplier).T.ravel()
-    weights = _by_channel(filters.select(order))
+def _by_pixels(filters: Filters, window: Window) -> Scheme:
+    """One output at a time."""
     pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
-    space = channels if multiplier == 1 else 2 * channels
-    return Scheme("depthwise_conv2d", ANY, weights, 1, 1, pointers + space)
+    space = len(filters.bias)
+    return Scheme("depthwise_conv2d", ANY, _by_channel(filters), 1, 1, pointers + space)
 
 
 def _by_rows(
@@ -152,22 +142,20 @@ def _by_rows(
     window: Window,
     columns: int,
     output_shape: tuple[int, ...],
-    multiplier: int = 1,
 ) -> Scheme | None:
     """With MVE, outputs of neighbouring pixels in the lanes.
 
-    Needs a pointer per tap, and space for the rows that hang over the image or have to be written
-    otherwise.
+    Needs a pointer per tap, and space for the rows that hang over the image.
     """
     channels, area, width = len(filters.bias), window.area, output_shape[2]
     period = math.lcm(channels, 16)
     block = 16 * (12 + area + area % 2 + 1)
     is_small = channels <= MOST_ROW_CHANNELS and period // 16 * block <= MOST_ROW_WEIGHTS
-    if window.stride[1] != 1 or width == 1 or not is_small or not _has_fitting_pairs(filters):
+    if window.stride[1] != 1 or width == 1 or not is_small or not has_fitting_pairs(filters):
         return None
-    hangs = multiplier > 1 or (window.inside(1, columns, width)[1] < window.kernel[1]).any()
+    hangs = (window.inside(1, columns, width)[1] < window.kernel[1]).any()
     rows = 1 + window.kernel[0] * int(hangs)
-    held = ROW_SPACE * min(2, multiplier) // rows // 16 * 16 // channels
+    held = ROW_SPACE // rows // 16 * 16 // channels
     chunk = min(width, max(2, held + 1 - window.reach[1]))
     space = rows * -(-(chunk - 1 + window.reach[1]) * channels // 16) * 16
     if space > MOST_ROW_SPACE:
@@ -177,7 +165,7 @@ def _by_rows(
     return Scheme("depthwise_conv2d", ANY, weights, 1, chunk, space, portions, base=base)
 
 
-def _has_fitting_pairs(filters: Filters) -> bool:
+def has_fitting_pairs(filters: Filters) -> bool:
     """Whether the products of two neighbouring taps always add up within 16 bits."""
     lowest = filters.weights == -128
     return not np.any(lowest[:, 0:-1:2] & lowest[:, 1::2])

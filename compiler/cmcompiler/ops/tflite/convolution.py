@@ -9,6 +9,7 @@ import numpy as np
 from cmcompiler.decode.call import Call
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.grouped_conv2d import GroupedConv2d
 from cmcompiler.ops.support.convolution import Operands, check_depth, read_bias, read_long_bias
 from cmcompiler.ops.support.packing16 import Bias
 from cmcompiler.ops.support.requantize import Int8Array, Requantize
@@ -121,7 +122,7 @@ def _read_values(call: Call, channels: int, axis: int) -> tuple[int, Requantize]
 def _emit_grouped(call: Call, operands: Operands, weights: Int8Array, groups: int) -> None:
     """Appends a convolution with weights [C_out, kernel height, kernel width, C_in / groups]."""
     check_depth(call, weights[0].size)
-    operands.emit(call, Conv2d, weights, groups)
+    operands.emit(call, GroupedConv2d if groups > 1 else Conv2d, weights, groups)
 
 
 def _emit_depthwise(call: Call, operands: Operands, weights: Int8Array) -> None:

@@ -1,0 +1,233 @@
+"""How convolutions with several filters for each channel, or small group, are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support import depthwise_schemes
+from cmcompiler.ops.support.depthwise_schemes import (
+    FOR_3X3,
+    GROUPED,
+    OFFSETS,
+    SHARED,
+    Scheme,
+    has_fitting_pairs,
+)
+from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.requantize import Int32Array, Rounding
+from cmcompiler.ops.support.window import Window
+
+PIXELS = 4
+"""Computed at once with MVE."""
+
+SPACE = 1024
+"""Bytes for rows that hang over the image with MVE, if that is enough for some pixels."""
+
+MOST_SPACE = 4096
+"""More of them are not taken."""
+
+MOST_GROUP = 16
+"""Channels of a group; for more, products of patches are as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoFilters:
+    """Two filters of a channel, or of a group of channels; the same one twice if it is alone.
+
+    Attributes:
+        is_last: of the channel or group.
+    """
+
+    filters: Filters
+    is_alone: bool
+    is_last: bool
+
+
+def choose(
+    filters: Filters,
+    window: Window,
+    image: Sequence[int],
+    output_shape: tuple[int, ...],
+    isa: Isa,
+) -> Scheme | None:
+    """The scheme; None if no microkernel can take the weights or the image.
+
+    Args:
+        filters: of each channel side by side.
+        image: [N, H, W, C].
+        output_shape: [N, H, W, C].
+    """
+    each = output_shape[3] // image[3]
+    if SHARED.provider(isa) is Isa.MVE:
+        copies = _of_copies(filters, window, image, output_shape)
+        return copies or _by_eight_taps(filters, window, image, output_shape)
+    if SHARED.provider(isa) is Isa.DSP:
+        weights = b"".join(_by_pairs_of_taps(pair) for pair in _pairs(filters, each))
+    elif has_fitting_pairs(filters):
+        weights = b"".join(_by_words(pair) for pair in _pairs(filters, each))
+    else:
+        return None
+    pointers = 8 * (window.area + window.area % 2)  # of a computer with 64 bits
+    workspace = pointers + image[3]
+    return Scheme("depthwise_conv2d_shared", SHARED, weights, 1, 1, workspace)
+
+
+def _of_copies(
+    filters: Filters, window: Window, image: Sequence[int], output_shape: tuple[int, ...]
+) -> Scheme | None:
+    """With MVE, as one filter for each of copies of the channels, if that suits 3x3 windows.
+
+    Needs space for the copies of the rows that some windows cover, and their offsets.
+    """
+    plain = depthwise_schemes.choose(filters, window, image[2], output_shape, Isa.MVE)
+    if plain is None or plain.microkernel is not FOR_3X3:
+        return None
+    rows = (plain.band * plain.bands - 1) * window.stride[0] + 3
+    space = -(-rows // 4) * 16 + -(-rows * image[2] * output_shape[3] // 16) * 16
+    if space > MOST_SPACE:
+        return None
+    clamp = filters.clamp_suffix(Isa.MVE)
+    kernel = plain.kernel.removesuffix(clamp).removesuffix("_half_up")
+    return replace(plain, kernel=f"{kernel}_copies{clamp}", base=plain.base + space)
+
+
+def _by_eight_taps(
+    filters: Filters, window: Window, image: Sequence[int], output_shape: tuple[int, ...]
+) -> Scheme | None:
+    """With MVE, needs the offsets of the taps, and space for rows that hang over the image."""
+    _, rows, columns, channels = image
+    far = rows * columns * channels + (2 * window.stride[1] + 1) * channels >= OFFSETS
+    pairs = _pairs(filters, output_shape[3] // channels)
+    return _gathering(SHARED, pairs, window, image, output_shape, products=window.area, far=far)
+
+
+def of_groups(
+    filters: Filters,
+    window: Window,
+    image: Sequence[int],
+    output_shape: tuple[int, ...],
+    groups: int,
+) -> Scheme | None:
+    """The scheme of a convolution in groups with MVE; None if products of patches are as good.
+
+    Taps are four channels each.
+
+    Args:
+        filters: of each group side by side; weights are [channels, products].
+        image: [N, H, W, C].
+        output_shape: [N, H, W, C].
+    """
+    depth = image[3] // groups
+    if groups == 1 or depth % 4 or depth > MOST_GROUP:
+        return None
+    pairs = _pairs(filters, output_shape[3] // groups)
+    scheme = _gathering(GROUPED, pairs, window, image, output_shape, products=window.area * depth)
+    return scheme and replace(scheme, weights=_int32(depth) + scheme.weights)
+
+
+def _gathering(
+    microkernel: Microkernel,
+    pairs: Iterator[TwoFilters],
+    window: Window,
+    image: Sequence[int],
+    output_shape: tuple[int, ...],
+    *,
+    products: int,
+    far: bool = False,
+) -> Scheme | None:
+    """With MVE, needs the offsets of the taps, and space for rows that hang over the image.
+
+    Args:
+        products: of a sum.
+        far: rows may be too far from each other for offsets.
+    """
+    _, height, width, outputs = output_shape
+    _, rows, columns, channels = image
+    if PIXELS * outputs >= OFFSETS:
+        return None
+    chunk, space = width, 0
+    if far or window.hangs_over((rows, columns), (height, width)):
+        pixel = window.kernel[0] * channels
+        held = (SPACE // pixel - window.reach[1]) // window.stride[1] + 1
+        chunk = min(width, max(PIXELS, held // PIXELS * PIXELS))
+        space = pixel * ((chunk - 1) * window.stride[1] + window.reach[1])
+        if space > MOST_SPACE:
+            return None
+    lanes = 8 if microkernel is SHARED else 16
+    filled = -(-products // lanes) * lanes
+    name = "depthwise_conv2d_shared" if microkernel is SHARED else "depthwise_conv2d_grouped"
+    return Scheme(
+        name,
+        microkernel,
+        b"".join(_by_lanes(pair, filled, lanes) for pair in pairs),
+        1,
+        chunk,
+        space,
+        portions=-(-width // chunk),
+        base=2 * filled if microkernel is SHARED else filled,
+    )
+
+
+def _pairs(filters: Filters, each: int) -> Iterator[TwoFilters]:
+    """The filters of each channel or group, `each` of them, in pairs."""
+    for first in range(0, len(filters.bias), each):
+        for place in range(0, each, 2):
+            last = min(place + 1, each - 1)
+            pair = filters.select(np.array([first + place, first + last]))
+            yield TwoFilters(pair, last == place, last == each - 1)
+
+
+def _by_lanes(pair: TwoFilters, filled: int, lanes: int) -> bytes:
+    """Of both filters what rescales their sums, then weights of a vector of each in turn.
+
+    Args:
+        filled: weights of a filter, whole vectors.
+    """
+    filters = pair.filters
+    right = np.minimum(filters.shifts, 0)
+    is_away = (right < 0) & (filters.rounding is not Rounding.HALF_UP)
+    left = np.maximum(filters.shifts, 0)
+    head = np.stack([filters.bias, left, filters.multipliers, is_away, right], axis=1)
+    weights = np.zeros((2, filled), np.int8)
+    weights[:, : filters.weights.shape[1]] = filters.weights
+    rescaling: bytes = head.astype("<i4").tobytes()
+    return rescaling + weights.reshape(2, -1, lanes).swapaxes(0, 1).tobytes()
+
+
+def _by_words(pair: TwoFilters) -> bytes:
+    """Biases; weights of two filters as one word, tap by tap; what rescales the sums."""
+    filters = pair.filters
+    scales = np.stack([filters.multipliers, filters.shifts], axis=1)
+    first, second = _even_taps(filters)
+    words = first + (second * (not pair.is_alone) << 16)
+    bias = filters.bias.astype(np.int64) - np.array([len(words) // 2 << 15, 0])
+    return _int32(bias) + _int32(words) + _rescaling(pair, scales)
+
+
+def _by_pairs_of_taps(pair: TwoFilters) -> bytes:
+    """Biases; two taps of each filter in turn, as int16; what rescales the sums."""
+    filters = pair.filters
+    taps = _even_taps(filters).reshape(2, -1, 2).swapaxes(0, 1)
+    weights: bytes = taps.astype("<i2").tobytes()
+    return _int32(filters.bias) + weights + _rescaling(pair, filters.factors)
+
+
+def _even_taps(filters: Filters) -> npt.NDArray[np.int64]:
+    """The weights, with zeros up to an even number of taps."""
+    area = filters.weights.shape[1]
+    return np.pad(filters.weights.astype(np.int64), ((0, 0), (0, area % 2)))
+
+
+def _rescaling(pair: TwoFilters, scales: Int32Array) -> bytes:
+    """struct cm_rescaling; scales are a multiplier and a shift, or factor, of each filter."""
+    return _int32([*scales.T.ravel(), not pair.is_alone, pair.is_last])
+
+
+def _int32(numbers: npt.ArrayLike) -> bytes:
+    """Little-endian, wrapping."""
+    return np.asarray(numbers, np.int64).astype("<i4").tobytes()
