@@ -43,14 +43,25 @@ def read_tensor(number: int, table: TableReader, buffers: Buffers) -> TensorValu
     """
     label = f"tensor {number}"
     shape = table.int32s(TensorTable.SHAPE)
+    if -1 in shape and min(shape) == -1:
+        raise Unsupported(
+            f"{label} has dimensions of unknown size: {list(shape)}",
+            "convert it for inputs of fixed shapes",
+        )
     if len(shape) > MOST_DIMENSIONS or min(shape, default=0) < 0:
         raise InvalidProgram(f"{label} of the program has a malformed shape")
     if table.table(TensorTable.SPARSITY) is not None:
-        raise Unsupported(f"{label} is sparse", "convert without sparse weights")
+        raise Unsupported(
+            f"sparse models are not supported: {label} is sparse",
+            "convert it without tf.lite.Optimize.EXPERIMENTAL_SPARSITY",
+        )
     code = table.int8(TensorTable.TYPE)
     if code not in DTYPES:
         known = {item.value: item.name for item in schema.TensorType}
-        raise Unsupported(f"{label} has type {known.get(code, 'unknown')} ({code})")
+        raise Unsupported(
+            f"{label} has type {known.get(code, 'unknown')} ({code})",
+            "convert it with int8 weights" if code == schema.TensorType.INT4 else None,
+        )
     dtype = DTYPES[code]
     # NumPy ignores zeros when it checks a shape's size.
     if prod(max(size, 1) for size in shape) > MOST_ELEMENTS:

@@ -34,7 +34,8 @@ def quantization(**fields: Any) -> dict[int, Any]:
 @pytest.mark.parametrize(
     ("further", "message"),
     [
-        ({TensorTable.SPARSITY: Table()}, "tensor 0 is sparse"),
+        ({TensorTable.SPARSITY: Table()}, "sparse models are not supported: tensor 0 is sparse"),
+        ({TensorTable.SHAPE: Vector("i", [-1, 4])}, "tensor 0 has dimensions of unknown size"),
         ({TensorTable.TYPE: whole("b", 17)}, "tensor 0 has type INT4"),
         ({TensorTable.TYPE: whole("b", 99)}, "tensor 0 has type unknown"),
         ({TensorTable.SHAPE: Vector("i", [1 << 20, 1 << 20])}, "tensor 0 has more than"),
@@ -50,7 +51,7 @@ def test_what_no_kernel_has_is_named(further: dict[int, Any], message: str) -> N
     ("further", "message"),
     [
         (
-            {TensorTable.SHAPE: Vector("i", [-1, 4])},
+            {TensorTable.SHAPE: Vector("i", [-2, 4])},
             "tensor 0 of the program has a malformed",
         ),
         ({TensorTable.SHAPE: Vector("i", [1] * 17)}, "tensor 0 of the program has a malformed"),
