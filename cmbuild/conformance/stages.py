@@ -22,6 +22,7 @@ from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
 from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.events import Portion
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import python_module
 from cmbuild.text import plural
@@ -142,7 +143,8 @@ class ConformanceStage(RepeatedStage):
                 file.write(f"{line}\n")
                 failed = sum(result.outcome is CaseOutcome.FAILED for result in results)
                 text = f"{len(results)} of {total}, {failed} failed"
-                self._context.progress(self.step, text)
+                share = Portion(len(results) / max(1, total))
+                self._context.progress(self.step, text, share)
 
         settings = folder / "pytest.ini"
         settings.write_text("[pytest]\n")

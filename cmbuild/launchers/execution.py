@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cmcompiler.plan.record import PlanRecord
 
 VERSION = 2
+OUTPUT_STREAM = "output{:x}"
+"""Name of the file with all samples' results of an output."""
 
 # Helium code simulates at some 20 M multiply-accumulate instructions a second on a slow computer,
 # with one to eight MACs each; sanitizers are about as slow. A tenth of that is not a hang yet.
@@ -180,7 +182,7 @@ def _execution(run: ProperRun, interface: Interface, request: Request, folder: P
     """Raises ValueError or IndexError if something is missing."""
     samples = len(request.samples)
     outputs = [
-        _split(folder / f"output{index:x}", [size] * samples)
+        _split(folder / OUTPUT_STREAM.format(index), [size] * samples)
         for index, size in enumerate(interface.outputs)
     ]
     watched = [watch.size for watch in request.watches]

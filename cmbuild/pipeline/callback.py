@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cmbuild.errors import UsageError
-from cmbuild.pipeline.events import StepOutcome, WorkStep
+from cmbuild.pipeline.events import Portion, StepOutcome, WorkStep
 from cmbuild.text import shortened
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Callback:
     def started(self, step: WorkStep) -> None:
         pass
 
-    def progress(self, step: WorkStep, text: str) -> None:
+    def progress(self, step: WorkStep, text: str, portion: Portion | None = None) -> None:
         pass
 
     def ended(self, outcome: StepOutcome) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from cmbuild.pipeline.events import WorkStep
+from cmbuild.pipeline.events import StepProgress, no_progress
 from cmbuild.process import Processes
 from cmbuild.remote.storage import RemoteCache
 
@@ -33,7 +33,7 @@ class WorkContext:
 
     processes: Processes
     logs: Path
-    progress: Callable[[WorkStep, str], None] = lambda step, text: None
+    progress: StepProgress = no_progress
     note: Callable[[str], None] = lambda text: None
     remote: RemoteCache | None = None
     warm: Warm | None = None

@@ -39,6 +39,31 @@ class WorkStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Portion:
+    """How much of a long step is done.
+
+    Attributes:
+        share: from 0 to 1.
+        left: seconds; None if the rest takes as long as what is done did.
+        next: share at which more will be known.
+    """
+
+    share: float
+    left: float | None = None
+    next: float = 1.0
+
+
+class StepProgress(Protocol):
+    """Shows what a long step is doing, and how much of it is done if that is known."""
+
+    def __call__(self, step: WorkStep, text: str, portion: Portion | None = None) -> None: ...
+
+
+def no_progress(step: WorkStep, text: str, portion: Portion | None = None) -> None:
+    """A StepProgress that shows nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepOutcome:
     """The end of a step.
 
@@ -72,8 +97,8 @@ class Reporter(Protocol):
 
     def started(self, step: WorkStep) -> None: ...
 
-    def progress(self, step: WorkStep, text: str) -> None:
-        """Reports the current work of a long step."""
+    def progress(self, step: WorkStep, text: str, portion: Portion | None = None) -> None:
+        """Reports the current work of a long step, and how much is done if that is known."""
 
     def ended(self, outcome: StepOutcome) -> None: ...
 

@@ -102,6 +102,7 @@ class Pipeline:
             project: by default that of the current folder.
         """
         self.context = context
+        self._computing = (CacheFolder.REFERENCES.path, context.progress)
         self._project = project or find_project()
         self._names = Names(self._project, context.note)
         self._ops = self._project.ops
@@ -210,6 +211,7 @@ class Pipeline:
             flash=flash,
             sensitivity=self._sensitivity(build.source, runner.board.cpu),
             note=self.context.note,
+            progress=self.context.progress,
         )
 
     def _sensitivity(self, source: ModelChoice, cpu: str) -> Sequence[ExportStage]:
@@ -373,16 +375,14 @@ class Pipeline:
         pools = PoolStage(dry, launcher if place is board else None, processes, folder)
         return ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries, pools=pools)
 
-    def _reference(
-        self, plan: PlanStage, sampling: Sampling, source: ModelChoice
-    ) -> ReferenceStage:
-        return ReferenceStage(plan, sampling, source.seed, CacheFolder.REFERENCES.path)
+    def _reference(self, plan: PlanStage, sampling: Sampling, model: ModelChoice) -> ReferenceStage:
+        return ReferenceStage(plan, sampling, model.seed, *self._computing)
 
     def _measured(self, plan: PlanStage, source: ModelChoice) -> MeasuredStage:
-        return MeasuredStage(plan, Sampling(), source.seed, CacheFolder.REFERENCES.path)
+        return MeasuredStage(plan, Sampling(), source.seed, *self._computing)
 
     def _labelled(self, plan: PlanStage, source: ModelChoice, data: Path) -> LabelledStage:
-        return LabelledStage(plan, data, source.seed, CacheFolder.REFERENCES.path)
+        return LabelledStage(plan, data, source.seed, *self._computing)
 
     def _source(self, source: ModelChoice, boundary: Boundary, cpu: str) -> ProgramSource:
         name, method, io = slug(source.name), boundary.method, boundary.io or IO[0]

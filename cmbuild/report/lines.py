@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
-from cmbuild.pipeline.events import StepOutcome, WorkStep
+from cmbuild.pipeline.events import Portion, StepOutcome, WorkStep
 from cmbuild.report import text
 from cmbuild.report.rendering import reports, title
 from cmbuild.report.stream import write
@@ -22,8 +22,9 @@ REASON = 6  # indentation of the line that says why a step failed
 def line(kind: str, subject: str, status: str) -> str:
     """`  runner    mv2 on corstone300                  linked 0.6 s`."""
     start = f"  {kind:<{text.LABEL}}"
-    first = min(_FIRST, text.width() - len(status))
-    room = max(first, min(_LAST, text.width() - _STATUS)) - len(start)
+    last = text.width() - len(status)
+    first = min(_FIRST, last)
+    room = max(first, min(_LAST, text.width() - _STATUS, last)) - len(start)
     return f"{start}{text.fit(subject, room - 1):<{room}}{status}"
 
 
@@ -46,7 +47,7 @@ class Lines:
     def started(self, step: WorkStep) -> None:
         pass
 
-    def progress(self, step: WorkStep, text: str) -> None:
+    def progress(self, step: WorkStep, text: str, portion: Portion | None = None) -> None:
         pass
 
     def ended(self, outcome: StepOutcome) -> None:

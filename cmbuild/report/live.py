@@ -7,13 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
+from cmbuild.pipeline.events import Portion, StepOutcome, StepState, WorkStep
 from cmbuild.report.lines import REASON, line
 from cmbuild.report.rendering import reports, title
 from cmbuild.report.stream import printable
@@ -30,6 +31,17 @@ _STYLES = {
     StepState.SKIPPED: "dim",
 }
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_BAR = 8  # columns
+_RATE = 1.0  # seconds until a rate says something
+
+
+@dataclass(frozen=True, slots=True)
+class _Doing:
+    """What a step was doing at a time."""
+
+    text: str
+    portion: Portion | None
+    at: float
 
 
 class LiveSteps:
@@ -40,12 +52,15 @@ class LiveSteps:
         self._console = console or _console()
         self._steps: tuple[WorkStep, ...] = ()
         self._since: dict[WorkStep, float] = {}
-        self._doing: dict[WorkStep, str] = {}
+        self._doing: dict[WorkStep, _Doing] = {}
         self._outcomes: dict[WorkStep, StepOutcome] = {}
         self._lock = threading.Lock()
         self._live: Live | None = None
 
     def begin(self, steps: Sequence[WorkStep]) -> None:
+        # A command may perform the same steps twice, as `compare` does for two revisions.
+        for known in (self._since, self._doing, self._outcomes):
+            known.clear()
         self._steps = tuple(steps)
         self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=10)
         self._live.start()
@@ -54,9 +69,9 @@ class LiveSteps:
         with self._lock:
             self._since[step] = time.monotonic()
 
-    def progress(self, step: WorkStep, text: str) -> None:
+    def progress(self, step: WorkStep, text: str, portion: Portion | None = None) -> None:
         with self._lock:
-            self._doing[step] = text
+            self._doing[step] = _Doing(text, portion, time.monotonic())
 
     def ended(self, outcome: StepOutcome) -> None:
         with self._lock:
@@ -122,10 +137,39 @@ class LiveSteps:
             return text
         if step not in self._since:
             return Text(line(step.kind, step.subject, ""), "dim")
-        seconds = time.monotonic() - self._since[step]
-        doing = self._doing.get(step, "")
-        spinner = _SPINNER[int(seconds * 10) % len(_SPINNER)]
-        return Text(line(step.kind, step.subject, f"{spinner} {seconds:.0f} s {doing}"))
+        since, now = self._since[step], time.monotonic()
+        spinner = _SPINNER[int((now - since) * 10) % len(_SPINNER)]
+        doing = _shown(self._doing.get(step), since, now)
+        return Text(line(step.kind, step.subject, f"{spinner} {now - since:.0f} s {doing}"))
+
+
+def _shown(doing: _Doing | None, since: float, now: float) -> str:
+    """`quantize ████▌··· 0:31 left`, or what is known of this."""
+    if doing is None:
+        return ""
+    portion = doing.portion
+    if portion is None:
+        return doing.text
+    taken, share = doing.at - since, min(1.0, max(0.0, portion.share))
+    left = portion.left
+    if left is None and share > 0 and taken >= _RATE:
+        left = taken * (1 - share) / share
+    words = [doing.text, _bar(share)]
+    if left is not None:
+        # What a guess says of the time since goes no further than the next report.
+        most = (portion.next - share) / (1 - share) if share < portion.next else 0.0
+        waited = min(most, (now - doing.at) / left) if left > 0 else most
+        words[1] = _bar(share + (1 - share) * waited)
+        seconds = round(left * (1 - waited))
+        words.append(f"{seconds // 60}:{seconds % 60:02} left")
+    return " ".join(filter(None, words))
+
+
+def _bar(share: float) -> str:
+    # Full only when the step has ended.
+    eighths = min(int(share * _BAR * 8), _BAR * 8 - 1)
+    whole, part = divmod(eighths, 8)
+    return ("█" * whole + " ▏▎▍▌▋▊▉"[part]).strip().ljust(_BAR, "·")
 
 
 def _console() -> Console:

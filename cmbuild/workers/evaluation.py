@@ -20,7 +20,7 @@ from cmbuild.datasets.data import DataSet
 from cmbuild.errors import UsageError
 from cmbuild.files import write
 from cmbuild.pipeline.callback import Callback
-from cmbuild.pipeline.events import StepOutcome, StepState, WorkStep
+from cmbuild.pipeline.events import Portion, StepOutcome, StepState, WorkStep
 from cmbuild.pipeline.options import option
 from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import (
@@ -348,11 +348,10 @@ class _Progress:
         done, all = self._samples(tallies), sum(chunk.count for chunk in self._chunks)
         if self._before is None:
             self._before = done
-        text = f"{100 * done // all} %"
+        left = None
         if done > self._before:
             left = (all - done) * (time.monotonic() - self._since) / (done - self._before)
-            text += f", {int(left) // 60}:{int(left) % 60:02} left"
-        self._reporter.progress(self._step, text)
+        self._reporter.progress(self._step, f"{done:,} of {all:,}", Portion(done / all, left))
 
     def end(self, tallies: dict[int, ChunkTally]) -> None:
         seconds = time.monotonic() - self._since

@@ -8,7 +8,7 @@ from pathlib import Path
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import CmbuildError
-from cmbuild.pipeline.events import StepOutcome, WorkStep
+from cmbuild.pipeline.events import Portion, StepOutcome, WorkStep
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 
 
@@ -19,6 +19,7 @@ class Memory:
         self.begun: tuple[WorkStep, ...] = ()
         self.running: list[str] = []
         self.progressed: list[tuple[str, str]] = []
+        self.portions: list[Portion | None] = []
         self.outcomes: list[StepOutcome] = []
         self.notes: list[str] = []
         self.commands: list[str] = []
@@ -31,8 +32,9 @@ class Memory:
     def started(self, step: WorkStep) -> None:
         self.running.append(step.kind)
 
-    def progress(self, step: WorkStep, text: str) -> None:
+    def progress(self, step: WorkStep, text: str, portion: Portion | None = None) -> None:
         self.progressed.append((step.subject, text))
+        self.portions.append(portion)
 
     def ended(self, outcome: StepOutcome) -> None:
         self.outcomes.append(outcome)

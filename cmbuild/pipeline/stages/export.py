@@ -7,6 +7,7 @@ import shutil
 import threading
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from cmbuild.cache.store import Condition, Entry
 from cmbuild.errors import CmbuildError, compiler_failure
 from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.events import Portion
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import python_module
@@ -34,6 +36,7 @@ from cmcompiler.frontend.job import (
     PROGRAM,
     RECORD,
     SAMPLES,
+    STEPS,
     ExportJob,
     ExportRecord,
     dependencies,
@@ -148,6 +151,27 @@ class ExportStage(Stage):
         if len(samples) != record.samples.count or len(samples.inputs) != len(record.inputs):
             raise ValueError(f"{SAMPLES} is not of this export")
 
+    @cached_property
+    def _earlier(self) -> Mapping[str, float]:
+        """Seconds of the steps of the last export of this model; empty if there is none."""
+        records = self._folder.glob(f"{self.name}-*/{RECORD}")
+        for file in sorted(records, key=lambda file: file.stat().st_mtime, reverse=True):
+            with suppress(Exception):  # of another version, or being written
+                return read_json(ExportRecord, file).seconds
+        return {}
+
+    def portion_before(self, step: str) -> Portion | None:
+        """How much is done as a step begins, if it takes as long as it did last time."""
+        seconds = self._earlier
+        if step not in seconds:
+            return None
+        names, whole = list(STEPS), sum(seconds.values())
+        done = sum(seconds.get(name, 0.0) for name in names[: names.index(step)])
+        if whole == 0:
+            return None
+        # This computer may be slower now: after the first step, the rate says more.
+        return Portion(done / whole, None if done else whole, (done + seconds[step]) / whole)
+
     def condition(self) -> Condition:
         condition = super().condition()
         if condition is Condition.WHOLE and superseded(self.job, self.record):
@@ -246,7 +270,8 @@ class Batch:
             event = json.loads(line)
             stage = due[event["job"]]
             if event["event"] == "step":
-                self._context.progress(stage.step, event["step"])
+                step = event["step"]
+                self._context.progress(stage.step, step, stage.portion_before(step))
             elif event["event"] == "done":
                 outcomes[stage.name] = Path(event["output"])
             elif event["event"] == "error":

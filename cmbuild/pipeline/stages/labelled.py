@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.events import StepProgress, no_progress
 from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -24,8 +25,15 @@ class LabelledStage(ReferenceStage):
         UsageError: the file has no labels.
     """
 
-    def __init__(self, plan: PlanStage, data: Path, seed: int, folder: Path) -> None:
-        super().__init__(plan, Sampling(inputs=(data,)), seed, folder)
+    def __init__(
+        self,
+        plan: PlanStage,
+        data: Path,
+        seed: int,
+        folder: Path,
+        progress: StepProgress = no_progress,
+    ) -> None:
+        super().__init__(plan, Sampling(inputs=(data,)), seed, folder, progress)
         self.name = f"{plan.name}-data"
         self.subject = f"{plan.source.name} on {data.name}"
         self._data = data

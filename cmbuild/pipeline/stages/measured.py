@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cmbuild.pipeline.events import StepProgress, no_progress
 from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
@@ -22,8 +23,15 @@ class MeasuredStage(ReferenceStage):
     asked to run on.
     """
 
-    def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
-        super().__init__(plan, sampling, seed, folder)
+    def __init__(
+        self,
+        plan: PlanStage,
+        sampling: Sampling,
+        seed: int,
+        folder: Path,
+        progress: StepProgress = no_progress,
+    ) -> None:
+        super().__init__(plan, sampling, seed, folder, progress)
         self.name = f"{plan.name}-float"
         self.subject = f"{plan.source.name} against float"
 

@@ -12,6 +12,7 @@ from cmbuild import text
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.events import Portion, StepProgress, no_progress
 from cmbuild.pipeline.request import Sampling
 from cmbuild.pipeline.stages.float_model import FloatStage
 from cmbuild.pipeline.stages.plan import PlanStage
@@ -43,12 +44,20 @@ class ReferenceStage(Stage):
     real: FloatStage | None = None
     """Outputs of the float model for the same samples, where those of the export do not do."""
 
-    def __init__(self, plan: PlanStage, sampling: Sampling, seed: int, folder: Path) -> None:
+    def __init__(
+        self,
+        plan: PlanStage,
+        sampling: Sampling,
+        seed: int,
+        folder: Path,
+        progress: StepProgress = no_progress,
+    ) -> None:
         """
         Args:
             plan: describes the inputs.
             seed: of synthetic inputs.
             folder: of all references, in the cache.
+            progress: shows how many samples have been computed.
         """
         self.name = plan.name
         self.subject = plan.source.name
@@ -56,6 +65,7 @@ class ReferenceStage(Stage):
         self.plan = plan
         self._sampling = sampling
         self._seed = seed
+        self._progress = progress
         self._folder = folder
 
     @property
@@ -240,7 +250,15 @@ class ReferenceStage(Stage):
 
         graph = self.plan.source.graph()
         with self.plan.source.ops.registered():
-            results = [each.outputs for each in evaluate_all(graph, self.samples, self.reset)]
+            count, results = len(self.samples), []
+            for each in evaluate_all(graph, self.samples, self.reset):
+                results.append(each.outputs)
+                done = len(results)
+                self._progress(
+                    self.step,
+                    f"{done:,} of {count:,}",
+                    Portion(done / count, next=(done + 1) / count),
+                )
         stacks = {
             f"output_{index}": np.stack(arrays)
             for index, arrays in enumerate(zip(*results, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +19,21 @@ from cmbuild.hardware.method import Selection
 from cmbuild.hardware.rack.flashing import FlashChoice
 from cmbuild.image.checks import OutsideMemory, check_image
 from cmbuild.launchers.base import Launcher
-from cmbuild.launchers.execution import Execution, Interface, Request, execute, time_limit
+from cmbuild.launchers.execution import (
+    OUTPUT_STREAM,
+    Execution,
+    Interface,
+    Request,
+    execute,
+    time_limit,
+)
 from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.selection import choose, hardware, probe, rack
 from cmbuild.outputs.delivery import Destination, check_delivery
+from cmbuild.pipeline.events import StepProgress, no_progress
 from cmbuild.pipeline.floats import excess
+from cmbuild.pipeline.growth import samples_written
 from cmbuild.pipeline.layers import PlacedLayer, layers
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import EXECUTORS, HARDWARE, PROBE, SIMULATOR, ModelChoice, RunRequest
@@ -86,6 +95,7 @@ class SimulateStage(RepeatedStage):
         flash: FlashStage | None = None,
         sensitivity: Sequence[ExportStage] = (),
         note: Callable[[str], None] = lambda text: None,
+        progress: StepProgress = no_progress,
     ) -> None:
         """
         Args:
@@ -94,6 +104,7 @@ class SimulateStage(RepeatedStage):
             flash: flashes the image, for a run on hardware.
             sensitivity: exports that may have measured what quantising each operator costs.
             note: shows a line at once.
+            progress: shows how many samples have been run.
         """
         self.name = runner.name
         self.subject = runner.subject
@@ -105,6 +116,7 @@ class SimulateStage(RepeatedStage):
         self.flash = flash
         self._sensitivity = sensitivity
         self._note = note
+        self._progress = progress
         self.runner = runner
         self.reference = reference
         self._request = request
@@ -301,16 +313,20 @@ class SimulateStage(RepeatedStage):
     def _execute(
         self, request: Request, streams: Path, launcher: Launcher, log: str = "simulate.txt"
     ) -> Execution:
-        return execute(
-            launcher,
-            self._processes,
-            self.runner.placed(launcher).file,
-            Interface.of(self.runner.plan.record),
-            request,
-            folder=streams,
-            timeout=self._request.flashing.timeout or self._time_limit(request),
-            log=self._folder / "logs" / log,
-        )
+        interface = Interface.of(self.runner.plan.record)
+        first, size = streams / OUTPUT_STREAM.format(0), next(iter(interface.outputs), 0)
+        report = partial(self._progress, self.step)
+        with samples_written(first, size, len(request.samples), report):
+            return execute(
+                launcher,
+                self._processes,
+                self.runner.placed(launcher).file,
+                interface,
+                request,
+                folder=streams,
+                timeout=self._request.flashing.timeout or self._time_limit(request),
+                log=self._folder / "logs" / log,
+            )
 
     def _time_limit(self, request: Request) -> float:
         plan = self.runner.plan.record

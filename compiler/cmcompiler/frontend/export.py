@@ -64,8 +64,7 @@ class Exporter:
     """Runs jobs one after the other; jobs of one model for several targets quantise it once.
 
     Attributes:
-        step: called with the name of each step as it begins: import, load, quantize, evaluate,
-            lower, compare, write.
+        step: called with the name of each of cmcompiler.frontend.job.STEPS as it begins.
         verbose: lets the libraries log and warn.
     """
 

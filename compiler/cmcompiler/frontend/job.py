@@ -29,6 +29,8 @@ SAMPLES = "samples.npz"
 OUTPUTS = "outputs.npz"
 INTERMEDIATES = "intermediates"
 """A folder; while the export is at work, beside the output: `<output>.intermediates`."""
+STEPS = ("import", "load", "quantize", "evaluate", "lower", "compare", "write")
+"""Steps of an export, in order."""
 MAX_SEED = (1 << 32) - 1
 
 # Parts of the package that the frontend imports; a test compares this with the imports.

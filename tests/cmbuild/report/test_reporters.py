@@ -10,7 +10,8 @@ from harness.results import MV2
 from rich.console import Console
 
 from cmbuild.errors import UnknownName, UsageError
-from cmbuild.pipeline.events import Reporter, StepOutcome, StepState, WorkStep
+from cmbuild.pipeline.events import Portion, Reporter, StepOutcome, StepState, WorkStep
+from cmbuild.report import live
 from cmbuild.report.json_lines import Json
 from cmbuild.report.lines import Lines
 from cmbuild.report.live import LiveSteps
@@ -73,6 +74,73 @@ def test_a_failure_that_others_go_on_after_has_its_reason_below(
 def test_verbose_shows_commands(capsys: pytest.CaptureFixture[str]) -> None:
     play(Lines(verbose=True))
     assert capsys.readouterr().out.startswith("$ python -m cmcompiler\n")
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(live, "time", clock)
+    return clock
+
+
+def working(clock: Clock, seconds: float, portion: Portion | None) -> LiveSteps:
+    """A step that has come so far after some seconds."""
+    reporter = LiveSteps(verbose=False, console=Console(width=80, height=40, file=io.StringIO()))
+    reporter._steps = (EXPORT,)
+    reporter.started(EXPORT)
+    clock.now += seconds
+    reporter.progress(EXPORT, "quantize", portion)
+    return reporter
+
+
+@pytest.mark.parametrize(
+    ("portion", "later", "shown"),
+    [
+        (None, 0, "10 s quantize"),
+        (Portion(0.25), 0, "10 s quantize ██······ 0:30 left"),
+        (Portion(0.25), 15, "25 s quantize █████··· 0:15 left"),
+        (Portion(0.25), 99, "109 s quantize ███████▉ 0:00 left"),
+        (Portion(0.5, left=70), 0, "10 s quantize ████···· 1:10 left"),
+        (Portion(0.3125, left=10), 0, "10 s quantize ██▌····· 0:10 left"),
+        (Portion(0.25, next=0.5), 15, "25 s quantize ████···· 0:20 left"),
+        (Portion(0.0), 0, "10 s quantize ········"),
+        (Portion(1.0), 0, "10 s quantize ███████▉ 0:00 left"),
+        (Portion(2.0, left=0), 5, "15 s quantize ███████▉ 0:00 left"),
+    ],
+)
+def test_a_long_step_has_a_bar_and_the_time_that_is_left(
+    clock: Clock, portion: Portion | None, later: float, shown: str
+) -> None:
+    reporter = working(clock, 10, portion)
+    clock.now += later
+    rendered = reporter._render().plain
+    assert rendered.startswith("  export    mv2 for cortex-m55")
+    assert rendered.split(maxsplit=5)[-1] == shown
+    assert len(rendered) <= 80
+
+
+def test_a_rate_needs_a_second(clock: Clock) -> None:
+    assert "left" not in working(clock, 0.5, Portion(0.5))._render().plain
+
+
+def test_steps_that_are_performed_again_start_anew(clock: Clock) -> None:
+    reporter = working(clock, 10, Portion(0.5))
+    reporter.ended(StepOutcome(EXPORT, StepState.DONE, EXPORT.subject, 10))
+    assert "exported" in reporter._render().plain
+    reporter.begin((EXPORT, RUNNER))
+    reporter.finished()
+    assert reporter._render().plain.split() == [
+        *("export", "mv2", "for", "cortex-m55", "runner", "mv2", "on", "corstone300")
+    ]
 
 
 @pytest.mark.parametrize("reporter", [Lines(verbose=False), LiveSteps(verbose=False)])

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from cmbuild.cache.folders import slug
 from cmbuild.errors import CmbuildError, ExitCode, ProcessFailed
 from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.events import Portion
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.export import Batch, ExportStage
 from cmbuild.process import Completed, python_module
@@ -40,6 +41,7 @@ class Exporter:
         self.batches: list[list[str]] = []
         self.fails: dict[str, dict[str, str]] = {}
         self.origin = "given"
+        self.seconds: dict[str, float] = {}
 
     def run(
         self, argv: Sequence[str | Path], *, log: Path, listener: Callable[[str], None], **_: Any
@@ -86,7 +88,7 @@ class Exporter:
                 }.items()
             },
             "instructions": {},
-            "seconds": {},
+            "seconds": self.seconds,
         }
         job.output.mkdir()
         copyfile(NETWORK, job.output / "model.pte")
@@ -267,3 +269,18 @@ def test_clones_of_a_project_share_exports(tmp_path: Path) -> None:
     assert first.record.call_sites["relu"].file == f"{tmp_path}/one/net.py"
     assert second.record.call_sites["relu"].file == f"{tmp_path}/two/net.py"
     assert second.record.call_sites["far"].file == "/elsewhere/net.py"
+
+
+def test_a_step_tells_what_is_left_by_the_export_before(models: Models) -> None:
+    models.exporter.seconds = {"import": 4.0, "load": 1.0, "quantize": 10.0, "lower": 5.0}
+    _, (first,) = models.export("a")
+    assert models.reporter.portions == [None]
+    models.path("a").write_text(FILE + "# changed")
+    _, (second,) = models.export("a")
+    assert models.reporter.portions[-1] == Portion(0.25, None, 0.75)
+    assert [second.portion_before(step) for step in ("import", "lower", "write")] == [
+        Portion(0.0, 20.0, 0.2),
+        Portion(0.75, None, 1.0),
+        None,
+    ]
+    assert first.fingerprint != second.fingerprint
