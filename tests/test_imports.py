@@ -68,6 +68,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.state_ranges",
     "cmcompiler.frontend.torchscript",
     "cmcompiler.frontend.training",
+    "cmcompiler.frontend.unstorable",
 )
 # What `pip install cmbuild` must run without the extra `export`.
 LIGHT = (

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 ARGUMENT = "x"
+
+_OPERATOR = re.compile(r"(\w+)(?:\.\w+)?\(")
 
 DEEPEST = 16
 """Python's parser takes 90 nested calls."""
@@ -75,6 +78,15 @@ def _text(value: Any, parts: Sequence[str]) -> str:
     if isinstance(value, float) and math.isinf(value):
         return "1e999" if value > 0 else "-1e999"  # what Python reads as infinite
     return repr(value)
+
+
+def operators_of(text: str) -> tuple[str, ...]:
+    """The operators of a function, about in the order in which they compute: `log`, `add`."""
+    return tuple(
+        name
+        for statement in text.split("; ")
+        for name in reversed(_OPERATOR.findall(statement.partition(" = ")[2] or statement))
+    )
 
 
 def evaluate(text: str, x: Any, operators: Any) -> Any:

@@ -37,6 +37,9 @@ _PACKETS = {
     *("select", "expand", "contiguous", "clone", "unflatten", "cat", "stack", "full", "logsumexp"),
     *("upsample_nearest2d", "max_pool2d", "avg_pool2d", "constant_pad_nd", "pad", "cumsum"),
     *("copy", "new_empty", "empty_like", "detach", "alias", "lift_fresh_copy", "scalar_tensor"),
+    *("nan_to_num", "isnan", "isinf", "logical_not", "logical_and", "logical_or", "sign"),
+    *("floor", "ceil", "round", "trunc", "remainder", "fmod", "atan", "atan2", "cumprod"),
+    *("flip", "roll", "repeat", "gather", "index_select", "reflection_pad1d", "reflection_pad2d"),
     *("new_full", "full_like", "zeros_like", "ones_like", "masked_fill", "_unsafe_view"),
 }
 """Operators of ATen that have float kernels."""

@@ -12,7 +12,13 @@ from torchao.quantization.pt2e import (
     DerivedObserverOrFakeQuantize,
     HistogramObserver,
     MinMaxObserver,
+    PerChannelMinMaxObserver,
 )
+from torchao.quantization.pt2e.observer import UniformQuantizationObserverBase
+
+LEAST_STEP = 2.0**-80
+LEAST_STEP_OF_WEIGHTS = 2.0**-40
+"""Products of both are far from the limits of single precision."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,6 +71,7 @@ def hold_ranges(prepared: GraphModule) -> tuple[Observation, ...]:
 
     Searching a range takes long, and converting a graph would search it once for each use.
     """
+    _hold_small_ranges(prepared)
     observations = {
         id(module): Observation.of(module)
         for module in prepared.modules()
@@ -76,6 +83,31 @@ def hold_ranges(prepared: GraphModule) -> tuple[Observation, ...]:
         elif isinstance(module, DerivedObserverOrFakeQuantize):
             module.obs_or_fqs = list(_held(module.obs_or_fqs, observations))
     return tuple(observations.values())
+
+
+def _hold_small_ranges(prepared: GraphModule) -> None:
+    """Lets small numbers have steps as small as theirs; the observers' least one is 2^-23.
+
+    A channel of weights has no smaller ones than a thousandth of those of the largest channel.
+    """
+    for observer in prepared.modules():
+        if isinstance(observer, HistogramObserver | MinMaxObserver):
+            step = _span(observer) / (observer.quant_max - observer.quant_min)
+            if 0 < float(step) < float(observer.eps):
+                observer.eps = torch.tensor([LEAST_STEP])
+        elif isinstance(observer, PerChannelMinMaxObserver) and observer.min_val.numel():
+            steps = _span(observer) / (observer.quant_max - observer.quant_min)
+            least = max(LEAST_STEP_OF_WEIGHTS, float(steps.max()) * 2.0**-10)
+            if 0 < least < float(observer.eps):
+                observer.eps = torch.tensor([least])
+
+
+def _span(observer: UniformQuantizationObserverBase) -> Tensor:
+    """From the least to the largest number, with 0; 0 without any numbers."""
+    least, largest = observer.min_val.clamp(max=0), observer.max_val.clamp(min=0)
+    is_symmetric = observer.qscheme in (torch.per_tensor_symmetric, torch.per_channel_symmetric)
+    span = 2 * torch.maximum(-least, largest) if is_symmetric else largest - least
+    return torch.nan_to_num(span, 0.0, 0.0, 0.0)
 
 
 def _held(observers: Iterable[object], observations: dict[int, Observation]) -> Iterator[object]:

@@ -46,6 +46,8 @@ from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
 from cmcompiler.frontend.softmax_ranges import choose_softmax_ranges, watch_softmaxes
 from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
+from cmcompiler.frontend.unstorable import REASON as UNSTORABLE
+from cmcompiler.frontend.unstorable import Calibration, CalibrationRun, keep_unstorable
 from cmcompiler.usercode import reason_of, unsupported
 
 Inputs = tuple[Tensor, ...]
@@ -129,28 +131,31 @@ def prepare(
         outputs = tuple(joined_outputs(prepared, watch))
         meters, gates = watch_states(prepared), watch_gates(prepared)
         probabilities = () if is_portable else watch_softmaxes(prepared)
-        observed = _observe(prepared, inputs, calibration, states)
+        shown = _observe(prepared, inputs, calibration, states)
         choose_state_ranges(prepared, meters, len(states))
         choose_softmax_ranges(prepared, probabilities)
         watch.end()
         if unrolled := unroll_beyond(prepared, gates, len(states)):
-            observed = _observe(prepared, inputs, calibration, states)
+            shown = _observe(prepared, inputs, calibration, states)
+        kept = keep_unstorable(prepared, shown, call_sites)
         observations = hold_ranges(prepared)
         refinements: tuple[Refinement, ...] = ()
         reasons = {
             **quantizer.rejections(),
             **dict.fromkeys(unrolled, BEYOND),
-            **dict.fromkeys(divide_in_float(prepared, observed, len(states)), DIVIDED),
+            **dict.fromkeys(kept, UNSTORABLE),
+            **dict.fromkeys(divide_in_float(prepared, shown.samples, len(states)), DIVIDED),
         }
         if refinement:
-            reasons.update(dict.fromkeys(keep_feedback(prepared, observed, len(states)), REASON))
+            reasons.update(
+                dict.fromkeys(keep_feedback(prepared, shown.samples, len(states)), REASON)
+            )
             reasons.update(dict.fromkeys(join_in_float(prepared, outputs), JOINED))
-            refiner = Refiner(prepared, observed, len(states))
+            refiner = Refiner(prepared, shown.samples, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)
         mark_again((node for node in prepared.graph.nodes if node.name in reasons), call_sites)
         make_room_for_biases(prepared)
-    left = tuple(_float_operators(prepared, reasons))
     return Prepared(
         prepared,
         inputs,
@@ -159,7 +164,7 @@ def prepare(
         is_choice,
         states,
         call_sites,
-        left,
+        tuple(_float_operators(prepared, reasons)),
         zero_biases,
         refinements,
         rewritten,
@@ -204,15 +209,16 @@ def _observe(
     example: Inputs,
     calibration: Sequence[Inputs],
     states: Inputs,
-) -> list[Inputs]:
-    """Shows the calibration inputs to the observers; returns them, with the states before each."""
+) -> Calibration:
+    """Shows the calibration inputs to the observers."""
     check_calibration(calibration, example)
     prepared.recompile()
+    run = CalibrationRun(prepared)
     observed: list[Inputs] = []
     for count, sample in enumerate(calibration, start=1):
         observed.append((*map(channels_last, sample), *states))
         try:
-            results = prepared(*observed[-1])
+            results = run.run_on(observed[-1])
         except Exception as error:  # observers and the module's own operators raise anything
             raise InvalidRequest(
                 f"calibration sample {count}: {type(error).__name__}: {reason_of(error)}",
@@ -220,7 +226,7 @@ def _observe(
             ) from error
         if states:
             _, states = results
-    return observed
+    return Calibration(run, observed, len(states))
 
 
 def check_calibration(calibration: Sequence[Inputs], example: Inputs) -> None:

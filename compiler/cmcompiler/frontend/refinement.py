@@ -168,25 +168,12 @@ class Refiner:
         part = UnroundedPart(self._prepared)
         resolution = OperandRounding(self._prepared, samples)
         for node in nodes:
-            self._extend(part, node, resolution, with_layers)
+            resolution.extend(part, node, self._inputs, with_layers=with_layers)
         if part.members and self._is_better_in_float(*bounds):
             names = part.keep()
             self._floats.update(dict.fromkeys(names, TOO_COARSE))
         else:
             part.undo()
-
-    def _extend(
-        self, part: UnroundedPart, node: Node, resolution: OperandRounding, with_layers: bool
-    ) -> None:
-        while causes := resolution.causes(part.result(node)):
-            sources = [cause.all_input_nodes[0] for cause in causes]
-            inputs = set(sources) & self._inputs
-            sources = [source for source in sources if source.op == "call_function"]
-            if not with_layers:
-                sources = [source for source in sources if not part.has_layers(source)]
-            is_done = set(sources) <= part.members and inputs <= part.exact
-            if is_done or not part.extend([node, *sources], inputs=inputs):
-                return
 
     @property
     def _inputs(self) -> set[Node]:

@@ -11,7 +11,8 @@ from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.call_sites import CallSite, marked
+from cmcompiler.frontend.expression import operators_of
 from cmcompiler.frontend.hints import OWN
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
@@ -57,47 +58,50 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
     for node in graph.graph.nodes:
         value = node.meta.get("val")
         sizes = value.shape if isinstance(value, Tensor) else ()
-        place = _place(node, call_sites)
+        place = place_of(node, call_sites)
         if any(isinstance(size, torch.SymInt) for size in sizes):
             raise Unsupported(
-                f"{place}the size of the result of {_name(node)} depends on values",
+                f"{place}the size of the result of {operator_name(node)} depends on values",
                 "keep the size and multiply by the mask, or choose with torch.where",
             )
         if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
             raise Unsupported(
-                f"{place}the indices of {_name(node)} with margins are used",
+                f"{place}the indices of {operator_name(node)} with margins are used",
                 "pool without padding and ceil_mode, or upsample: torch.nn.Upsample",
             )
         if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
             raise Unsupported(
-                f"{place}the weights of {_name(node)} depend on inputs",
+                f"{place}the weights of {operator_name(node)} depend on inputs",
                 "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
             )
         if _is_foreign(node):
             raise Unsupported(f"{place}no kernel for {node.target._schema.name}", OWN)
-        if _name(node) in _FACTORISATIONS:
+        if operator_name(node) in _FACTORISATIONS:
             raise Unsupported(
-                f"{place}{_name(node)} of values: boards neither solve nor factor matrices",
+                f"{place}{operator_name(node)} of values: boards neither solve nor factor matrices",
                 "do it before the model, or write out the formula, as for a matrix of 2×2",
             )
         if node.users and _draws(node):
             raise Unsupported(
-                f"{place}{_name(node)} draws random numbers in each run",
+                f"{place}{operator_name(node)} draws random numbers in each run",
                 "write F.dropout(x, training=self.training)"
-                if "dropout" in _name(node)
+                if "dropout" in operator_name(node)
                 else "give the random numbers to the model as another input",
             )
         if isinstance(value, Tensor) and value.layout is not torch.strided:
-            raise Unsupported(f"{place}the result of {_name(node)} is sparse", "keep it dense")
+            raise Unsupported(
+                f"{place}the result of {operator_name(node)} is sparse", "keep it dense"
+            )
         is_complex = isinstance(value, Tensor) and value.is_complex()
         if is_complex and any(user.op == "output" for user in node.users):
             raise Unsupported(
-                f"{place}the result of {_name(node)} is complex",
+                f"{place}the result of {operator_name(node)} is complex",
                 "return its parts as real numbers: torch.view_as_real",
             )
-        if node.target in LAYERS and not _is_finite(node):
+        if node.target in {*LAYERS, _aten.embedding.default} and not _is_finite(node):
+            name = operator_name(node)
             raise Unsupported(
-                f"{place}the weights of {_name(node)} are not finite: inf or NaN is among them",
+                f"{place}the weights of {name} are not finite: inf or NaN is among them",
                 "train again, or replace them: torch.nan_to_num",
             )
 
@@ -124,13 +128,13 @@ def _draws(node: Node) -> bool:
 
 def _is_finite(layer: Node) -> bool:
     given = named_arguments(layer)
-    held = (value_of(given[name]) for name in ("weight", "bias"))
+    held = (value_of(given.get(name)) for name in ("weight", "bias"))
     return all(value is None or bool(value.isfinite().all()) for value in held)
 
 
-def _place(node: Node, call_sites: Mapping[str, CallSite]) -> str:
+def place_of(node: Node, call_sites: Mapping[str, CallSite]) -> str:
     """The user's line, for the beginning of a message."""
-    site = call_sites.get(node.name)
+    site = call_sites.get(marked(node) or node.name)
     if site is None:
         return ""
     if site.file is None:
@@ -138,10 +142,12 @@ def _place(node: Node, call_sites: Mapping[str, CallSite]) -> str:
     return f"{shown(site.file)}:{site.line}: "
 
 
-def _name(node: Node) -> str:
+def operator_name(node: Node) -> str:
     """The operator's name; of one of its results, too."""
     while node.target is getitem and isinstance(node.args[0], Node):
         node = node.args[0]
+    if node.target is torch.ops.cmbuild.function.default:
+        return " → ".join(operators_of(str(node.args[1])))
     if isinstance(node.target, OpOverload):
         return str(node.target._schema.name.partition("::")[2])
     return node.name

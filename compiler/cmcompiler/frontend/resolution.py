@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
+from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.simulation import rounded
 
@@ -33,28 +34,55 @@ class OperandRounding:
 
     Args:
         samples: arguments for the graph's inputs.
+        least: a result that keeps less is spoilt.
     """
 
-    def __init__(self, prepared: GraphModule, samples: Sequence[Sequence[Tensor]]) -> None:
+    def __init__(
+        self, prepared: GraphModule, samples: Sequence[Sequence[Tensor]], least: float = LEAST
+    ) -> None:
         self._run = _Pairs(prepared)
-        self._samples = samples
+        self._samples, self._least = samples, least
+
+    def ratios(self) -> dict[Node, float]:
+        """Signal to noise at each operator, in dB."""
+        return self._run.ratios(self._samples, None)
 
     def spoilt(self) -> list[Node]:
         """The operators that lose most of their result, in order."""
-        ratios = self._run.ratios(self._samples, None)
-        return [node for node, ratio in ratios.items() if ratio < LEAST and node.users]
+        return [node for node, ratio in self.ratios().items() if ratio < self._least and node.users]
 
     def causes(self, node: Node) -> tuple[Node, ...]:
         """The operands whose rounding spoils a result; empty if it is not spoilt."""
-        if self._run.ratios(self._samples, None)[node] >= LEAST:
+        if self.ratios()[node] >= self._least:
             return ()
         operands = tuple(dict.fromkeys(_operands(node)))
         if not 1 < len(operands) <= _MOST_OPERANDS:
             return operands
         # Together, as many as these would spoil it.
-        bound = LEAST + 10 * math.log10(len(operands))
+        bound = self._least + 10 * math.log10(len(operands))
         alone = [self._run.ratios(self._samples, {each})[node] for each in operands]
         return tuple(each for each, ratio in zip(operands, alone, strict=True) if ratio < bound)
+
+    def extend(
+        self, part: UnroundedPart, node: Node, inputs: Collection[Node], *, with_layers: bool
+    ) -> bool:
+        """Extends a part by a result and, as far back as it takes, by the operands that spoil it.
+
+        Args:
+            inputs: of the graph, which may be read as they are given.
+
+        Returns: whether the result is exact enough then.
+        """
+        while causes := self.causes(part.result(node)):
+            sources = [cause.all_input_nodes[0] for cause in causes]
+            read = set(sources) & set(inputs)
+            sources = [source for source in sources if source.op == "call_function"]
+            if not with_layers:
+                sources = [source for source in sources if not part.has_layers(source)]
+            is_done = set(sources) <= part.members and read <= part.exact
+            if is_done or not part.extend([node, *sources], inputs=read):
+                return False
+        return True
 
 
 def _operands(node: Node) -> Iterator[Node]:
