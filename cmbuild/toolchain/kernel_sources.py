@@ -19,7 +19,7 @@ _STRUCT = re.compile(r"\bstruct (cm_\w+) \{([^{}]*)\};")
 _KERNEL = re.compile(
     r"^void cm_([a-z0-9_]+)\(const struct cm_context \*\w*,([^)]*)\)", re.MULTILINE
 )
-_SHARED = ("rows.h", "gates.h", "recurrence.h")
+_SHARED = ("rows.h", "narrowing.h", "recurrence.h")
 _ARGUMENTS = re.compile(r'^#include "(cmrt/args/\w+\.h)"', re.MULTILINE)
 _CALL = re.compile(r"\s*const struct cm_call \*\w*")
 _FIELD = re.compile(r"(u?int32_t|int16_t|int8_t|cm_ref|struct (cm_\w+)) ([\w, ]+)")
@@ -115,9 +115,8 @@ def _kernels(file: Path) -> Iterator[Kernel]:
 
 def _shared(text: str) -> dict[str, str]:
     """Structs that are part of others, and those of arguments that a C file includes."""
-    headers = paths.runtime() / "include"
-    shared = "".join((headers / "cmrt" / name).read_text() for name in _SHARED)
-    return _structs(shared) | _included(text, headers)
+    shared = "".join(f'#include "cmrt/args/{name}"\n' for name in _SHARED)
+    return _included(shared + text, paths.runtime() / "include")
 
 
 def _included(text: str, headers: Path) -> dict[str, str]:

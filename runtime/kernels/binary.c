@@ -1,4 +1,6 @@
 /* Functions of two numbers; see compiler/cmcompiler/ops/binary.py. */
+#include "cmrt/args/binary.h"
+#include "cmrt/args/binary_bytes.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/element.h"
 #include "cmrt/elementwise.h"
@@ -7,15 +9,6 @@
 #include "cmrt/nest.h"
 
 #include <math.h>
-
-struct cm_binary {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t lhs_step, rhs_step;              /* of the innermost loop, in elements */
-    int32_t lhs_type, rhs_type, output_type; /* enum cm_element */
-    int32_t function;                        /* enum function */
-};
 
 /* In the order of ops/binary.py. Those from EQ on give a truth value. */
 enum function {
@@ -52,17 +45,6 @@ struct run {
 };
 
 typedef void run_function(const struct cm_binary *op, struct run run);
-
-struct cm_binary_bytes {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t lhs_step, rhs_step;
-    int32_t kind; /* enum cm_byte_kind; then the other fields of struct cm_byte_function */
-    int32_t is_unsigned;
-    int32_t when_less, when_equal, when_more;
-    int32_t of_both, of_one;
-};
 
 static inline void walk(const struct cm_context *context, const struct cm_binary *op, run_function *apply)
 {
@@ -263,15 +245,6 @@ void cm_binary_integer(const struct cm_context *context, const struct cm_call *c
 void cm_binary_bytes(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_binary_bytes *op = call->arguments;
-    const struct cm_byte_function function = {
-        .kind = op->kind,
-        .is_unsigned = op->is_unsigned,
-        .when_less = op->when_less,
-        .when_equal = op->when_equal,
-        .when_more = op->when_more,
-        .of_both = op->of_both,
-        .of_one = op->of_one,
-    };
     const uint8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     uint8_t *output = cm_write(context, op->output);
     struct cm_nest nest;
@@ -279,6 +252,6 @@ void cm_binary_bytes(const struct cm_context *context, const struct cm_call *cal
     do {
         const struct cm_byte_operands bytes = {lhs + nest.offset[0], rhs + nest.offset[1], op->lhs_step,
                                                op->rhs_step};
-        cm_isa_binary_bytes(&function, bytes, output + nest.offset[2], op->count);
+        cm_isa_binary_bytes(&op->function, bytes, output + nest.offset[2], op->count);
     } while (cm_nest_next(&nest));
 }

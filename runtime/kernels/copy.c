@@ -1,16 +1,8 @@
 /* Strided copies; see compiler/cmcompiler/ir/movement/copy.py. */
+#include "cmrt/args/copy.h"
 #include "cmrt/copy.h"
 #include "cmrt/isa.h"
 #include "cmrt/nest.h"
-
-/* Levels around rows of `count` elements. */
-struct cm_copy {
-    cm_ref input, output;
-    cm_ref levels;
-    int32_t depth, rows, count;
-    int32_t size;                                           /* of an element */
-    int32_t input_step, output_step, input_row, output_row; /* in bytes */
-};
 
 static void copy_rows(const struct cm_copy *op, const uint8_t *input, uint8_t *output)
 {

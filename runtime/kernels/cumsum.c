@@ -1,15 +1,7 @@
 /* Running sums and products along rows; see compiler/cmcompiler/ops/cumsum.py. */
+#include "cmrt/args/cumsum.h"
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
-
-struct cm_cumsum {
-    cm_ref input, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t input_step, output_step; /* in elements */
-    int32_t type;                    /* of the input, enum cm_element */
-    int32_t product;                 /* instead of the sum */
-};
 
 static void join_floats(const struct cm_cumsum *op, const float *input, float *output)
 {

@@ -1,18 +1,8 @@
 /* Quotient of quantised tensors, in floats; see compiler/cmcompiler/ops/div.py. */
+#include "cmrt/args/div_quantized.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/nest.h"
 #include "cmrt/rounding.h"
-
-struct cm_div_quantized {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t size;               /* bytes of an element: 1 or 2 */
-    int32_t lhs_step, rhs_step; /* in elements, 0 or 1 */
-    int32_t lhs_zero_point, rhs_zero_point, zero_point;
-    uint32_t scale; /* float */
-    int32_t minimum, maximum;
-};
 
 static int32_t load(const struct cm_div_quantized *op, const int8_t *base, int32_t index)
 {

@@ -1,13 +1,8 @@
 /* Sets a tensor to one value. */
+#include "cmrt/args/fill.h"
 #include "cmrt/program.h"
 
 #include <string.h>
-
-struct cm_fill {
-    cm_ref output;
-    uint32_t bytes;
-    uint32_t low, high; /* eight bytes of the value, repeated */
-};
 
 void cm_fill(const struct cm_context *context, const struct cm_call *call)
 {

@@ -1,4 +1,5 @@
 /* Convolution of floats; see compiler/cmcompiler/ops/float_convolution.py. Offsets and steps in bytes. */
+#include "cmrt/args/convolution_f32.h"
 #include "cmrt/dot.h"
 #include "cmrt/program.h"
 
@@ -6,25 +7,6 @@
 struct segment {
     int32_t count, taps;
     int32_t output, input, weight;
-};
-
-struct cm_axis {
-    cm_ref segments;
-    int32_t segment_count;
-    int32_t output_step, input_step; /* from one output of a segment to the next */
-    int32_t tap_input, tap_weight;   /* from one tap that meets an input to the next */
-};
-
-struct cm_convolution_f32 {
-    cm_ref input, weights, bias, output;
-    cm_ref taps; /* scratch for those of a block of channels */
-    int32_t block, blocks;
-    int32_t batch, groups, output_channels; /* of one group */
-    int32_t channel_input;                  /* from the inputs of one output channel to those of the next */
-    int32_t input_batch, input_group, input_channel;
-    int32_t output_batch, output_group, output_channel;
-    int32_t weight_group, weight_output, weight_channel;
-    struct cm_axis depth, height, width;
 };
 
 /* A segment of each axis. */

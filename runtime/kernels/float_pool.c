@@ -1,20 +1,12 @@
 /* Pools of images in any memory order; see compiler/cmcompiler/ops/float_pool.py. */
+#include "cmrt/args/avg_pool_f32.h"
+#include "cmrt/args/max_pool.h"
 #include "cmrt/element.h"
 #include "cmrt/program.h"
 
 /* The inputs that one output covers along an axis. */
 struct stretch {
     int32_t first, count, size;
-};
-
-/* Steps in elements. */
-struct cm_images {
-    cm_ref input, output;
-    cm_ref row_table, column_table; /* a struct stretch for each output row and column */
-    int32_t row_dilation, column_dilation;
-    int32_t batch, channels, rows, columns; /* of the output */
-    int32_t input_batch, input_channels, input_rows, input_columns;
-    int32_t output_batch, output_channels, output_rows, output_columns;
 };
 
 /* The taps of one place, in all channels, and the steps from one to the next. */
@@ -58,11 +50,6 @@ static inline __attribute__((always_inline)) void pool_images(const struct cm_co
         }
 }
 
-struct cm_avg_pool_f32 {
-    struct cm_images images;
-    int32_t divisor; /* 0: the number of inputs covered */
-};
-
 static inline void average(const void *arguments, const struct taps *taps, const void *input, int32_t first,
                            void *output, int32_t place)
 {
@@ -83,13 +70,6 @@ void cm_avg_pool_f32(const struct cm_context *context, const struct cm_call *cal
     const struct cm_avg_pool_f32 *op = call->arguments;
     pool_images(context, &op->images, op, average);
 }
-
-struct cm_max_pool {
-    struct cm_images images;
-    int32_t image_width;
-    int32_t type;      /* enum cm_element */
-    int32_t of_places; /* returns the index of the tap in its image, as int64 */
-};
 
 /* The index in its image of the tap at (x, y) of an output. */
 static int64_t index_of(const struct cm_max_pool *op, const struct taps *taps, int32_t y, int32_t x)

@@ -1,18 +1,8 @@
 /* Elements at the indices in another tensor; see compiler/cmcompiler/ops/gather.py. */
+#include "cmrt/args/gather.h"
 #include "cmrt/copy.h"
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
-
-struct cm_gather {
-    cm_ref input, index, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t size;                   /* of an element */
-    int32_t input_step, index_step; /* of the innermost loop, in bytes and in elements */
-    int32_t index_type;             /* enum cm_element */
-    int32_t index_stride;           /* bytes from one index to the next */
-    int32_t index_count;
-};
 
 static int32_t place_of(const struct cm_gather *op, int64_t index)
 {

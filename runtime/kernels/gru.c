@@ -1,12 +1,6 @@
 /* GRU of one layer and direction; see compiler/cmcompiler/ops/gru.py. */
+#include "cmrt/args/gru.h"
 #include "cmrt/recurrence.h"
-
-struct cm_gru {
-    struct cm_recurrence layer;
-    cm_ref table, initial_state, final_state, state;
-    int32_t state_bits;
-    struct cm_narrowing narrowing;
-};
 
 static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,
                  int8_t *out)

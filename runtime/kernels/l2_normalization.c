@@ -1,11 +1,7 @@
 /* Int8 rows divided by their lengths; see compiler/cmcompiler/ops/l2_normalization.py. */
+#include "cmrt/args/l2_normalization.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
-
-struct cm_l2_normalization {
-    cm_ref input, output;
-    int32_t rows, length, zero_point;
-};
 
 enum { RESULT_BITS = 7, ITERATIONS = 5, HALF_ROOT_OF_TWO = 1518500250 };
 

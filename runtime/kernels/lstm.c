@@ -1,22 +1,8 @@
 /* LSTM of one layer and direction; see compiler/cmcompiler/ops/lstm.py. */
+#include "cmrt/args/lstm.h"
+#include "cmrt/args/lstm_clipped.h"
 #include "cmrt/isa.h"
 #include "cmrt/recurrence.h"
-
-/* Outputs from the units' int8 results; `weights` is CM_REF_NONE if these are the outputs. */
-struct cm_projection {
-    cm_ref weights, units;
-    int32_t outputs;
-    int32_t zero_point, minimum, maximum, rounding;
-};
-
-struct cm_lstm {
-    struct cm_recurrence layer;
-    cm_ref table, initial_hidden, initial_cell, final_cell, cell;
-    int32_t cell_bits;
-    struct cm_narrowing narrowing;
-    struct cm_projection projection;
-    struct cm_narrowing initial; /* of initial outputs */
-};
 
 static void project(const struct cm_context *context, const struct cm_lstm *op, const int8_t *units,
                     int8_t *out)
@@ -39,12 +25,6 @@ static void project(const struct cm_context *context, const struct cm_lstm *op, 
     else
         cm_isa_gemv_s8(&gemm);
 }
-
-/* Cells are clipped in both directions. */
-struct cm_lstm_clipped {
-    struct cm_lstm lstm;
-    int32_t cell_limit;
-};
 
 /* A step by `compute`, and its projection. */
 static void step_by(const struct cm_context *context, const struct cm_lstm *op, int32_t batch,

@@ -1,16 +1,7 @@
 /* Softmax of the elements of int8 rows that a mask keeps; see compiler/cmcompiler/ops/masked_softmax.py. */
+#include "cmrt/args/masked_softmax.h"
 #include "cmrt/nest.h"
 #include "cmrt/softmax.h"
-
-struct cm_masked_softmax {
-    cm_ref input, mask, exponentials, output;
-    cm_ref kept; /* scratch for a row */
-    cm_ref levels;
-    int32_t depth, length;
-    int32_t mask_step;
-    int32_t finer_bits;
-    int32_t is_empty_unmasked, of_empty;
-};
 
 void cm_masked_softmax(const struct cm_context *context, const struct cm_call *call)
 {

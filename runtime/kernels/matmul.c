@@ -1,23 +1,8 @@
 /* Products of float matrices; see compiler/cmcompiler/ops/matmul.py. */
+#include "cmrt/args/matmul_f32.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/dot.h"
 #include "cmrt/program.h"
-
-/* Vectors that are multiplied with others. Steps in bytes. */
-struct cm_side {
-    cm_ref data;
-    int32_t batch, step, block;
-};
-
-struct cm_matmul_f32 {
-    cm_ref taps, output, addend;
-    int32_t tap_count, blocks, batch;
-    struct cm_side rows, lanes;
-    int32_t row_count, lane_count;
-    int32_t output_batch, output_row, output_lane;
-    int32_t addend_batch, addend_row, addend_lane;
-    uint32_t alpha, beta; /* floats */
-};
 
 static int32_t smaller(int32_t a, int32_t b)
 {

@@ -1,14 +1,7 @@
 /* Running sums of int8 rows; see compiler/cmcompiler/ops/quantized_cumsum.py. */
+#include "cmrt/args/quantized_cumsum.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/nest.h"
-
-struct cm_quantized_cumsum {
-    cm_ref input, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t input_step, output_step;
-    int32_t input_zero_point, zero_point, multiplier, shift;
-};
 
 void cm_quantized_cumsum(const struct cm_context *context, const struct cm_call *call)
 {

@@ -1,18 +1,8 @@
 /* One number for each group of elements; see compiler/cmcompiler/ops/reduction.py. */
+#include "cmrt/args/reduction.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
-
-struct cm_reduction {
-    cm_ref input, output;
-    cm_ref group_levels;
-    int32_t group_depth;
-    cm_ref member_levels;
-    int32_t member_depth, member_count, member_step;
-    int32_t function;
-    int32_t input_type, output_type; /* enum cm_element */
-    uint32_t divisor;                /* float */
-};
 
 /* In the order of ops/reduction.py. */
 enum function { SUM, PRODUCT, MAXIMUM, MINIMUM, ARGMAX, ARGMIN };

@@ -1,13 +1,6 @@
 /* RNN of one layer and direction; see compiler/cmcompiler/ops/rnn.py. */
+#include "cmrt/args/rnn.h"
 #include "cmrt/recurrence.h"
-
-struct cm_rnn {
-    struct cm_recurrence layer;
-    cm_ref table; /* CM_REF_NONE for ReLU */
-    cm_ref initial_hidden;
-    struct cm_narrowing narrowing;
-    struct cm_narrowing initial; /* of initial outputs */
-};
 
 static void step(const struct cm_context *context, const void *arguments, int32_t batch, const int16_t *gates,
                  int8_t *out)

@@ -1,18 +1,7 @@
 /* Elements replaced, or added to, at the indices in a tensor; see compiler/cmcompiler/ops/scatter.py. */
+#include "cmrt/args/scatter.h"
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
-
-struct cm_scatter {
-    cm_ref index, values, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t index_step, values_step,
-        output_step;          /* of the innermost loop; index in elements, others in bytes */
-    int32_t index_type, type; /* enum cm_element */
-    int32_t adds;             /* or replaces */
-    int32_t index_stride;     /* bytes from one index to the next */
-    int32_t index_count;
-};
 
 static int32_t place_of(const struct cm_scatter *op, int64_t index)
 {

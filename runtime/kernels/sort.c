@@ -1,18 +1,9 @@
 /* Elements of rows in order, with their places; see compiler/cmcompiler/ops/sort.py. */
+#include "cmrt/args/sort.h"
 #include "cmrt/element.h"
 #include "cmrt/nest.h"
 
 #define FEW 16 /* elements up to which insertion beats merging */
-
-struct cm_sort {
-    cm_ref input, values, places;
-    cm_ref scratch;
-    cm_ref levels;
-    int32_t depth, length, count;
-    int32_t input_step, values_step, places_step; /* in elements */
-    int32_t type;                                 /* of the input, enum cm_element */
-    int32_t descending;
-};
 
 /* An integer in the order of float32: NaN is the largest, -0 and 0 are one. */
 static int32_t key_of_float(int32_t bits)

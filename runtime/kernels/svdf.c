@@ -1,15 +1,6 @@
 /* A filter over the features of the last runs; see compiler/cmcompiler/ops/svdf.py. */
+#include "cmrt/args/svdf.h"
 #include "cmrt/recurrence.h"
-
-struct cm_svdf {
-    cm_ref input, state, final, output;
-    cm_ref features, workspace;
-    struct cm_gate_product product;
-    cm_ref time_weights, bias;
-    int32_t outputs, rank, time;
-    int32_t rectify, time_first;
-    struct cm_narrowing narrowing;
-};
 
 void cm_svdf(const struct cm_context *context, const struct cm_call *call)
 {

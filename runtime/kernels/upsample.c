@@ -1,15 +1,7 @@
 /* Images resized by interpolation; see compiler/cmcompiler/ops/upsample.py. */
+#include "cmrt/args/bilinear_f32.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
-
-/* Steps in elements. */
-struct cm_bilinear_f32 {
-    cm_ref input, output;
-    cm_ref row_table, column_table;         /* a struct blend for each output row and column */
-    int32_t batch, channels, rows, columns; /* of the output */
-    int32_t input_batch, input_channel;
-    int32_t output_batch, output_channels, output_rows, output_columns;
-};
 
 /* (1 - weight) * the input at offset low + weight * that at offset high. */
 struct blend {

@@ -1,16 +1,8 @@
 /* One of two tensors, element by element; see compiler/cmcompiler/ops/where.py. */
+#include "cmrt/args/where.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
 
-struct cm_where {
-    cm_ref condition, lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t size;                               /* of an element: 1, 2, 4 or 8 bytes */
-    int32_t condition_step, lhs_step, rhs_step; /* of the innermost loop, in bytes */
-};
-
-/* struct cm_where of bytes. */
 void cm_where_bytes(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_where *op = call->arguments;

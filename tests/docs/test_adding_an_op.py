@@ -49,7 +49,7 @@ def test_an_op_in_cmbuild(tmp_path: Path) -> None:
     for name in ("boards", "cmbuild", "compiler", "runtime", "tests"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, checkout / name, ignore=ignored)
-    for name in ("pyproject.toml", ".clang-format"):
+    for name in ("dodo.py", "pyproject.toml", ".clang-format"):
         shutil.copy(ROOT / name, checkout)
     environment = {
         "CMBUILD_CACHE": str(tmp_path / "cache"),
@@ -64,7 +64,7 @@ def test_an_op_in_cmbuild(tmp_path: Path) -> None:
         "runtime/kernels/pdist_forward.c",
         "tests/cmcompiler/ops/test_pdist_forward.py",
     ]
-    assert len(done) == len(files) + 3
+    assert len(done) == len(files) + 4
     check_style(checkout, files)
 
 

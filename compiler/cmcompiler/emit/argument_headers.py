@@ -20,10 +20,10 @@ def argument_headers() -> dict[str, str]:
 
 
 def _declared(base: type[Struct] = Struct) -> Iterator[type[Struct]]:
-    """The structs below `base` that C has and no other header declares."""
+    """The structs below `base` that C has."""
     for struct in base.__subclasses__():
         is_own = struct.__module__.startswith("cmcompiler.")
-        if is_own and "c_name" in vars(struct) and not struct.header:
+        if is_own and "c_name" in vars(struct):
             yield struct
         yield from _declared(struct)
 
@@ -34,18 +34,24 @@ def _file(struct: type[Struct]) -> str:
 
 def _header(struct: type[Struct]) -> str:
     macro = f"CMRT_ARGS_{struct.c_name.removeprefix('cm_').upper()}_H"
-    inner = {
-        kind.header or f"args/{_file(kind)}"
-        for _, kind, prefix, _ in layout(struct)
-        if not isinstance(kind, CType) and prefix
-    }
-    includes = "".join(f'#include "cmrt/{name}"\n' for name in sorted(inner | {"program.h"}))
+    inner = {f"args/{_file(kind)}" for kind in _inner(struct)}
+    has_places = "cm_ref" in "".join(_fields(struct))
+    headers = sorted(inner | ({"program.h"} if has_places else set()))
+    includes = "".join(f'#include "cmrt/{name}"\n' for name in headers)
+    includes += "" if has_places else "\n" * bool(headers) + "#include <stdint.h>\n"
     note = " ".join((getdoc(struct) or "").partition("\n\n")[0].split())
     return (
         "/* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */\n"
         f"#ifndef {macro}\n#define {macro}\n\n{includes}\n{_comment(note)}"
         f"struct {struct.c_name} {{\n{''.join(_fields(struct))}}};\n\n#endif\n"
     )
+
+
+def _inner(struct: type[Struct]) -> Iterator[type[Struct]]:
+    """The structs that it has as fields, or a struct whose fields are its own has."""
+    for _, kind, prefix, _ in layout(struct):
+        if not isinstance(kind, CType):
+            yield from (kind,) if prefix else _inner(kind)
 
 
 def _fields(struct: type[Struct]) -> Iterator[str]:

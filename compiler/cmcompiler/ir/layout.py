@@ -47,6 +47,9 @@ Place = Annotated[Word, CType("cm_ref")]
 Settled = Annotated[Word, CType("int32_t")]
 """A number that planning may settle: the rows of a ring, or what scratch holds."""
 
+SettledSize = Annotated[Word, CType("uint32_t")]
+"""Bytes that planning may settle: of the rows that a call computes at once."""
+
 INLINE = object()
 """Beside the type of a struct: its fields are fields of the outer struct."""
 
@@ -75,9 +78,6 @@ class Struct:
 
     c_name: ClassVar[str]
     """Not set for fields that are always INLINE in other structs."""
-
-    header: ClassVar[str] = ""
-    """The header below include/cmrt that declares it by hand; empty if it is made from this."""
 
     def words(self, prefix: str = "") -> Words:
         """The fields in order; those of an inner struct are called `outer.inner`."""

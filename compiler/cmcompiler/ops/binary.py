@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Struct
+from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.activation import tabulate
 from cmcompiler.ops.cast import cast, emit_and_cast
 from cmcompiler.ops.support import functions, wrapping
 from cmcompiler.ops.support.element import FLOAT, INTEGER, Scalar, check_element, code, converted
-from cmcompiler.ops.support.elementwise import Elementwise, align
+from cmcompiler.ops.support.elementwise import Elementwise, PairOperands, align
 
 ARITHMETIC = Microkernel("arithmetic_f32", mve=True)
 BINARY_BYTES = Microkernel("binary_bytes", dsp=True, mve=True)
@@ -133,8 +135,52 @@ _BITS = {
 """Whether both sides, and one side alone, make the result."""
 
 
-def _byte_function(function: BinaryFunction, inputs: Tensors, output: Tensor) -> Words | None:
-    """The fields of `struct cm_byte_function`; None if it is not a function of two bytes."""
+@dataclass(frozen=True)
+class ByteFunction(Struct):
+    """A function of two bytes. The numbers but for the kind are masks: 0, or -1."""
+
+    c_name = "cm_byte_function"
+
+    kind: Annotated[Int32, "enum cm_byte_kind"]
+    is_unsigned: Annotated[Int32, "CM_COMPARED: 0 for signed bytes"]
+    when_less: Annotated[Int32, "CM_COMPARED: the results of lhs against rhs"]
+    when_equal: Int32
+    when_more: Int32
+    of_both: Annotated[Int32, "CM_TRUE: the result if both are not 0; CM_BITS: of bits set in both"]
+    of_one: Int32
+
+
+@dataclass(frozen=True)
+class BinaryArguments(Arguments):
+    """Two operands of any element types."""
+
+    c_name = "cm_binary"
+
+    operands: Annotated[PairOperands, INLINE]
+    lhs_step: Annotated[Int32, "of the innermost loop, in elements"]
+    rhs_step: Int32
+    lhs_type: Annotated[Int32, "enum cm_element"]
+    rhs_type: Int32
+    output_type: Int32
+    function: Annotated[Int32, "enum function"]
+
+
+@dataclass(frozen=True)
+class BinaryBytesArguments(Arguments):
+    """Two operands of bytes."""
+
+    c_name = "cm_binary_bytes"
+
+    operands: Annotated[PairOperands, INLINE]
+    lhs_step: Int32
+    rhs_step: Int32
+    function: ByteFunction
+
+
+def _byte_function(
+    function: BinaryFunction, inputs: Tensors, output: Tensor
+) -> ByteFunction | None:
+    """None if it is not a function of two bytes."""
     dtype = inputs[0].dtype
     if dtype.itemsize > 1 or inputs[1].dtype != dtype or output.dtype.itemsize > 1:
         return None
@@ -148,8 +194,7 @@ def _byte_function(function: BinaryFunction, inputs: Tensors, output: Tensor) ->
     else:
         return None
     masks = (dtype != np.int8, *order, *sides)
-    names = ("is_unsigned", "when_less", "when_equal", "when_more", "of_both", "of_one")
-    return [("kind", kind), *((name, -int(mask)) for name, mask in zip(names, masks, strict=True))]
+    return ByteFunction(kind, *(-int(mask) for mask in masks))
 
 
 @dataclass(frozen=True)
@@ -183,32 +228,25 @@ class Binary(Elementwise):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         of_bytes = _byte_function(self.function, inputs, outputs[0])
         if of_bytes is not None and self.compute == INTEGER:
-            return [self._byte_call(of_bytes, inputs, outputs)]
+            operands, steps = PairOperands.of(self.loops, (*inputs, *outputs)), self.loops.inner
+            of_pairs = BinaryBytesArguments(operands, steps[0], steps[1], of_bytes)
+            return [KernelCall.of("binary_bytes", of_pairs, microkernel=BINARY_BYTES)]
         if self.compute == INTEGER:
             kernel = "binary_integer"
         else:
             kernel = "binary_library_f32" if self.function in LIBRARY else "binary_f32"
-        arguments: Words = [
-            *self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0]),
-            ("lhs_step", self.loops.inner[0]),
-            ("rhs_step", self.loops.inner[1]),
-            ("lhs_type", code(inputs[0])),
-            ("rhs_type", code(inputs[1])),
-            ("output_type", code(outputs[0])),
-            ("function", self.function.code),
-        ]
+        arguments = BinaryArguments(
+            PairOperands.of(self.loops, (*inputs, *outputs)),
+            lhs_step=self.loops.inner[0],
+            rhs_step=self.loops.inner[1],
+            lhs_type=code(inputs[0]),
+            rhs_type=code(inputs[1]),
+            output_type=code(outputs[0]),
+            function=self.function.code,
+        )
         is_arithmetic = kernel == "binary_f32" and not self.function.gives_truth
         microkernel = ARITHMETIC if is_arithmetic else None
-        return [KernelCall(kernel, arguments, microkernel=microkernel)]
-
-    def _byte_call(self, function: Words, inputs: Tensors, outputs: Tensors) -> KernelCall:
-        arguments: Words = [
-            *self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0]),
-            ("lhs_step", self.loops.inner[0]),
-            ("rhs_step", self.loops.inner[1]),
-            *function,
-        ]
-        return KernelCall("binary_bytes", arguments, microkernel=BINARY_BYTES)
+        return [KernelCall.of(kernel, arguments, microkernel=microkernel)]
 
 
 def evaluate(function: BinaryFunction, lhs: Array, rhs: Array) -> Array:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import FLOAT, INTEGER, code
+from cmcompiler.ops.support.running import RunningRows
+
+
+@dataclass(frozen=True)
+class CumsumArguments(Arguments):
+    """Running sums or products along rows."""
+
+    c_name = "cm_cumsum"
+
+    running: Annotated[RunningRows, INLINE]
+    type: Annotated[Int32, "of the input, enum cm_element"]
+    product: Annotated[Int32, "instead of the sum"]
 
 
 @dataclass(frozen=True)
@@ -44,20 +59,9 @@ class Cumsum(Op):
         return (self.output.write(sums, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        last = len(self.source.shape) - 1
-        rows = Loops.over(self.source.select(last, 0), self.output.select(last, 0))
-        sizes = (inputs[0].dtype.itemsize, outputs[0].dtype.itemsize)
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            *rows.levels(sizes, len(rows.counts)),
-            ("count", self.source.shape[-1]),
-            ("input_step", self.source.strides[-1]),
-            ("output_step", self.output.strides[-1]),
-            ("type", code(inputs[0])),
-            ("product", int(self.is_product)),
-        ]
-        return [KernelCall("cumsum", arguments)]
+        rows = RunningRows.of(inputs[0], self.source, outputs[0], self.output)
+        arguments = CumsumArguments(rows, code(inputs[0]), int(self.is_product))
+        return [KernelCall.of("cumsum", arguments)]
 
 
 @program_op(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Float32, Int32
+from cmcompiler.ir.op import Array, KernelCall, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.elementwise import Elementwise, align
+from cmcompiler.ops.support.elementwise import Elementwise, PairOperands, align
 from cmcompiler.ops.support.parameters import read_scale
 
 DTYPES = (np.dtype(np.int8), np.dtype(np.int16))
@@ -18,6 +21,24 @@ DTYPES = (np.dtype(np.int8), np.dtype(np.int16))
 FARTHEST = 1 << 20
 """Operands of a narrow range far from zero have zero points outside of their type; floats hold
 their differences exactly."""
+
+
+@dataclass(frozen=True)
+class DivArguments(Arguments):
+    """Quotients of two quantised elements, in floats."""
+
+    c_name = "cm_div_quantized"
+
+    operands: Annotated[PairOperands, INLINE]
+    size: Annotated[Int32, "bytes of an element: 1 or 2"]
+    lhs_step: Annotated[Int32, "in elements, 0 or 1"]
+    rhs_step: Int32
+    lhs_zero_point: Int32
+    rhs_zero_point: Int32
+    zero_point: Int32
+    scale: Float32
+    minimum: Int32
+    maximum: Int32
 
 
 @dataclass(frozen=True)
@@ -49,19 +70,19 @@ class Div(Elementwise):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         dtype = outputs[0].dtype
         limits = np.iinfo(dtype)
-        arguments: Words = [
-            *self.loops.arguments(lhs=inputs[0], rhs=inputs[1], output=outputs[0]),
-            ("size", dtype.itemsize),
-            ("lhs_step", self.loops.inner[0]),
-            ("rhs_step", self.loops.inner[1]),
-            ("lhs_zero_point", self.lhs_zero_point),
-            ("rhs_zero_point", self.rhs_zero_point),
-            ("zero_point", self.zero_point),
-            ("scale", self.scale),
-            ("minimum", int(limits.min)),
-            ("maximum", int(limits.max)),
-        ]
-        return [KernelCall("div_quantized", arguments)]
+        arguments = DivArguments(
+            PairOperands.of(self.loops, (*inputs, *outputs)),
+            size=dtype.itemsize,
+            lhs_step=self.loops.inner[0],
+            rhs_step=self.loops.inner[1],
+            lhs_zero_point=self.lhs_zero_point,
+            rhs_zero_point=self.rhs_zero_point,
+            zero_point=self.zero_point,
+            scale=self.scale,
+            minimum=int(limits.min),
+            maximum=int(limits.max),
+        )
+        return [KernelCall.of("div_quantized", arguments)]
 
 
 SCHEMA = (

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Scratch, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.matmul import NONE
 from cmcompiler.ops.support.dot import DOT, FLOAT_BYTES, TAP_BYTES, blocks_of, byte_steps
@@ -22,9 +25,59 @@ from cmcompiler.ops.support.functions import Floats
 LARGEST = (1 << 15) - 1
 """Limit of a stride, a padding or a dilation."""
 
-AXES = ("depth", "height", "width")
-DIMS = (("batch", "group", "channel"),) * 2 + (("group", "output", "channel"),)
 SPATIAL_FIRST = (3, 4, 5, 0, 1, 2)
+
+
+@dataclass(frozen=True)
+class AxisFields(Struct):
+    """How outputs along an axis meet inputs and taps; steps from one to the next."""
+
+    c_name = "cm_axis"
+
+    segments: Place
+    segment_count: Int32
+    output_step: Annotated[Int32, "from one output of a segment to the next"]
+    input_step: Int32
+    tap_input: Annotated[Int32, "from one tap that meets an input to the next"]
+    tap_weight: Int32
+
+
+@dataclass(frozen=True)
+class ConvolutionSteps(Struct):
+    """Steps of images, results and weights."""
+
+    input_batch: Int32
+    input_group: Int32
+    input_channel: Int32
+    output_batch: Int32
+    output_group: Int32
+    output_channel: Int32
+    weight_group: Int32
+    weight_output: Int32
+    weight_channel: Int32
+
+
+@dataclass(frozen=True)
+class FloatConvolutionArguments(Arguments):
+    """Float images, weights and results of any memory order."""
+
+    c_name = "cm_convolution_f32"
+
+    input: Place
+    weights: Place
+    bias: Place
+    output: Place
+    taps: Annotated[Place, "scratch for those of a block of channels"]
+    block: Int32
+    blocks: Int32
+    batch: Int32
+    groups: Int32
+    output_channels: Annotated[Int32, "of one group"]
+    channel_input: Annotated[Int32, "from the inputs of one output channel to those of the next"]
+    steps: Annotated[ConvolutionSteps, INLINE]
+    depth: AxisFields
+    height: AxisFields
+    width: AxisFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +150,22 @@ class Axis:
         weights = np.where(counts > 0, tap + skipped * self.period, 0)
         return np.stack([sizes, *(x[starts] for x in (counts, outputs, inputs, weights))], axis=1)
 
-    def fields(self, name: str, steps: Sequence[int]) -> Words:
-        """Fields of `struct cm_axis`, with the steps of input, output and weights in bytes."""
-        segments, (source, target, weight) = self.segments(), steps
+    def fields(self, source: int, target: int, weight: int) -> AxisFields:
+        """How a kernel walks along it, with the steps of input, output and weights in bytes."""
+        segments = self.segments()
         table = segments * (1, 1, target, source, weight)
         counts, taps = segments[:, 0], segments[:, 1]
         # Steps that nobody takes may not fit 32 bits.
         is_long, meets_many = (counts > 1).any(), (taps > 1).any()
         is_moving = (counts[taps > 0] > 1).any()
-        numbers: Words = [
-            ("segments", Packed(table.astype("<i4").tobytes(), 4)),
-            ("segment_count", len(segments)),
-            ("output_step", self.turn * target if is_long else 0),
-            ("input_step", self.turn * self.stride // self.spread * source if is_moving else 0),
-            ("tap_input", self.advance * source if meets_many else 0),
-            ("tap_weight", self.period * weight if meets_many else 0),
-        ]
-        return [(f"{name}.{field}", value) for field, value in numbers]
+        return AxisFields(
+            segments=Packed(table.astype("<i4").tobytes(), 4),
+            segment_count=len(segments),
+            output_step=self.turn * target if is_long else 0,
+            input_step=self.turn * self.stride // self.spread * source if is_moving else 0,
+            tap_input=self.advance * source if meets_many else 0,
+            tap_weight=self.period * weight if meets_many else 0,
+        )
 
 
 @dataclass(frozen=True)
@@ -174,28 +226,32 @@ class FloatConvolution(Op):
             channel_input = FLOAT_BYTES * images.strides[1]
             output = output.permute((0, 2, 1, 3, 4, 5))
             weights = weights.permute((1, 0, 2, 3, 4, 5))
-        windows = (images, output, weights)
+        steps = [byte_steps(window) for window in (images, output, weights)]
         most = prod(int(axis.segments()[:, 1].max(initial=0)) for axis in self.axes)
         block, blocks = blocks_of(self.images.shape[2], most)
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("weights", Address(inputs[1])),
-            ("bias", Address(inputs[2]) if len(inputs) > 2 else NONE),
-            ("output", Address(outputs[0])),
-            ("taps", Scratch(max(block * most, 1) * TAP_BYTES)),
-            ("block", block),
-            ("blocks", blocks),
-            ("batch", output.shape[0]),
-            ("groups", output.shape[1]),
-            ("output_channels", output.shape[2]),
-            ("channel_input", channel_input),
-        ]
-        for name, window, dims in zip(("input", "output", "weight"), windows, DIMS, strict=True):
-            arguments += byte_steps(name, window, dims)
-        for i, (name, axis) in enumerate(zip(AXES, self.axes, strict=True)):
-            steps = [FLOAT_BYTES * window.strides[3 + i] for window in windows]
-            arguments += axis.fields(name, steps)
-        return [KernelCall("convolution_f32", arguments, microkernel=DOT)]
+        depth, height, width = (
+            axis.fields(*along)
+            for axis, *along in zip(self.axes, *(step[3:] for step in steps), strict=True)
+        )
+        source, target, weight = (step[:3] for step in steps)
+        arguments = FloatConvolutionArguments(
+            input=Address(inputs[0]),
+            weights=Address(inputs[1]),
+            bias=Address(inputs[2]) if len(inputs) > 2 else NONE,
+            output=Address(outputs[0]),
+            taps=Scratch(max(block * most, 1) * TAP_BYTES),
+            block=block,
+            blocks=blocks,
+            batch=output.shape[0],
+            groups=output.shape[1],
+            output_channels=output.shape[2],
+            channel_input=channel_input,
+            steps=ConvolutionSteps(*source, *target, *weight),
+            depth=depth,
+            height=height,
+            width=width,
+        )
+        return [KernelCall.of("convolution_f32", arguments, microkernel=DOT)]
 
 
 @program_op(

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.support.element import FLOAT, check_element, code
@@ -71,6 +74,54 @@ class Cover:
 
 
 @dataclass(frozen=True)
+class PooledImages(Struct):
+    """Images in any memory order, and the inputs that outputs cover. Steps in elements."""
+
+    c_name = "cm_images"
+
+    input: Place
+    output: Place
+    row_table: Annotated[Place, "a struct stretch for each output row and column"]
+    column_table: Place
+    row_dilation: Int32
+    column_dilation: Int32
+    batch: Annotated[Int32, "of the output"]
+    channels: Int32
+    rows: Int32
+    columns: Int32
+    input_batch: Int32
+    input_channels: Int32
+    input_rows: Int32
+    input_columns: Int32
+    output_batch: Int32
+    output_channels: Int32
+    output_rows: Int32
+    output_columns: Int32
+
+
+@dataclass(frozen=True)
+class FloatAvgPoolArguments(Arguments):
+    """Images of floats, which are averaged."""
+
+    c_name = "cm_avg_pool_f32"
+
+    images: PooledImages
+    divisor: Annotated[Int32, "0: the number of inputs covered"]
+
+
+@dataclass(frozen=True)
+class PortableMaxPoolArguments(Arguments):
+    """Images whose largest elements, or the places of these, are wanted."""
+
+    c_name = "cm_max_pool"
+
+    images: PooledImages
+    image_width: Int32
+    type: Annotated[Int32, "enum cm_element"]
+    of_places: Annotated[Int32, "returns the index of the tap in its image, as int64"]
+
+
+@dataclass(frozen=True)
 class PortablePool(Op):
     """A pool of images in any memory order.
 
@@ -97,21 +148,19 @@ class PortablePool(Op):
             seen = images[:, :, rows[:, None], columns]
             yield seen, has_row[:, None] & has_column, np.broadcast_to(places, seen.shape)
 
-    def arguments(self, source: Tensor, output: Tensor) -> Words:
-        """The fields of `struct cm_images` of kernels/float_pool.c."""
-        names = ("batch", "channels", "rows", "columns")
-        words: Words = [
-            ("input", Address(source)),
-            ("output", Address(output)),
-            ("row_table", self.rows.table()),
-            ("column_table", self.columns.table()),
-            ("row_dilation", self.rows.dilation),
-            ("column_dilation", self.columns.dilation),
-            *zip(names, self.output.shape, strict=True),
-            *self.images.steps("input", names),
-            *self.output.steps("output", names),
-        ]
-        return [(f"images.{name}", word) for name, word in words]
+    def pooled(self, source: Tensor, output: Tensor) -> PooledImages:
+        """Where and how kernels read the images and write the output."""
+        return PooledImages(
+            Address(source),
+            Address(output),
+            self.rows.table(),
+            self.columns.table(),
+            self.rows.dilation,
+            self.columns.dilation,
+            *self.output.shape,
+            *self.images.strides,
+            *self.output.strides,
+        )
 
 
 @dataclass(frozen=True)
@@ -137,8 +186,8 @@ class FloatAvgPool(PortablePool):
             return (self.output.write(total / divisors, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments = [*self.arguments(inputs[0], outputs[0]), ("divisor", self.divisor)]
-        return [KernelCall("avg_pool_f32", arguments)]
+        arguments = FloatAvgPoolArguments(self.pooled(inputs[0], outputs[0]), self.divisor)
+        return [KernelCall.of("avg_pool_f32", arguments)]
 
 
 @dataclass(frozen=True)
@@ -166,14 +215,14 @@ class PortableMaxPool(PortablePool):
         return (self.output.write(np.array(place if self.of_places else best), self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments = [
-            *self.arguments(inputs[0], outputs[0]),
-            ("image_width", self.images.shape[3]),
-            ("type", code(inputs[0])),
-            ("of_places", int(self.of_places)),
-        ]
+        arguments = PortableMaxPoolArguments(
+            self.pooled(inputs[0], outputs[0]),
+            image_width=self.images.shape[3],
+            type=code(inputs[0]),
+            of_places=int(self.of_places),
+        )
         kernel = "max_pool_f32" if inputs[0].dtype == FLOAT else "max_pool_integer"
-        return [KernelCall(kernel, arguments)]
+        return [KernelCall.of(kernel, arguments)]
 
 
 @program_op(

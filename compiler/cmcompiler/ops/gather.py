@@ -5,18 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.movement.loops import DEEPEST, Loops, Strided
-from cmcompiler.ir.op import Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
+from cmcompiler.ir.movement.loops import DEEPEST, LoopNest, Loops, Strided
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.binary import Binary, BinaryFunction, emit_binary
 from cmcompiler.ops.support.element import INTEGER, code
 from cmcompiler.ops.support.movement import move
+
+
+@dataclass(frozen=True)
+class PlaceFields(Struct):
+    """How an index moves within a tensor."""
+
+    index_stride: Annotated[Int32, "bytes from one index to the next"]
+    index_count: Int32
+
+
+@dataclass(frozen=True)
+class GatherArguments(Arguments):
+    """Elements at the indices in another tensor."""
+
+    c_name = "cm_gather"
+
+    input: Place
+    index: Place
+    output: Place
+    loops: Annotated[LoopNest, INLINE]
+    size: Annotated[Int32, "of an element"]
+    input_step: Annotated[Int32, "of the innermost loop, in bytes"]
+    index_step: Annotated[Int32, "in elements"]
+    index_type: Annotated[Int32, "enum cm_element"]
+    places: Annotated[PlaceFields, INLINE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +72,8 @@ class Places:
         range_ = f"{self.least} to {self.count - 1}"
         return f"index {outside[0]} is outside of {range_}" if outside.size else None
 
-    def arguments(self, size: int) -> Words:
-        return [("index_stride", self.stride * size), ("index_count", self.count)]
+    def fields(self, size: int) -> PlaceFields:
+        return PlaceFields(self.stride * size, self.count)
 
 
 @dataclass(frozen=True)
@@ -75,15 +103,18 @@ class Gather(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         size = outputs[0].dtype.itemsize
-        arguments: Words = [
-            *self.loops.arguments(input=inputs[0], index=inputs[1], output=outputs[0]),
-            ("size", size),
-            ("input_step", self.loops.inner[0] * size),
-            ("index_step", self.loops.inner[1]),
-            ("index_type", code(inputs[1])),
-            *self.places.arguments(size),
-        ]
-        return [KernelCall("gather", arguments)]
+        arguments = GatherArguments(
+            input=Address(inputs[0]),
+            index=Address(inputs[1]),
+            output=Address(outputs[0]),
+            loops=self.loops.fields(*inputs, *outputs),
+            size=size,
+            input_step=self.loops.inner[0] * size,
+            index_step=self.loops.inner[1],
+            index_type=code(inputs[1]),
+            places=self.places.fields(size),
+        )
+        return [KernelCall.of("gather", arguments)]
 
 
 @program_op(

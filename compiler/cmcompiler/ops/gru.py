@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Scratch, Tensors, Words
+from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.op import Array, KernelCall, Scratch, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import (
     UNIT_BITS,
@@ -22,6 +24,7 @@ from cmcompiler.ops.support.gates import (
 )
 from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
+    PackedLayer,
     Recurrence,
     optional,
     read_narrowing,
@@ -39,6 +42,21 @@ PRODUCTS = 3
 
 STEP = Microkernel("gru_step_s8", mve=True)
 """The microkernel after the products of a step, which dominate its time."""
+
+
+@dataclass(frozen=True)
+class GruArguments(Arguments):
+    """One layer and direction."""
+
+    c_name = "cm_gru"
+
+    layer: PackedLayer
+    table: Place
+    initial_state: Place
+    final_state: Place
+    state: Place
+    state_bits: Int32
+    narrowing: Narrowing
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +118,16 @@ class Gru(Recurrence):
         return self.narrowing(state)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            *self.layer_arguments(inputs[0], outputs[0], isa),
-            ("table", packed_table()),
-            ("initial_state", optional(inputs, 1, self.slot)),
-            ("final_state", optional(outputs, 1)),
-            ("state", Scratch(2 * self.batch * self.units)),
-            ("state_bits", self.state_bits),
-            *self.narrowing.arguments("narrowing"),
-        ]
-        return [KernelCall("gru", arguments, microkernel=GEMV16)]
+        arguments = GruArguments(
+            layer=self.layer(inputs[0], outputs[0], isa),
+            table=packed_table(),
+            initial_state=optional(inputs, 1, self.slot),
+            final_state=optional(outputs, 1),
+            state=Scratch(2 * self.batch * self.units),
+            state_bits=self.state_bits,
+            narrowing=self.narrowing,
+        )
+        return [KernelCall.of("gru", arguments, microkernel=GEMV16)]
 
 
 PARAMETERS = (

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.inverse_root import inverse_root
 from cmcompiler.ops.support.parameters import INT8
@@ -18,6 +20,19 @@ RESULT_BITS = 7
 
 LONGEST = 1 << 15
 """Elements of a row, whose sum of squares fits 32 bits."""
+
+
+@dataclass(frozen=True)
+class L2NormalizationArguments(Arguments):
+    """Int8 rows, which are divided by their lengths."""
+
+    c_name = "cm_l2_normalization"
+
+    input: Place
+    output: Place
+    rows: Int32
+    length: Int32
+    zero_point: Int32
 
 
 @dataclass(frozen=True)
@@ -43,15 +58,11 @@ class L2Normalization(Op):
         return (output.reshape(inputs[0].shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        return [
-            KernelCall(
-                "l2_normalization",
-                [
-                    ("input", Address(inputs[0])),
-                    ("output", Address(outputs[0])),
-                    ("rows", outputs[0].numel // self.length),
-                    ("length", self.length),
-                    ("zero_point", self.zero_point),
-                ],
-            )
-        ]
+        arguments = L2NormalizationArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            rows=outputs[0].numel // self.length,
+            length=self.length,
+            zero_point=self.zero_point,
+        )
+        return [KernelCall.of("l2_normalization", arguments)]

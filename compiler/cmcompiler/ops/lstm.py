@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
+from cmcompiler.ir.op import Array, KernelCall, Packed, Scratch, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
+from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import (
     Int16Array,
@@ -23,6 +27,7 @@ from cmcompiler.ops.support.gates import (
 from cmcompiler.ops.support.packing import GEMV16, Filters
 from cmcompiler.ops.support.recurrence import (
     NONE,
+    PackedLayer,
     Recurrence,
     Sequences,
     optional,
@@ -50,6 +55,46 @@ CELL_BITS = 11
 
 STEP = Microkernel("lstm_step_s8", mve=True)
 """The microkernel after the products of a step, which dominate its time."""
+
+
+@dataclass(frozen=True)
+class PackedProjection(Struct):
+    """Outputs from the units' int8 results; `weights` is CM_REF_NONE if these are the outputs."""
+
+    c_name = "cm_projection"
+
+    weights: Place
+    units: Place
+    outputs: Int32
+    values: Annotated[OutputValues, INLINE]
+
+
+@dataclass(frozen=True)
+class LstmArguments(Arguments):
+    """One layer and direction, with a projection of its outputs if there is one."""
+
+    c_name = "cm_lstm"
+
+    layer: PackedLayer
+    table: Place
+    initial_hidden: Place
+    initial_cell: Place
+    final_cell: Place
+    cell: Place
+    cell_bits: Int32
+    narrowing: Narrowing
+    projection: PackedProjection
+    initial: Annotated[Narrowing, "of initial outputs"]
+
+
+@dataclass(frozen=True)
+class ClippedLstmArguments(Arguments):
+    """A layer whose cells are clipped in both directions."""
+
+    c_name = "cm_lstm_clipped"
+
+    lstm: LstmArguments
+    cell_limit: Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,40 +179,33 @@ class Lstm(Recurrence):
         return units if self.projection is None else self.projection(units)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            *self.layer_arguments(inputs[0], outputs[0], isa),
-            ("table", packed_table()),
-            ("initial_hidden", optional(inputs, 1, self.slot)),
-            ("initial_cell", optional(inputs, 2, self.slot)),
-            ("final_cell", optional(outputs, 1)),
-            ("cell", Scratch(2 * self.batch * self.units)),
-            ("cell_bits", self.cell_bits),
-            *self.narrowing.arguments("narrowing"),
-            *self._projection_arguments(isa),
-            *self.initial.arguments("initial"),
-        ]
+        arguments = LstmArguments(
+            layer=self.layer(inputs[0], outputs[0], isa),
+            table=packed_table(),
+            initial_hidden=optional(inputs, 1, self.slot),
+            initial_cell=optional(inputs, 2, self.slot),
+            final_cell=optional(outputs, 1),
+            cell=Scratch(2 * self.batch * self.units),
+            cell_bits=self.cell_bits,
+            narrowing=self.narrowing,
+            projection=self._packed_projection(isa),
+            initial=self.initial,
+        )
         if self.cell_limit is not None:
-            clipped: Words = [(f"lstm.{name}", word) for name, word in arguments]
-            clipped.append(("cell_limit", self.cell_limit))
-            return [KernelCall("lstm_clipped", clipped, microkernel=GEMV16)]
-        return [KernelCall("lstm", arguments, microkernel=GEMV16)]
+            clipped = ClippedLstmArguments(arguments, self.cell_limit)
+            return [KernelCall.of("lstm_clipped", clipped, microkernel=GEMV16)]
+        return [KernelCall.of("lstm", arguments, microkernel=GEMV16)]
 
-    def _projection_arguments(self, isa: Isa) -> Words:
-        if self.projection is None:
-            names = ("weights", "units", "outputs", "zero_point", "minimum", "maximum", "rounding")
-            words: Words = [(name, NONE if name in ("weights", "units") else 0) for name in names]
-        else:
-            own = self.projection
-            filters = Filters.of(own.weights, own.bias, own.requantize)
-            if filters.clamp_suffix(isa):  # A step has no loop that clamps what saturates to int8.
-                filters = replace(filters, rounding=Rounding.GENERAL)
-            words = [
-                ("weights", Packed(packing.gemv_weights(filters, isa))),
-                ("units", Scratch(self.units)),
-                ("outputs", len(own.weights)),
-                *filters.product_arguments(isa),
-            ]
-        return [(f"projection.{name}", word) for name, word in words]
+    def _packed_projection(self, isa: Isa) -> PackedProjection:
+        own = self.projection
+        if own is None:
+            return PackedProjection(NONE, NONE, 0, OutputValues(0, 0, 0, 0))
+        filters = Filters.of(own.weights, own.bias, own.requantize)
+        if filters.clamp_suffix(isa):  # A step has no loop that clamps what saturates to int8.
+            filters = replace(filters, rounding=Rounding.GENERAL)
+        weights = Packed(packing.gemv_weights(filters, isa))
+        values = OutputValues(**dict(filters.product_arguments(isa)))
+        return PackedProjection(weights, Scratch(self.units), len(own.weights), values)
 
 
 PARAMETERS = (

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place
+from cmcompiler.ir.movement.loops import Loops, Nest, Strided
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import MOST_FINER_BITS, SOFTMAX, Softmax, arrange_rows, read_softmax
 from cmcompiler.ops.support.empty_rows import EmptyRows
 from cmcompiler.ops.support.parameters import INT8
+
+
+@dataclass(frozen=True)
+class MaskedSoftmaxArguments(Arguments):
+    """Int8 rows, and a mask of the elements that count."""
+
+    c_name = "cm_masked_softmax"
+
+    input: Place
+    mask: Place
+    exponentials: Place
+    output: Place
+    kept: Annotated[Place, "scratch for a row"]
+    rows: Annotated[Nest, INLINE]
+    length: Int32
+    mask_step: Int32
+    finer_bits: Int32
+    is_empty_unmasked: Int32
+    of_empty: Int32
 
 
 @dataclass(frozen=True)
@@ -62,20 +84,20 @@ class MaskedSoftmax(Op):
         rows = Strided.dense(self.mask.shape).select(last, 0)
         loops = Loops.over(rows, self.mask.select(last, 0))
         length = self.mask.shape[-1]
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("mask", Address(inputs[1])),
-            ("exponentials", Packed(self.softmax.exponentials().astype("<i4").tobytes())),
-            ("output", Address(outputs[0])),
-            ("kept", Scratch(length)),
-            *loops.levels((1, 1), len(loops.counts)),
-            ("length", length),
-            ("mask_step", self.mask.strides[-1]),
-            ("finer_bits", self.softmax.finer_bits),
-            ("is_empty_unmasked", int(self.empty_rows is EmptyRows.UNMASKED)),
-            ("of_empty", self.of_empty),
-        ]
-        return [KernelCall("masked_softmax", arguments, microkernel=SOFTMAX)]
+        arguments = MaskedSoftmaxArguments(
+            input=Address(inputs[0]),
+            mask=Address(inputs[1]),
+            exponentials=Packed(self.softmax.exponentials().astype("<i4").tobytes()),
+            output=Address(outputs[0]),
+            kept=Scratch(length),
+            rows=loops.nest((1, 1)),
+            length=length,
+            mask_step=self.mask.strides[-1],
+            finer_bits=self.softmax.finer_bits,
+            is_empty_unmasked=int(self.empty_rows is EmptyRows.UNMASKED),
+            of_empty=self.of_empty,
+        )
+        return [KernelCall.of("masked_softmax", arguments, microkernel=SOFTMAX)]
 
 
 @program_op(

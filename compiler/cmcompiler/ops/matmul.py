@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import INLINE, Float32, Int32, Place, Struct
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.op import Address, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.dot import DOT, FLOAT_BYTES, blocks_of, byte_steps, tap_table
 from cmcompiler.ops.support.functions import Floats
@@ -23,6 +26,57 @@ NONE = 0xFFFFFFFF
 
 LEAST_LANES = 4
 """Columns; of fewer, the rows run along the lanes instead."""
+
+
+@dataclass(frozen=True)
+class MatmulSide(Struct):
+    """Vectors that are multiplied with others. Steps in bytes."""
+
+    c_name = "cm_side"
+
+    data: Place
+    batch: Int32
+    step: Int32
+    block: Int32
+
+    @classmethod
+    def of(cls, tensor: Tensor, window: Strided, block: int) -> MatmulSide:
+        """The last dimension of a window [batch, vectors, depth], in blocks."""
+        batch, step, depth = byte_steps(window)
+        return cls(Address(tensor, FLOAT_BYTES * window.offset), batch, step, depth * block)
+
+
+@dataclass(frozen=True)
+class MatmulSteps(Struct):
+    """Steps from result to result, and from addend to addend."""
+
+    output_batch: Int32
+    output_row: Int32
+    output_lane: Int32
+    addend_batch: Int32
+    addend_row: Int32
+    addend_lane: Int32
+
+
+@dataclass(frozen=True)
+class MatmulArguments(Arguments):
+    """Two batches of float vectors, of which each is multiplied with all of the other side."""
+
+    c_name = "cm_matmul_f32"
+
+    taps: Place
+    output: Place
+    addend: Place
+    tap_count: Int32
+    blocks: Int32
+    batch: Int32
+    rows: MatmulSide
+    lanes: MatmulSide
+    row_count: Int32
+    lane_count: Int32
+    steps: Annotated[MatmulSteps, INLINE]
+    alpha: Float32
+    beta: Float32
 
 
 @dataclass(frozen=True)
@@ -75,28 +129,24 @@ class Matmul(Op):
             windows = [window.permute((0, 2, 1)) for window in windows]
         block, blocks = blocks_of(self.depth)
         steps = np.arange(block)
-        arguments: Words = [
-            ("taps", tap_table(*(FLOAT_BYTES * steps * side.strides[2] for _, side in sides))),
-            ("output", Address(outputs[0])),
-            ("addend", NONE if self.addend is None else Address(inputs[2])),
-            ("tap_count", block),
-            ("blocks", blocks),
-            ("batch", self.lhs.shape[0]),
-        ]
-        for name, (tensor, side) in zip(("rows", "lanes"), sides, strict=True):
-            batch, step, depth = side.strides
-            arguments += [
-                (f"{name}.data", Address(tensor, FLOAT_BYTES * side.offset)),
-                (f"{name}.batch", FLOAT_BYTES * batch),
-                (f"{name}.step", FLOAT_BYTES * step),
-                (f"{name}.block", FLOAT_BYTES * depth * block),
-            ]
-        counts = [side.shape[1] for _, side in sides]
-        arguments += zip(("row_count", "lane_count"), counts, strict=True)
-        for name, window in zip(("output", "addend"), windows, strict=True):
-            arguments += byte_steps(name, window, ("batch", "row", "lane"))
-        arguments += [("alpha", self.alpha), ("beta", self.beta)]
-        return [KernelCall("matmul_f32", arguments, microkernel=DOT)]
+        rows, lanes = (MatmulSide.of(tensor, side, block) for tensor, side in sides)
+        row_count, lane_count = (side.shape[1] for _, side in sides)
+        arguments = MatmulArguments(
+            taps=tap_table(*(FLOAT_BYTES * steps * side.strides[2] for _, side in sides)),
+            output=Address(outputs[0]),
+            addend=NONE if self.addend is None else Address(inputs[2]),
+            tap_count=block,
+            blocks=blocks,
+            batch=self.lhs.shape[0],
+            rows=rows,
+            lanes=lanes,
+            row_count=row_count,
+            lane_count=lane_count,
+            steps=MatmulSteps(*byte_steps(windows[0]), *byte_steps(windows[1])),
+            alpha=self.alpha,
+            beta=self.beta,
+        )
+        return [KernelCall.of("matmul_f32", arguments, microkernel=DOT)]
 
 
 Side = tuple[Strided, Tensor]

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import LONG_SUM, Address, Array, KernelCall, Op, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32
+from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.op import LONG_SUM, Array, KernelCall, Op, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+from cmcompiler.ops.support.running import RunningRows
 
 MOST_ADDENDS = 1 << 22
 """Limit for a sum that fits 32 bits with its zero point."""
+
+
+@dataclass(frozen=True)
+class QuantizedCumsumArguments(Arguments):
+    """Running sums of int8 rows, rescaled."""
+
+    c_name = "cm_quantized_cumsum"
+
+    running: Annotated[RunningRows, INLINE]
+    input_zero_point: Int32
+    zero_point: Int32
+    multiplier: Int32
+    shift: Int32
 
 
 @dataclass(frozen=True)
@@ -44,19 +61,14 @@ class QuantizedCumsum(Op):
         return (self.output.write(INT8.clamp(scaled), self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        last = len(self.source.shape) - 1
-        rows = Loops.over(self.source.select(last, 0), self.output.select(last, 0))
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            *rows.levels((1, 1), len(rows.counts)),
-            ("count", self.source.shape[-1]),
-            ("input_step", self.source.strides[-1]),
-            ("output_step", self.output.strides[-1]),
-            ("input_zero_point", self.zero_point),
-            *self.rescale.arguments(),
-        ]
-        return [KernelCall("quantized_cumsum", arguments)]
+        arguments = QuantizedCumsumArguments(
+            RunningRows.of(inputs[0], self.source, outputs[0], self.output),
+            input_zero_point=self.zero_point,
+            zero_point=self.rescale.zero_point,
+            multiplier=self.rescale.multiplier,
+            shift=self.rescale.shift,
+        )
+        return [KernelCall.of("quantized_cumsum", arguments)]
 
 
 @program_op(

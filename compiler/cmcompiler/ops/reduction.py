@@ -6,15 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from math import nan, prod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import Float32, Int32, Place
 from cmcompiler.ir.movement.copy import fill_call
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors, Word, Words
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.extreme import emit_extreme
@@ -42,6 +44,26 @@ class ReductionFunction(IntEnum):
 
 BOOL = np.dtype(np.bool_)
 TITLES = ("sum", "prod", "amax", "amin", "argmax", "argmin")
+
+
+@dataclass(frozen=True)
+class ReductionArguments(Arguments):
+    """The loops over groups, and those over the members of a group."""
+
+    c_name = "cm_reduction"
+
+    input: Place
+    output: Place
+    group_levels: Place
+    group_depth: Int32
+    member_levels: Place
+    member_depth: Int32
+    member_count: Int32
+    member_step: Int32
+    function: Annotated[Int32, "enum function"]
+    input_type: Annotated[Int32, "enum cm_element"]
+    output_type: Int32
+    divisor: Float32
 
 
 @dataclass(frozen=True)
@@ -111,22 +133,23 @@ class Reduction(Op):
             return fill_call(outputs[0], self.empty_result)
         sizes = (inputs[0].dtype.itemsize, outputs[0].dtype.itemsize)
         is_float = inputs[0].dtype == FLOAT
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            *_named("group", self.groups.levels(sizes, len(self.groups.counts))),
-            *_named("member", self.members.fields((sizes[0], 0))),
-            ("member_step", self.members.inner[0]),
-            ("function", int(self.function)),
-            ("input_type", code(inputs[0])),
-            ("output_type", code(outputs[0])),
-            ("divisor", self.divisor),
-        ]
-        return [KernelCall("reduction_f32" if is_float else "reduction_integer", arguments)]
-
-
-def _named(name: str, fields: Sequence[tuple[str, Word]]) -> Words:
-    return [(f"{name}_{field}", word) for field, word in fields]
+        groups = self.groups.nest(sizes)
+        members = self.members.nest((sizes[0], 0), len(self.members.counts) - 1)
+        arguments = ReductionArguments(
+            input=Address(inputs[0]),
+            output=Address(outputs[0]),
+            group_levels=groups.levels,
+            group_depth=groups.depth,
+            member_levels=members.levels,
+            member_depth=members.depth,
+            member_count=self.members.counts[-1],
+            member_step=self.members.inner[0],
+            function=int(self.function),
+            input_type=code(inputs[0]),
+            output_type=code(outputs[0]),
+            divisor=self.divisor,
+        )
+        return [KernelCall.of("reduction_f32" if is_float else "reduction_integer", arguments)]
 
 
 def emit_reduction(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
+from cmcompiler.ir.layout import Place
+from cmcompiler.ir.op import Array, KernelCall, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import Int16Array, Narrowing, packed_table, tanh
 from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
     NONE,
+    PackedLayer,
     Recurrence,
     optional,
     read_narrowing,
@@ -26,6 +30,19 @@ FUNCTIONS = ("tanh", "relu")
 
 STEP = Microkernel("rnn_step_s8", mve=True)
 """The microkernel after the products of a step, which dominate its time."""
+
+
+@dataclass(frozen=True)
+class RnnArguments(Arguments):
+    """One layer and direction."""
+
+    c_name = "cm_rnn"
+
+    layer: PackedLayer
+    table: Annotated[Place, "CM_REF_NONE for ReLU"]
+    initial_hidden: Place
+    narrowing: Narrowing
+    initial: Annotated[Narrowing, "of initial outputs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +89,14 @@ class Rnn(Recurrence):
         return self.narrowing(tanh(own) if self.function == "tanh" else np.maximum(own, 0))
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments: Words = [
-            *self.layer_arguments(inputs[0], outputs[0], isa),
-            ("table", packed_table() if self.function == "tanh" else NONE),
-            ("initial_hidden", optional(inputs, 1, self.slot)),
-            *self.narrowing.arguments("narrowing"),
-            *self.initial.arguments("initial"),
-        ]
-        return [KernelCall("rnn", arguments, microkernel=GEMV16)]
+        arguments = RnnArguments(
+            layer=self.layer(inputs[0], outputs[0], isa),
+            table=packed_table() if self.function == "tanh" else NONE,
+            initial_hidden=optional(inputs, 1, self.slot),
+            narrowing=self.narrowing,
+            initial=self.initial,
+        )
+        return [KernelCall.of("rnn", arguments, microkernel=GEMV16)]
 
 
 @program_op(

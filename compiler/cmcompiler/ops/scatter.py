@@ -4,21 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import INLINE, Int32, Place
 from cmcompiler.ir.movement.copy import copy_call
-from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
+from cmcompiler.ir.movement.loops import LoopNest, Loops, Strided
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.cast import cast
-from cmcompiler.ops.gather import Indexed, Places, indexed, places_along
+from cmcompiler.ops.gather import Indexed, PlaceFields, Places, indexed, places_along
 from cmcompiler.ops.slice import selected, sliced
 from cmcompiler.ops.support.element import check_element, code, converted
 from cmcompiler.ops.support.movement import broadcast, move
 from cmcompiler.ops.where import choose
+
+
+@dataclass(frozen=True)
+class ScatterArguments(Arguments):
+    """Elements that replace others, or are added to them, at the indices in a tensor."""
+
+    c_name = "cm_scatter"
+
+    index: Place
+    values: Place
+    output: Place
+    loops: Annotated[LoopNest, INLINE]
+    index_step: Annotated[Int32, "of the innermost loop, in elements"]
+    values_step: Annotated[Int32, "in bytes"]
+    output_step: Int32
+    index_type: Annotated[Int32, "enum cm_element"]
+    type: Int32
+    adds: Annotated[Int32, "or replaces"]
+    places: Annotated[PlaceFields, INLINE]
 
 
 @dataclass(frozen=True)
@@ -63,17 +85,20 @@ class Scatter(Op):
         calls = copy_call(source, whole, outputs[0], whole)
         if self.loops.numel:
             size = source.dtype.itemsize
-            arguments = [
-                *self.loops.arguments(index=index, values=values, output=outputs[0]),
-                ("index_step", self.loops.inner[0]),
-                ("values_step", self.loops.inner[1] * size),
-                ("output_step", self.loops.inner[2] * size),
-                ("index_type", code(index)),
-                ("type", code(source)),
-                ("adds", int(self.adds)),
-                *self.places.arguments(size),
-            ]
-            calls.append(KernelCall("scatter", arguments))
+            arguments = ScatterArguments(
+                index=Address(index),
+                values=Address(values),
+                output=Address(outputs[0]),
+                loops=self.loops.fields(index, values, outputs[0]),
+                index_step=self.loops.inner[0],
+                values_step=self.loops.inner[1] * size,
+                output_step=self.loops.inner[2] * size,
+                index_type=code(index),
+                type=code(source),
+                adds=int(self.adds),
+                places=self.places.fields(size),
+            )
+            calls.append(KernelCall.of("scatter", arguments))
         return calls
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place
+from cmcompiler.ir.movement.loops import Loops, Nest, Strided
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, Scratch, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.element import FLOAT, INTEGER, check_element, code
 
@@ -19,6 +22,26 @@ FEW = 16
 
 INFINITY_BITS = 0x7F800000
 """Bits of infinity in float32; what is larger without the sign is NaN."""
+
+
+@dataclass(frozen=True)
+class SortArguments(Arguments):
+    """Rows, and the first elements of each in order, with their places in it."""
+
+    c_name = "cm_sort"
+
+    input: Place
+    values: Place
+    places: Place
+    scratch: Place
+    rows: Annotated[Nest, INLINE]
+    length: Int32
+    count: Int32
+    input_step: Annotated[Int32, "in elements"]
+    values_step: Int32
+    places_step: Int32
+    type: Annotated[Int32, "of the input, enum cm_element"]
+    descending: Int32
 
 
 @dataclass(frozen=True)
@@ -65,21 +88,21 @@ class Sort(Op):
         length = self.source.shape[-1]
         sizes = [tensor.dtype.itemsize for tensor in (inputs[0], *outputs)]
         scratch = 8 * FEW if self.count <= FEW else 12 * length
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("values", Address(outputs[0])),
-            ("places", Address(outputs[1])),
-            ("scratch", Scratch(scratch)),
-            *rows.levels(sizes, len(rows.counts)),
-            ("length", length),
-            ("count", self.count),
-            ("input_step", self.source.strides[-1]),
-            ("values_step", self.values.strides[-1]),
-            ("places_step", self.places.strides[-1]),
-            ("type", code(inputs[0])),
-            ("descending", int(self.is_descending)),
-        ]
-        return [KernelCall("sort", arguments)]
+        arguments = SortArguments(
+            input=Address(inputs[0]),
+            values=Address(outputs[0]),
+            places=Address(outputs[1]),
+            scratch=Scratch(scratch),
+            rows=rows.nest(sizes),
+            length=length,
+            count=self.count,
+            input_step=self.source.strides[-1],
+            values_step=self.values.strides[-1],
+            places_step=self.places.strides[-1],
+            type=code(inputs[0]),
+            descending=int(self.is_descending),
+        )
+        return [KernelCall.of("sort", arguments)]
 
 
 def sort_keys(x: Array) -> Array:

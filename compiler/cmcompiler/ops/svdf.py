@@ -8,14 +8,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
-from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing
+from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
 from cmcompiler.ops.support.recurrence import read_narrowing, read_product
 from cmcompiler.ops.support.requantize import Int32Array, wrap32
 
 FILTER = Microkernel("filter_s16", dsp=True, mve=True)
+
+
+@dataclass(frozen=True)
+class SvdfArguments(Arguments):
+    """A row of features, and the filter over those of the last runs."""
+
+    c_name = "cm_svdf"
+
+    input: Place
+    state: Place
+    final: Place
+    output: Place
+    features: Place
+    workspace: Place
+    product: PackedProduct
+    time_weights: Place
+    bias: Place
+    outputs: Int32
+    rank: Int32
+    time: Int32
+    rectify: Int32
+    time_first: Int32
+    narrowing: Narrowing
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,28 +98,24 @@ class Svdf(Op):
         return final, self.narrowing(wrapped)[np.newaxis]
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        call = KernelCall(
-            "svdf",
-            [
-                ("input", Address(inputs[0])),
-                ("state", Address(inputs[1])),
-                ("final", Address(outputs[0])),
-                ("output", Address(outputs[1])),
-                ("features", Scratch(2 * self.features)),
-                ("workspace", Scratch(packing.gemv_workspace(self.product.depth, isa))),
-                *self.product.arguments("product", isa),
-                ("time_weights", Packed(self.time_weights.astype("<i2").tobytes())),
-                ("bias", Packed(self.bias.astype("<i4").tobytes())),
-                ("outputs", len(self.bias)),
-                ("rank", self.features // len(self.bias)),
-                ("time", self.time),
-                ("rectify", int(self.rectify)),
-                ("time_first", int(self.time_first)),
-                *self.narrowing.arguments("narrowing"),
-            ],
-            microkernel=FILTER,
+        arguments = SvdfArguments(
+            input=Address(inputs[0]),
+            state=Address(inputs[1]),
+            final=Address(outputs[0]),
+            output=Address(outputs[1]),
+            features=Scratch(2 * self.features),
+            workspace=Scratch(packing.gemv_workspace(self.product.depth, isa)),
+            product=self.product.packed(isa),
+            time_weights=Packed(self.time_weights.astype("<i2").tobytes()),
+            bias=Packed(self.bias.astype("<i4").tobytes()),
+            outputs=len(self.bias),
+            rank=self.features // len(self.bias),
+            time=self.time,
+            rectify=int(self.rectify),
+            time_first=int(self.time_first),
+            narrowing=self.narrowing,
         )
-        return [call]
+        return [KernelCall.of("svdf", arguments, microkernel=FILTER)]
 
 
 @program_op(

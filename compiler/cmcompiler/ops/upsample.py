@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
+from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Reach, Tensors, Words
+from cmcompiler.ir.op import Address, KernelCall, Op, Packed, Reach, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.gather import Gather, Places
 from cmcompiler.ops.support.functions import Floats
@@ -55,6 +58,28 @@ class Blend:
 
 
 @dataclass(frozen=True)
+class FloatBilinearArguments(Arguments):
+    """Images of floats, and what each output row and column blends. Steps in elements."""
+
+    c_name = "cm_bilinear_f32"
+
+    input: Place
+    output: Place
+    row_table: Annotated[Place, "a struct blend for each output row and column"]
+    column_table: Place
+    batch: Annotated[Int32, "of the output"]
+    channels: Int32
+    rows: Int32
+    columns: Int32
+    input_batch: Int32
+    input_channel: Int32
+    output_batch: Int32
+    output_channels: Int32
+    output_rows: Int32
+    output_columns: Int32
+
+
+@dataclass(frozen=True)
 class Bilinear(Op):
     """Float32 images blended along rows, then columns; every product and sum is rounded.
 
@@ -85,17 +110,16 @@ class Bilinear(Op):
         return (self.output.write(blended, self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        names = ("batch", "channels", "rows", "columns")
-        arguments: Words = [
-            ("input", Address(inputs[0])),
-            ("output", Address(outputs[0])),
-            ("row_table", self.rows.table(self.images.strides[2])),
-            ("column_table", self.columns.table(self.images.strides[3])),
-            *zip(names, self.output.shape, strict=True),
-            *self.images.steps("input", ("batch", "channel")),
-            *self.output.steps("output", names),
-        ]
-        return [KernelCall("bilinear_f32", arguments)]
+        arguments = FloatBilinearArguments(
+            Address(inputs[0]),
+            Address(outputs[0]),
+            self.rows.table(self.images.strides[2]),
+            self.columns.table(self.images.strides[3]),
+            *self.output.shape,
+            *self.images.strides[:2],
+            *self.output.strides,
+        )
+        return [KernelCall.of("bilinear_f32", arguments)]
 
 
 @program_op(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.op import Array, KernelCall, Tensors, Words
+from cmcompiler.ir.layout import INLINE, Int32, Place
+from cmcompiler.ir.movement.loops import LoopNest
+from cmcompiler.ir.op import Address, Array, KernelCall, Tensors
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.cast import cast
 from cmcompiler.ops.support.element import converted
@@ -18,6 +22,23 @@ from cmcompiler.ops.support.elementwise import Elementwise, align
 CHOOSE_BYTES = Microkernel("choose_bytes", dsp=True, mve=True)
 
 LARGEST = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class WhereArguments(Arguments):
+    """Elements of two operands, and the condition that chooses between them."""
+
+    c_name = "cm_where"
+
+    condition: Place
+    lhs: Place
+    rhs: Place
+    output: Place
+    loops: Annotated[LoopNest, INLINE]
+    size: Annotated[Int32, "of an element: 1, 2, 4 or 8 bytes"]
+    condition_step: Annotated[Int32, "of the innermost loop, in bytes"]
+    lhs_step: Int32
+    rhs_step: Int32
 
 
 @dataclass(frozen=True)
@@ -36,17 +57,21 @@ class Where(Elementwise):
         return (np.where(condition, lhs, rhs).reshape(self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        (condition, lhs, rhs), size = inputs, outputs[0].dtype.itemsize
-        arguments: Words = [
-            *self.loops.arguments(condition=condition, lhs=lhs, rhs=rhs, output=outputs[0]),
-            ("size", size),
-            ("condition_step", self.loops.inner[0]),
-            ("lhs_step", self.loops.inner[1] * size),
-            ("rhs_step", self.loops.inner[2] * size),
-        ]
+        size = outputs[0].dtype.itemsize
+        arguments = WhereArguments(
+            condition=Address(inputs[0]),
+            lhs=Address(inputs[1]),
+            rhs=Address(inputs[2]),
+            output=Address(outputs[0]),
+            loops=self.loops.fields(*inputs, *outputs),
+            size=size,
+            condition_step=self.loops.inner[0],
+            lhs_step=self.loops.inner[1] * size,
+            rhs_step=self.loops.inner[2] * size,
+        )
         if size == 1:
-            return [KernelCall("where_bytes", arguments, microkernel=CHOOSE_BYTES)]
-        return [KernelCall("where", arguments)]
+            return [KernelCall.of("where_bytes", arguments, microkernel=CHOOSE_BYTES)]
+        return [KernelCall.of("where", arguments)]
 
 
 @program_op("aten::where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out)")

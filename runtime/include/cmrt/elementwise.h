@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "cmrt/args/byte_function.h"
 #include "cmrt/microkernel.h"
 
 struct cm_rescale {
@@ -79,14 +80,6 @@ struct cm_byte_operands {
     int32_t lhs_step, rhs_step;
 };
 
-/* What becomes of two bytes. The numbers are masks: 0, or -1. */
-struct cm_byte_function {
-    int32_t kind;                             /* enum cm_byte_kind */
-    int32_t is_unsigned;                      /* CM_COMPARED: 0 for signed bytes */
-    int32_t when_less, when_equal, when_more; /* CM_COMPARED: 1 if the mask of lhs against rhs is set */
-    int32_t of_both, of_one; /* CM_TRUE: 1 if both, or one of them, is not 0; CM_BITS: the bits of both, or of
-                                one of them */
-};
 enum cm_byte_kind { CM_COMPARED, CM_TRUE, CM_BITS };
 CM_MICROKERNEL void cm_isa_binary_bytes(const struct cm_byte_function *function,
                                         struct cm_byte_operands bytes, uint8_t *out, int32_t count);

@@ -2,6 +2,7 @@
 #ifndef CMRT_GATES_H
 #define CMRT_GATES_H
 
+#include "cmrt/args/narrowing.h"
 #include "cmrt/arithmetic.h"
 #include "cmrt/microkernel.h"
 
@@ -24,10 +25,6 @@ CM_MICROKERNEL int32_t cm_isa_filter_s16(const int16_t *from, int16_t *to, const
 /* An entry of the table of sigmoid and tanh. */
 struct cm_gate_entry {
     uint16_t base, step;
-};
-
-struct cm_narrowing {
-    int32_t multiplier, shift, zero_point;
 };
 
 /* One step of an LSTM. Gates of each unit: input, forget, cell, output. */

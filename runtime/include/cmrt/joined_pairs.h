@@ -3,6 +3,7 @@
 #ifndef CMRT_JOINED_PAIRS_H
 #define CMRT_JOINED_PAIRS_H
 
+#include "cmrt/args/pair_operands.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
 
@@ -10,14 +11,6 @@
 
 /* Elements at once: several of the longest runs that the host joins, as elementwise.py says. */
 enum { CM_JOINED_ELEMENTS = 512 };
-
-/* The fields that the argument structs of all pairs begin with. */
-struct cm_pair_operands {
-    cm_ref lhs, rhs, output;
-    cm_ref levels;
-    int32_t depth, count;
-    int32_t rhs_step;
-};
 
 #define CM_PAIR_OPERANDS(op)                                                                                 \
     {(op)->lhs, (op)->rhs, (op)->output, (op)->levels, (op)->depth, (op)->count, (op)->rhs_step}

@@ -3,28 +3,11 @@
 #ifndef CMRT_RECURRENCE_H
 #define CMRT_RECURRENCE_H
 
+#include "cmrt/args/recurrence.h"
 #include "cmrt/gates.h"
 #include "cmrt/program.h"
 
 #include <string.h>
-
-struct cm_gate_product {
-    cm_ref weights;
-    int32_t depth, rounding;
-};
-
-/* Steps are in bytes and negative if time runs backwards: the first row of input and output is that of the
-   step computed first. */
-struct cm_recurrence {
-    cm_ref input, output;
-    cm_ref gates, workspace;
-    cm_ref
-        blank; /* a row of zero points; CM_REF_NONE if the row before the first output is the initial one */
-    struct cm_gate_product input_product, hidden_product;
-    int32_t units, steps, batch;
-    int32_t input_step, input_batch, output_step, output_batch;
-    int32_t zero_point;
-};
 
 /* How a layer's gates lie in memory. */
 struct cm_gate_layout {

@@ -2,17 +2,8 @@
 #ifndef CMRT_ROWS_H
 #define CMRT_ROWS_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-
-/* Rows of an NHWC tensor. Row y of batch n lies at data + n * batch_stride + (y mod ring) * row_stride.
-   Rows outside [0, height) do not exist; kernels substitute the zero point. Whole tensors have
-   ring == height. Strides in bytes. */
-struct cm_rows {
-    cm_ref data;
-    int32_t batch, height, width, channels;
-    int32_t batch_stride, row_stride;
-    int32_t ring;
-};
 
 static inline uint32_t cm_row_offset(const struct cm_rows *rows, int32_t n, int32_t y)
 {

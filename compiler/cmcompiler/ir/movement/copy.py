@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.ir.channels import ChannelRule, channel_count
+from cmcompiler.ir.layout import INLINE, Int32, Place, Settled, SettledSize, UInt32
 from cmcompiler.ir.movement.copied_channels import CopyRule
 from cmcompiler.ir.movement.lines import piece_rows
-from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.movement.loops import Loops, Nest, Strided
 from cmcompiler.ir.movement.piece import Piece
 from cmcompiler.ir.op import (
     Address,
@@ -23,10 +24,10 @@ from cmcompiler.ir.op import (
     RowCall,
     RowCount,
     Tensors,
-    Words,
 )
 from cmcompiler.ir.rows import SAME, one_row, row_bytes, turned_shape
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 
 COPY_BLOCKS = Microkernel("copy_blocks_s8", dsp=True, mve=True)
@@ -34,6 +35,36 @@ FILL_BYTES = 8
 """Alignment of what the fill kernel writes, unless it is bytes."""
 
 COPY_STRIDED = Microkernel("copy_strided", mve=True)
+
+
+@dataclass(frozen=True)
+class CopyArguments(Arguments):
+    """Loops around rows of `count` elements, which are copied."""
+
+    c_name = "cm_copy"
+
+    input: Place
+    output: Place
+    around: Annotated[Nest, INLINE]
+    rows: Settled
+    count: Settled
+    size: Annotated[Int32, "of an element"]
+    input_step: Annotated[Int32, "steps in bytes"]
+    output_step: Int32
+    input_row: Int32
+    output_row: Int32
+
+
+@dataclass(frozen=True)
+class FillArguments(Arguments):
+    """A tensor of which each element gets the same value."""
+
+    c_name = "cm_fill"
+
+    output: Place
+    bytes: SettledSize
+    low: Annotated[UInt32, "eight bytes of the value, repeated"]
+    high: UInt32
 
 
 @dataclass(frozen=True)
@@ -133,23 +164,20 @@ def copy_call(source: Tensor, reads: Strided, output: Tensor, writes: Strided) -
     rows, row_steps = 1, [0, 0]
     if len(loops.counts) > 1:
         rows, row_steps = loops.counts[-2], [steps[-2] * size for steps in loops.steps]
-    arguments: Words = [
-        ("input", Address(source, reads.offset * size)),
-        ("output", Address(output, writes.offset * size)),
-        *loops.levels((size, size), outer),
-        ("rows", rows),
-        ("count", loops.counts[-1]),
-        ("size", size),
-        ("input_step", steps[0]),
-        ("output_step", steps[1]),
-        ("input_row", row_steps[0]),
-        ("output_row", row_steps[1]),
-    ]
-    return [
-        KernelCall(
-            "copy", arguments, microkernel=COPY_BLOCKS if loops.inner == (1, 1) else COPY_STRIDED
-        )
-    ]
+    arguments = CopyArguments(
+        input=Address(source, reads.offset * size),
+        output=Address(output, writes.offset * size),
+        around=loops.nest((size, size), outer),
+        rows=rows,
+        count=loops.counts[-1],
+        size=size,
+        input_step=steps[0],
+        output_step=steps[1],
+        input_row=row_steps[0],
+        output_row=row_steps[1],
+    )
+    microkernel = COPY_BLOCKS if loops.inner == (1, 1) else COPY_STRIDED
+    return [KernelCall.of("copy", arguments, microkernel=microkernel)]
 
 
 def fill_call(output: Tensor, value: int | float | bool) -> list[KernelCall]:
@@ -158,12 +186,7 @@ def fill_call(output: Tensor, value: int | float | bool) -> list[KernelCall]:
         return []
     pattern = np.array(value, output.dtype).tobytes() * (8 // output.dtype.itemsize)
     low, high = (int.from_bytes(half, "little") for half in (pattern[:4], pattern[4:]))
-    return [
-        KernelCall(
-            "fill",
-            [("output", Address(output)), ("bytes", output.nbytes), ("low", low), ("high", high)],
-        )
-    ]
+    return [KernelCall.of("fill", FillArguments(Address(output), output.nbytes, low, high))]
 
 
 def is_unmoved(reads: Strided, writes: Strided) -> bool:

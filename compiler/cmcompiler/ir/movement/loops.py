@@ -10,7 +10,8 @@ from math import prod
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.op import Address, Array, Packed, Words
+from cmcompiler.ir.layout import Int32, Place, Settled, Struct
+from cmcompiler.ir.op import Array, Packed
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 
@@ -19,6 +20,21 @@ DEEPEST = 8
 
 OPERANDS = 4
 """CM_NEST_OPERANDS of cmrt/nest.h."""
+
+
+@dataclass(frozen=True)
+class Nest(Struct):
+    """Loops around an inner one, as cmrt/nest.h walks them."""
+
+    levels: Place
+    depth: Int32
+
+
+@dataclass(frozen=True)
+class LoopNest(Nest):
+    """Loops around an inner one of so many turns."""
+
+    count: Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +149,6 @@ class Strided:
         flat[self.read(np.arange(flat.size))] = elements
         return flat.reshape(shape)
 
-    def steps(self, name: str, dims: Sequence[str]) -> Words:
-        """The strides of the first dimensions as a kernel's arguments `<name>_<dim>`."""
-        return [(f"{name}_{dim}", stride) for dim, stride in zip(dims, self.strides, strict=False)]
-
 
 @dataclass(frozen=True, slots=True)
 class Loops:
@@ -219,23 +231,20 @@ class Loops:
         counts = tuple(self.counts[i] for i in order)
         return Loops(counts, tuple(tuple(steps[i] for i in order) for steps in self.steps))
 
-    def arguments(self, **tensors: Tensor) -> Words:
-        """The first arguments of a kernel: each operand's address by name, then the loops."""
-        addresses = [(name, Address(tensor)) for name, tensor in tensors.items()]
-        return [*addresses, *self.fields([x.dtype.itemsize for x in tensors.values()])]
+    def fields(self, *tensors: Tensor) -> LoopNest:
+        """The innermost loop over the elements of so many operands, and those around it."""
+        around = self.nest([x.dtype.itemsize for x in tensors], len(self.counts) - 1)
+        return LoopNest(around.levels, around.depth, self.counts[-1])
 
-    def fields(self, sizes: Sequence[int]) -> Words:
-        """The loops as a kernel's arguments: `levels`, `depth` and `count`, see cmrt/nest.h.
+    def nest(self, sizes: Sequence[int], depth: int | None = None) -> Nest:
+        """The `depth` outermost loops; all of them if it is not given.
 
         Args:
             sizes: bytes per element of each operand.
         """
-        return [*self.levels(sizes, len(self.counts) - 1), ("count", self.counts[-1])]
-
-    def levels(self, sizes: Sequence[int], depth: int) -> Words:
-        """The `depth` outermost loops as the arguments `levels` and `depth`."""
+        depth = len(self.counts) if depth is None else depth
         table = np.zeros((depth, 1 + OPERANDS), "<i4")
         table[:, 0] = self.counts[:depth]
         for operand, (steps, size) in enumerate(zip(self.steps, sizes, strict=True)):
             table[:, 1 + operand] = np.multiply(steps[:depth], size)
-        return [("levels", Packed(table.tobytes(), 4) if depth else 0), ("depth", depth)]
+        return Nest(Packed(table.tobytes(), 4) if depth else 0, depth)

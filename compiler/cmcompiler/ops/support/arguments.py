@@ -13,10 +13,12 @@ from cmcompiler.ops.support.window import Window
 
 @dataclass(frozen=True)
 class ImageRows(Struct):
-    """An NHWC tensor, of which some rows may be in a ring; channels are bytes."""
+    """Rows of an NHWC tensor. Row y of batch n lies at data + n * batch_stride + (y mod ring) *
+    row_stride. Rows outside [0, height) do not exist; kernels substitute the zero point. Whole
+    tensors have ring == height. Channels are bytes, as are strides.
+    """
 
     c_name = "cm_rows"
-    header = "rows.h"
 
     data: Place
     batch: Int32

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Packed, Words
+from cmcompiler.ir.op import Packed
 from cmcompiler.isa import Microkernel
 
 DOT = Microkernel("dot_f32", mve=True)
@@ -27,10 +25,9 @@ def blocks_of(steps: int, taps: int = 1) -> tuple[int, int]:
     return size, steps // size if steps else 1
 
 
-def byte_steps(name: str, window: Strided, dims: Sequence[str]) -> Words:
-    """The strides of a window's first dimensions as a kernel's arguments `<name>_<dim>`."""
-    pairs = zip(dims, window.strides, strict=False)
-    return [(f"{name}_{dim}", FLOAT_BYTES * stride) for dim, stride in pairs]
+def byte_steps(window: Strided) -> tuple[int, ...]:
+    """The strides of a window on floats, in bytes."""
+    return tuple(FLOAT_BYTES * stride for stride in window.strides)
 
 
 def tap_table(rows: npt.ArrayLike, lanes: npt.ArrayLike) -> Packed:

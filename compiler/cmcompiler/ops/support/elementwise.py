@@ -10,9 +10,9 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.channels import ChannelRule
-from cmcompiler.ir.layout import Int32, Place, Settled
-from cmcompiler.ir.movement.loops import Loops, Strided
-from cmcompiler.ir.op import Array, KernelCall, Op, RowCall, RowCount, Tensors
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
+from cmcompiler.ir.movement.loops import LoopNest, Loops, Strided
+from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, RowCount, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import SAME, image_rows, one_row, turned_shape
 from cmcompiler.ir.tensor import Tensor
@@ -99,15 +99,31 @@ class Elementwise(Op):
 
 
 @dataclass(frozen=True)
-class PairArguments(Arguments):
-    """The fields that the kernels of all pairs begin with: operands, and the loops over them."""
+class PairOperands(Struct):
+    """Two operands, the output, and the loops over them."""
 
     lhs: Place
     rhs: Place
     output: Place
-    levels: Place
-    depth: Int32
-    count: Settled
+    loops: Annotated[LoopNest, INLINE]
+
+    @classmethod
+    def of(cls, loops: Loops, tensors: Tensors) -> PairOperands:
+        """
+        Args:
+            tensors: both operands and the output.
+        """
+        lhs, rhs, output = map(Address, tensors)
+        return cls(lhs, rhs, output, loops.fields(*tensors))
+
+
+@dataclass(frozen=True)
+class PairArguments(Arguments):
+    """The fields that the argument structs of all pairs begin with."""
+
+    c_name = "cm_pair_operands"
+
+    operands: Annotated[PairOperands, INLINE]
     rhs_step: Annotated[Int32, "1, or 0 to repeat one element"]
 
 
@@ -133,10 +149,9 @@ class Pair(Elementwise):
             joins: it has a kernel for short innermost loops as well.
             values: the fields of the struct after those of all pairs.
         """
-        lhs, rhs, output = tensors
-        operands = dict(self.loops.arguments(lhs=lhs, rhs=rhs, output=output))
-        words = {**operands, "rhs_step": self.loops.inner[1], **values}
-        arguments = form.of_words(words.items())
+        operands = PairOperands.of(self.loops, tensors).words()
+        words = [*operands, ("rhs_step", self.loops.inner[1]), *values.items()]
+        arguments = form.of_words(words)
         name = f"{microkernel.name}_joined" if joins and self._is_short else microkernel.name
         return [KernelCall.of(name, arguments, microkernel=microkernel, family=microkernel.name)]
 

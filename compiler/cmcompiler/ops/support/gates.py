@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import Packed, Words
+from cmcompiler.ir.layout import Int32, Place, Struct
+from cmcompiler.ir.op import Packed
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.packing import Filters
@@ -126,33 +127,34 @@ class GateProduct:
         scaled = requantize(sums, np.array(self.multipliers), np.array(self.shifts))
         return clamp16(gates.astype(np.int64) + scaled)
 
-    def arguments(self, name: str, isa: Isa) -> Words:
-        """The fields of a kernel's argument struct that fill a `struct cm_gate_product`."""
+    def packed(self, isa: Isa) -> PackedProduct:
         requantize = Requantize(self.multipliers, self.shifts, 0, Range(-128, 127))
         filters = Filters.of(self.weights, self.bias, requantize, is_int8=False)
-        return [
-            (f"{name}.weights", Packed(packing.gemv16_weights(filters, isa))),
-            (f"{name}.depth", self.depth),
-            (f"{name}.rounding", filters.rounding),
-        ]
+        weights = Packed(packing.gemv16_weights(filters, isa))
+        return PackedProduct(weights, self.depth, filters.rounding)
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
+@dataclass(frozen=True)
+class PackedProduct(Struct):
+    """Constant weights of rows that are added to gates."""
+
+    c_name = "cm_gate_product"
+
+    weights: Place
+    depth: Int32
+    rounding: Int32
+
+
+@dataclass(frozen=True)
+class Narrowing(Struct):
     """From a wide number to int8: clamp(x · multiplier · 2^(shift - 31) + zero_point)."""
 
-    multiplier: int
-    shift: int
-    zero_point: int
+    c_name = "cm_narrowing"
+
+    multiplier: Int32
+    shift: Int32
+    zero_point: Int32
 
     def __call__(self, x: npt.NDArray[np.integer[Any]]) -> Int8Array:
         scaled = requantize(x, self.multiplier, self.shift).astype(np.int64)
         return np.clip(scaled + self.zero_point, -128, 127).astype(np.int8)
-
-    def arguments(self, name: str) -> Words:
-        """The fields of a kernel's argument struct that fill a `struct cm_narrowing`."""
-        return [
-            (f"{name}.multiplier", self.multiplier),
-            (f"{name}.shift", self.shift),
-            (f"{name}.zero_point", self.zero_point),
-        ]

@@ -10,22 +10,48 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word, Words
+from cmcompiler.ir.layout import Int32, Place, Struct
+from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth
-from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing
+from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
 from cmcompiler.ops.support.parameters import INT32_MAX, read_zero_point
 from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Int8Array
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
+
+
+@dataclass(frozen=True)
+class PackedLayer(Struct):
+    """The loop over time. Steps are in bytes and negative if time runs backwards: the first row of
+    input and output is that of the step computed first.
+    """
+
+    c_name = "cm_recurrence"
+
+    input: Place
+    output: Place
+    gates: Place
+    workspace: Place
+    blank: Annotated[Place, "zero points; CM_REF_NONE if initial outputs precede the first output"]
+    input_product: PackedProduct
+    hidden_product: PackedProduct
+    units: Int32
+    steps: Int32
+    batch: Int32
+    input_step: Int32
+    input_batch: Int32
+    output_step: Int32
+    output_batch: Int32
+    zero_point: Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,30 +197,29 @@ class Recurrence(Op):
         """The outputs before the first step if none are given: zeros."""
         return np.full((self.batch, self.hidden_product.depth), self.zero_point, np.int8)
 
-    def layer_arguments(self, sequence: Tensor, output: Tensor, isa: Isa) -> Words:
-        """The fields of a kernel's argument struct that fill a `struct cm_recurrence`."""
+    def layer(self, sequence: Tensor, output: Tensor, isa: Isa) -> PackedLayer:
+        """What the kernel's loop over time takes."""
         first, input_step, input_batch = self.walk.start(sequence)
         result, output_step, output_batch = self.walk.start(output, int(self.walk.has_initial))
         outputs = self.hidden_product.depth
         depth = max(self.input_product.depth, outputs, self.units)
-        words: Words = [
-            ("input", first),
-            ("output", result),
-            ("gates", Scratch(2 * self.gates_per_unit * self.units)),
-            ("workspace", Scratch(packing.gemv_workspace(depth, isa))),
-            ("blank", NONE if self.walk.has_initial else Scratch(outputs)),
-            *self.input_product.arguments("input_product", isa),
-            *self.hidden_product.arguments("hidden_product", isa),
-            ("units", self.units),
-            ("steps", self.steps),
-            ("batch", self.batch),
-            ("input_step", input_step),
-            ("input_batch", input_batch),
-            ("output_step", output_step),
-            ("output_batch", output_batch),
-            ("zero_point", self.zero_point),
-        ]
-        return [(f"layer.{name}", word) for name, word in words]
+        return PackedLayer(
+            input=first,
+            output=result,
+            gates=Scratch(2 * self.gates_per_unit * self.units),
+            workspace=Scratch(packing.gemv_workspace(depth, isa)),
+            blank=NONE if self.walk.has_initial else Scratch(outputs),
+            input_product=self.input_product.packed(isa),
+            hidden_product=self.hidden_product.packed(isa),
+            units=self.units,
+            steps=self.steps,
+            batch=self.batch,
+            input_step=input_step,
+            input_batch=input_batch,
+            output_step=output_step,
+            output_batch=output_batch,
+            zero_point=self.zero_point,
+        )
 
 
 def state_of(inputs: Sequence[Array], position: int, slot: int) -> Int16Array | None:

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_AVG_POOL2D_S16_H
 #define CMRT_ARGS_AVG_POOL2D_S16_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Means over windows of int16, clamped; channels are bytes. */
 struct cm_avg_pool2d_s16 {

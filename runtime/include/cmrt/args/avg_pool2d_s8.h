@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_AVG_POOL2D_S8_H
 #define CMRT_ARGS_AVG_POOL2D_S8_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Means over windows. */
 struct cm_avg_pool2d_s8 {

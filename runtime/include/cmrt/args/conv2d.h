@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_CONV2D_H
 #define CMRT_ARGS_CONV2D_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* A patch is the input of one window: kernel rows, kernel columns, channels of a group. */
 struct cm_conv2d {

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_DEPTHWISE_CONV2D_H
 #define CMRT_ARGS_DEPTHWISE_CONV2D_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Bands of output rows, in portions of columns: kernels/depthwise_conv2d.c. */
 struct cm_depthwise_conv2d {

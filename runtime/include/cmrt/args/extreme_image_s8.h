@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_EXTREME_IMAGE_S8_H
 #define CMRT_ARGS_EXTREME_IMAGE_S8_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Extremes over rows and columns of an image, row by row. */
 struct cm_extreme_image_s8 {

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_IMPLICIT_CONV2D_H
 #define CMRT_ARGS_IMPLICIT_CONV2D_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* One image in one group. Rows of outputs are a multiple of four pixels, pixels of the input are one of
    four bytes. */

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_MAX_POOL2D_ROWS_H
 #define CMRT_ARGS_MAX_POOL2D_ROWS_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* The maximum over one window, row by row. */
 struct cm_max_pool2d_rows {

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_MAX_POOL2D_S16_H
 #define CMRT_ARGS_MAX_POOL2D_S16_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Maxima over windows of int16; channels are bytes. */
 struct cm_max_pool2d_s16 {

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_MAX_POOL2D_S8_H
 #define CMRT_ARGS_MAX_POOL2D_S8_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Maxima over windows. */
 struct cm_max_pool2d_s8 {

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_PIXEL_CONV2D_H
 #define CMRT_ARGS_PIXEL_CONV2D_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Windows of one pixel: the image is the matrix. */
 struct cm_pixel_conv2d {

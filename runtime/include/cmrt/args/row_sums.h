@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_ROW_SUMS_H
 #define CMRT_ARGS_ROW_SUMS_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Sums of each channel over some rows of an image, and over some columns of them. */
 struct cm_row_sums {

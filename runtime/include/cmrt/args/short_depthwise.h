@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_SHORT_DEPTHWISE_H
 #define CMRT_ARGS_SHORT_DEPTHWISE_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Windows of int16 images, one filter per channel; channels of images are bytes. */
 struct cm_short_depthwise {

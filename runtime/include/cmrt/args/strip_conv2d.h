@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_STRIP_CONV2D_H
 #define CMRT_ARGS_STRIP_CONV2D_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Neighbouring windows share columns; depths are kernel columns, kernel rows, channels. */
 struct cm_strip_conv2d {

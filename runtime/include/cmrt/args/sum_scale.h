@@ -2,7 +2,7 @@
 #ifndef CMRT_ARGS_SUM_SCALE_H
 #define CMRT_ARGS_SUM_SCALE_H
 
-#include "cmrt/program.h"
+#include <stdint.h>
 
 /* From sums of stored numbers to int8. */
 struct cm_sum_scale {

@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_UPSAMPLE_BILINEAR_EXACT_S8_H
 #define CMRT_ARGS_UPSAMPLE_BILINEAR_EXACT_S8_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Images and the weights of their rows and columns. */
 struct cm_upsample_bilinear_exact_s8 {

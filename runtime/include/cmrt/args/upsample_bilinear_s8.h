@@ -2,8 +2,8 @@
 #ifndef CMRT_ARGS_UPSAMPLE_BILINEAR_S8_H
 #define CMRT_ARGS_UPSAMPLE_BILINEAR_S8_H
 
+#include "cmrt/args/rows.h"
 #include "cmrt/program.h"
-#include "cmrt/rows.h"
 
 /* Arguments of the kernel that blends rows before it blends columns. */
 struct cm_upsample_bilinear_s8 {
