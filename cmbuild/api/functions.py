@@ -24,7 +24,7 @@ from cmbuild.pipeline.evaluation import evaluate as compare_forms
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.naming import package_folder
 from cmbuild.pipeline.options import checked, compose
-from cmbuild.pipeline.pipeline import Pipeline, build_folder
+from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
@@ -76,7 +76,7 @@ def run(
     check_delivery([report], force)
     folder = build_folder(request.build)
     with _session(folder / "logs", progress) as session:
-        stage = Pipeline(session.context).simulate(request)
+        stage = session.pipeline.simulate(request)
         try:
             perform(session, [stage], [folder], jobs)
         finally:
@@ -103,7 +103,7 @@ def build(
     request = compose(BuildRequest, model=model, board=board, **options)
     folder = build_folder(request)
     with _session(folder / "logs", progress) as session:
-        runner = Pipeline(session.context).runner(request)
+        runner = session.pipeline.runner(request)
         perform(session, [runner], [folder], jobs)
     return runner.build_result()
 
@@ -130,7 +130,7 @@ def package(
     request = compose(PackageRequest, model=model, output_dir=output_dir, **options)
     folder = package_folder(request)
     with _session(folder / "logs", progress) as session:
-        stage = Pipeline(session.context).package(request)
+        stage = session.pipeline.package(request)
         perform(session, [stage], [folder], jobs)
         if session.failures.first is not None:
             raise session.failures.first
@@ -184,7 +184,7 @@ def evaluate(
             options["samples"] = None
         wanted = compose(DataRequest, model=model, board=board, data=data, until=share, **options)
         with _session(build_folder(wanted.build) / "logs", progress) as session:
-            evaluation = evaluate_data(session, Pipeline(session.context), wanted, cluster)
+            evaluation = evaluate_data(session, wanted, cluster)
         return evaluation
     if until is not None or cluster.is_chosen:
         raise UsageError(message="until, workers and scheduler need data")
@@ -198,7 +198,7 @@ def evaluate(
             if session.failures.first is not None:
                 raise session.failures.first
 
-        result = compare_forms(Pipeline(session.context), request, work)
+        result = compare_forms(session.pipeline, request, work)
         if (failure := failure_of(result, request)) is not None:
             raise failure
     return result
@@ -243,7 +243,7 @@ def fit(
                 session, per_model, places, choice, export=export, remedied=False
             )
             return ResultTable(cell.result for cell in cells)
-        fits = Fits(Pipeline(session.context))
+        fits = Fits(session.pipeline)
         if export:
             perform(session, fits.missing(requests), [])
             if session.failures.first is not None:
@@ -311,8 +311,7 @@ def _distributed(
     requests: Sequence[RunRequest], cluster: WorkersChoice, progress: Progress | None
 ) -> Iterator[SweepResult]:
     with _session(paths.default_build() / "logs", progress) as session:
-        pipeline = Pipeline(session.context)
-        for _, result in distribute(session, pipeline, requests, cluster):
+        for _, result in distribute(session, requests, cluster):
             yield result
 
 

@@ -9,9 +9,10 @@ from typing import Literal, Protocol
 
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
+from cmbuild.cache.folders import below, slug
 from cmbuild.errors import Failed, UsageError
 from cmbuild.pipeline.options import option
-from cmbuild.pipeline.pipeline import Pipeline, build_folder, evaluation_folder
+from cmbuild.pipeline.pipeline import Pipeline, build_folder
 from cmbuild.pipeline.request import (
     SIMULATOR,
     BoardChoice,
@@ -60,7 +61,7 @@ class EvalRequest:
 
     @property
     def folder(self) -> Path:
-        return evaluation_folder(self.source, self.build_dir)
+        return below(self.build_dir.absolute(), slug(self.source.name), "eval")
 
     def run(self, samples: int | Literal["all"]) -> RunRequest:
         """On the board."""

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from cmbuild.conformance.stages import ConformanceStage
     from cmbuild.pipeline.context import WorkContext
     from cmbuild.pipeline.request import (
-        Boundary,
         BuildRequest,
         ConformanceRequest,
         FlashRequest,
@@ -84,11 +83,6 @@ def build_folder(request: BuildRequest) -> Path:
     return below(request.build_dir.absolute(), slug(request.source.name), place)
 
 
-def evaluation_folder(source: ModelChoice, build_dir: Path) -> Path:
-    """The folder of a model's plan for no board: <model>/eval."""
-    return below(build_dir.absolute(), slug(source.name), "eval")
-
-
 class Pipeline:
     """Makes the stages for requests, and checks what can be checked before any work.
 
@@ -110,6 +104,10 @@ class Pipeline:
         self._exports: dict[tuple[str, ExportJob], ExportStage] = {}
         self._libraries: dict[str, LibraryStage] = {}
         self._boards: dict[str, Board] = {}
+
+    def apart(self) -> Pipeline:
+        """Makes stages for the same project, of which none is made along with those of this one."""
+        return Pipeline(self.context, self._project)
 
     def export(self, source: ModelChoice, target: str) -> ExportStage:
         """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cmbuild.cache.folders import LOCK
 from cmbuild.cache.locks import locked
@@ -21,7 +22,11 @@ from cmbuild.warm.shared import shared_exports
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.events import Reporter
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.stages.stage import Stage
+    from cmbuild.projects.project import Project
+
+S = TypeVar("S", bound="Session")
 
 
 class Session:
@@ -73,7 +78,7 @@ class Session:
         self._remarks = remarks
         self._locks = ExitStack()
 
-    def __enter__(self) -> Session:
+    def __enter__(self: S) -> S:
         self.interrupts.listen()
         return self
 
@@ -89,6 +94,21 @@ class Session:
             self.failures.add(cause(error, self.context.logs))
         self.finish()
         return True
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """Makes the stages of the session.
+
+        Raises:
+            BrokenFile: the project's cmbuild.toml is not valid.
+        """
+        return self.pipeline_of(None)
+
+    def pipeline_of(self, project: Project | None) -> Pipeline:
+        """Makes stages for a project; that of the current folder if None."""
+        from cmbuild.pipeline.pipeline import Pipeline
+
+        return Pipeline(self.context, project)
 
     def finish(self) -> None:
         """Releases all locks; shows the results, and the failure if there was one."""

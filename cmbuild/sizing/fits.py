@@ -211,7 +211,7 @@ class Fits:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         # Exports of a pipeline that are due are made together; these are to be looked at only.
-        self._looking = Pipeline(pipeline.context)
+        self._looking = pipeline.apart()
         self._programs: dict[tuple[str, Isa, Boundary, Planning], _Exported | None] = {}
 
     def cell(self, request: BuildRequest) -> Cell:

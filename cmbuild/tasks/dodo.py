@@ -11,7 +11,7 @@ from cmbuild.cache.folders import CacheFolder
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import Reporter
 from cmbuild.pipeline.failures import explain
-from cmbuild.pipeline.pipeline import Pipeline, build_folder
+from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.graph import refusals, tasks
 from cmbuild.tasks.variables import flag, requests, subject
@@ -38,10 +38,9 @@ def plain_tasks(reporter: Callable[[bool, bool], Reporter]) -> Iterator[dict[str
         logs = build_folder(asked[0].build) / "logs"
     session = Session(shown, logs, remarks=chosen.remarks)
     try:
-        pipeline = Pipeline(session.context)
-        runs = [pipeline.simulate(request) for request in asked]
+        runs = [session.pipeline.simulate(request) for request in asked]
         flashes = [
-            run.flash or pipeline.flash(run.runner, request)
+            run.flash or session.pipeline.flash(run.runner, request)
             for run, request in zip(runs, asked, strict=True)
         ]
         return tasks(session, [*runs, *flashes], [build_folder(request.build) for request in asked])

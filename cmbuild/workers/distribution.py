@@ -16,7 +16,6 @@ from cmbuild.workers.results import SweepResult, UnitResult
 from cmbuild.workers.units import RunUnit, WorkUnit, shared_units
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.request import RunRequest
     from cmbuild.pipeline.session import Session
     from cmbuild.pipeline.stages.stage import Stage
@@ -26,7 +25,6 @@ _WORKERS_BUILD = Path("build")
 
 def distribute(
     session: Session,
-    pipeline: Pipeline,
     requests: Sequence[RunRequest],
     choice: WorkersChoice,
     own_folders: bool = False,
@@ -40,7 +38,7 @@ def distribute(
         UsageError, CompilerError: a request that no worker can fulfil.
         CmbuildError: see WorkersChoice.opened and Workers.perform.
     """
-    stages = [pipeline.simulate(request) for request in requests]
+    stages = [session.pipeline.simulate(request) for request in requests]
     units = [
         replace(RunUnit.of(_there(request, choice)), own_folder=own_folders) for request in requests
     ]

@@ -45,7 +45,6 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 
 if TYPE_CHECKING:
-    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.stages.simulate import SimulateStage
 
 CHUNK = 250
@@ -131,9 +130,7 @@ def parse_until(text: str) -> float:
     return share
 
 
-def evaluate_data(
-    session: Session, pipeline: Pipeline, request: DataRequest, cluster: WorkersChoice
-) -> EvalResult:
+def evaluate_data(session: Session, request: DataRequest, cluster: WorkersChoice) -> EvalResult:
     """
     Raises:
         UsageError: the data does not fit the model, or has no labels.
@@ -143,7 +140,7 @@ def evaluate_data(
     data = DataSet(request.data)
     data.check()
     # The image is built once, here; its fingerprint says which earlier chunks count.
-    stage = pipeline.simulate(request.run(Chunk(request.data, 0, 1)))
+    stage = session.pipeline.simulate(request.run(Chunk(request.data, 0, 1)))
     perform(session, [stage.runner], [])
     if session.failures.first is not None:
         raise session.failures.first
@@ -156,7 +153,7 @@ def evaluate_data(
     else:
         plan, folder = stage.reference.plan, kept.data
         chunks = data.chunks(session, plan, folder, request.chunk, request.samples)
-    real = _FloatAnswers.of(session, pipeline, request, stage, chunks)
+    real = _FloatAnswers.of(session, request, stage, chunks)
     tallies = kept.read(len(chunks))
     due = [index for index in range(len(chunks)) if index not in tallies]
     progress = _Progress(session, request, chunks)
@@ -165,7 +162,7 @@ def evaluate_data(
         # Workers know no project: the model is what its name stands for.
         named = replace(request, source=stage.source)
         requests = [named.run(chunks[index]) for index in due]
-        for index, result in _performed(session, pipeline, requests, cluster):
+        for index, result in _performed(session, requests, cluster):
             if result.failure is not None:
                 raise result.failure
             place = due[index]
@@ -193,7 +190,6 @@ class _FloatAnswers:
     def of(
         cls,
         session: Session,
-        pipeline: Pipeline,
         request: DataRequest,
         run: SimulateStage,
         chunks: Sequence[Chunk],
@@ -205,7 +201,7 @@ class _FloatAnswers:
         places = [[chunk.first, chunk.count] for chunk in chunks]
         stage = FloatStage(
             plan,
-            pipeline.context,
+            session.context,
             CacheFolder.FLOATS.path,
             name=f"{plan.name}-data",
             subject=f"{plan.source.name} on {request.data.name}",
@@ -252,10 +248,10 @@ def _count(labels: Sequence[int] | None, request: DataRequest) -> int:
 
 
 def _performed(
-    session: Session, pipeline: Pipeline, requests: Sequence[RunRequest], cluster: WorkersChoice
+    session: Session, requests: Sequence[RunRequest], cluster: WorkersChoice
 ) -> Iterator[tuple[int, SweepResult]]:
     if cluster.is_chosen:
-        yield from distribute(session, pipeline, requests, cluster, own_folders=True)
+        yield from distribute(session, requests, cluster, own_folders=True)
         return
     opened = partial(Session, Callback(None), remote_mode=session.remote_mode)
     for index, each in enumerate(requests):

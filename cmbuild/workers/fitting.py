@@ -11,7 +11,6 @@ from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import WorkStep
-from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.sizing.estimate import Need
@@ -63,7 +62,7 @@ class FitUnit:
         needs: Needs = ()
         with open_session(CacheFolder.LOGS.path) as session:
             check_files(self.files)
-            fits = Fits(Pipeline(session.context))
+            fits = Fits(session.pipeline)
             if self.export and (missing := fits.missing(self.requests)):
                 make(session, missing, [])
             if session.failures.first is None:

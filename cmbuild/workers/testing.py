@@ -15,7 +15,6 @@ from cmbuild.errors import CmbuildError
 from cmbuild.files import write
 from cmbuild.outputs.delivery import deliver
 from cmbuild.pipeline.events import WorkStep
-from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import ConformanceRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.run import run as make
@@ -73,7 +72,7 @@ class SuiteUnit:
     def perform(self, open_session: OpenSession) -> Answer[SuiteFound]:
         request, answers = self._placed(), SuiteFound()
         with open_session(request.folder / "logs") as session:
-            stage = Pipeline(session.context).tests(request, self.tests)
+            stage = session.pipeline.tests(request, self.tests)
             make(session, [stage] if self.tests else stage.after, [request.folder])
             if stage.result is not None:
                 junit = None if request.junit is None else request.junit.read_text()
@@ -91,7 +90,7 @@ class SuiteUnit:
 
 
 def suite_on_workers(
-    session: Session, pipeline: Pipeline, request: ConformanceRequest, choice: WorkersChoice
+    session: Session, request: ConformanceRequest, choice: WorkersChoice
 ) -> ConformanceStage:
     """The stage with its result, as if it had run here.
 
@@ -99,7 +98,7 @@ def suite_on_workers(
         NoSuchTests: no file has a test that the request names.
         CmbuildError: of the first unit that failed, or see `perform`; not of tests that fail.
     """
-    stage = pipeline.tests(replace(request, jobs=1))
+    stage = session.pipeline.tests(replace(request, jobs=1))
     there = replace(request, build_dir=workers_build(request.build_dir, choice), jobs=1)
     files, needed = stage.suite.files, SuiteUnit(there)
     units = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from cmbuild.cache.fingerprint import digest, fingerprint
 from cmbuild.errors import CmbuildError, UsageError
 from cmbuild.pipeline.events import WorkStep
-from cmbuild.pipeline.pipeline import Pipeline, build_folder
+from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import ModelChoice, RunRequest
 from cmbuild.pipeline.stages.stage import StageKind
 from cmbuild.tasks.run import run as perform
@@ -89,7 +89,7 @@ class RunUnit:
         folder = build_folder(request.build)
         with open_session(folder / "logs") as session:
             check_files(self.files)
-            stage = Pipeline(session.context).simulate(request)
+            stage = session.pipeline.simulate(request)
             perform(session, [stage], [folder])
             result = stage.result
         return SweepResult.of(
@@ -140,7 +140,7 @@ class SharedUnit:
         request = self.request
         with open_session(build_folder(request.build) / "logs") as session:
             check_files(self.files)
-            run = Pipeline(session.context).simulate(request)
+            run = session.pipeline.simulate(request)
             perform(session, [s for s in run.runner.common if s.kind.label == self.kind], [])
         return SweepResult.of(
             request.build.source.model, board_name(request), None, session.failures.first

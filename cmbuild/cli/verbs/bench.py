@@ -136,12 +136,14 @@ def command(
     ) as work:
         runs = [work.pipeline.simulate(request) for request in requests]
         if cluster.is_chosen:
+            from cmbuild.workers.distribution import distribute
+
             failures = {}
-            for index, answer in work.distribute(requests, cluster).items():
+            for index, answer in distribute(work, requests, cluster):
                 runs[index].result, failures[runs[index]] = answer.result, answer.failure
         else:
             # The runs of one board wait for each other.
-            work.perform(runs, folders, 1 if on in (HARDWARE, PROBE) else jobs)
+            work.make(runs, folders, 1 if on in (HARDWARE, PROBE) else jobs)
             failures = {run: work.failures.of(run) for run in runs}
         cells = [matrix.cell(run, failures[run]) for run in runs]
         work.show(BenchReport(cells))

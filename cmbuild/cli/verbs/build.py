@@ -42,7 +42,7 @@ def command(as_json: bool, verbose: bool, jobs: int, max_float: str | None, **ch
     folder = build_folder(request)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         runner = work.pipeline.runner(request)
-        work.perform([runner], [folder], jobs)
+        work.make([runner], [folder], jobs)
         result = runner.build_result()
         work.show(result)
         if (error := excess(result.float, limits.max_float)) is not None:

@@ -72,7 +72,7 @@ def command(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
         runs = [work.pipeline.simulate(request) for request in requests]
-        work.perform(runs, folders, jobs)
+        work.make(runs, folders, jobs)
         results = [
             check.checked(unit, run, work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)

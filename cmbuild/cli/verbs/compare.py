@@ -165,7 +165,7 @@ class _Sides:
             for board in boards
         ]
         runs = [self._work.pipeline_of(project).simulate(request) for request in requests]
-        self._work.perform(runs, [build_folder(each.build) for each in requests], self._jobs)
+        self._work.make(runs, [build_folder(each.build) for each in requests], self._jobs)
         checks = [
             checked(unit, run, self._work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)
@@ -192,7 +192,7 @@ class _Sides:
             for unit in chosen
         ]
         runs = [pipeline.simulate(request) for request in requests]
-        self._work.perform(runs, [build_folder(each.build) for each in requests], self._jobs)
+        self._work.make(runs, [build_folder(each.build) for each in requests], self._jobs)
         checks = [
             checked(unit, run, self._work.failures.of(run))
             for unit, run in zip(chosen, runs, strict=True)

@@ -58,13 +58,19 @@ def command(
     """
     from cmbuild.cli.session import session
     from cmbuild.pipeline.options import compose
+    from cmbuild.tasks.graph import results_of
     from cmbuild.workers.choice import WorkersChoice
 
     request = compose(ConformanceRequest, **chosen)
     cluster, folder = WorkersChoice(workers, scheduler), request.folder
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
         if cluster.is_chosen:
-            work.test(request, cluster)
+            from cmbuild.workers.testing import suite_on_workers
+
+            stage = suite_on_workers(work, request, cluster)
+            work.show(*results_of([stage]))
+            if (failure := stage.verdict()) is not None:
+                raise failure
         else:
-            work.perform_and_show([work.pipeline.tests(request)], [folder])
+            work.make_and_show([work.pipeline.tests(request)], [folder])
     return work.status

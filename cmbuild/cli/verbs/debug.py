@@ -101,7 +101,7 @@ def command(
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
         runner = run.runner
-        work.perform([runner, run.reference], [folder], jobs)
+        work.make([runner, run.reference], [folder], jobs)
         if is_real:
             server = probe(board, runner.image, method, selection, port)
         else:

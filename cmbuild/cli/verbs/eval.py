@@ -90,7 +90,7 @@ def command(
     from cmbuild.pipeline.evaluation import EvalRequest, evaluate, failure_of
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.workers.choice import WorkersChoice
-    from cmbuild.workers.evaluation import DataRequest, parse_until
+    from cmbuild.workers.evaluation import DataRequest, evaluate_data, parse_until
 
     places = {name: chosen.pop(name) for name in ("isa", "toolchain", "on", "build_dir")}
     source = (SensitiveChoice if sensitivity else ModelChoice)(**chosen)
@@ -112,14 +112,14 @@ def command(
         )
         logs = build_folder(wanted.build) / "logs"
         with session(logs, json=as_json, verbose=verbose) as work:
-            work.show(work.evaluate_data(wanted, cluster))
+            work.show(evaluate_data(work, wanted, cluster))
         return work.status
     if until is not None or resume or cluster.is_chosen:
         raise UsageError(message="--until, --resume, --workers and --scheduler need --data")
     quality = LeastQuality(min_snr=min_snr)
     request = EvalRequest(source=source, board=board, samples=samples, quality=quality, **places)
     with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
-        perform = partial(work.perform, jobs=jobs)
+        perform = partial(work.make, jobs=jobs)
         result = evaluate(work.pipeline, request, perform)
         work.show(result)
         if (failure := failure_of(result, request)) is not None:

@@ -60,6 +60,6 @@ def command(
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
-        work.perform([run], [folder], jobs)
+        work.make([run], [folder], jobs)
         work.show(explain(run, op, blocks))
     return work.status

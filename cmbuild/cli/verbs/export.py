@@ -52,7 +52,7 @@ def command(
     sources = [ModelChoice(model=model, **chosen) for model in models]
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
         exports = [work.pipeline.export(source, target) for source in sources]
-        work.perform(exports)
+        work.make(exports)
         force = bool(chosen["force"])
         place = None if output_dir is None else Destination(output_dir, force)
         for export, source in zip(exports, sources, strict=True):

@@ -69,12 +69,16 @@ def command(
     ]
     with session(CacheFolder.LOGS.path, json=as_json) as work:
         if cluster.is_chosen:
-            cells = work.fit(per_model, places, cluster, export=export, remedied=bool(boards))
+            from cmbuild.workers.fitting import fit_on_workers
+
+            cells = fit_on_workers(
+                work, per_model, places, cluster, export=export, remedied=bool(boards)
+            )
         else:
             requests = [request for requests in per_model for request in requests]
             fits = Fits(work.pipeline)
             if export:
-                work.perform(fits.missing(requests))
+                work.make(fits.missing(requests))
             cells = [fits.cell(request) for request in requests]
             if boards:
                 pairs = zip(cells, requests, strict=True)

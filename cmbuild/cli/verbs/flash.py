@@ -54,5 +54,5 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         runner = work.pipeline.runner(request.build)
-        work.perform_and_show([work.pipeline.flash(runner, request)], [folder], jobs)
+        work.make_and_show([work.pipeline.flash(runner, request)], [folder], jobs)
     return work.status

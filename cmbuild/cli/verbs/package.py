@@ -50,7 +50,7 @@ def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
     folder = package_folder(request)
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
         package = work.pipeline.package(request)
-        work.perform([package], [folder])
+        work.make([package], [folder])
         result = package.deliver(request.destination)
         work.show(result)
         if (error := excess(result.float, request.limits.max_float)) is not None:

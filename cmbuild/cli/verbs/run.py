@@ -63,7 +63,7 @@ def command(
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
         try:
-            work.perform([run], [folder], jobs)
+            work.make([run], [folder], jobs)
         finally:
             if run.result is not None:
                 work.show(RunReport(run.result, layers))

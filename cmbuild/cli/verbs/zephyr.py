@@ -54,7 +54,7 @@ def init(workspace: Path, force: bool, build_dir: Path, as_json: bool, verbose: 
 
     with session(build_dir.absolute() / "zephyr" / "logs", json=as_json, verbose=verbose) as work:
         stage = work.pipeline.workspace(workspace, build_dir, force)
-        work.perform([stage])
+        work.make([stage])
         work.note(
             f"next: cd {stage.folder} && west packages pip --install; "
             "west sdk install --toolchains arm-zephyr-eabi"
@@ -95,5 +95,5 @@ def _west(
     request = ApplicationRequest(**chosen)
     folder = request.folder
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
-        work.perform_and_show([goal(work.pipeline.application(request))], [folder])
+        work.make_and_show([goal(work.pipeline.application(request))], [folder])
     return work.status
