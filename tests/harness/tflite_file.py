@@ -33,6 +33,12 @@ OTHERS = {
 }
 """Options of operators that are no calls; their fields are in the order of their names."""
 
+UNREAD = {"ARG_MAX": (40, "b"), "ARG_MIN": (57, "b"), "SPLIT": (35, "i"), "SPLIT_V": (79, "i")}
+"""Types of options tables that only LiteRT reads, and of the one number in each."""
+
+INTERMEDIATES = 8
+"""The slot of an operator's intermediate tensors, which only LiteRT reads."""
+
 RESOURCE = 13
 """The type of a handle."""
 
@@ -108,9 +114,21 @@ class TfliteFile:
         return self.tensor(data.shape, data.dtype, data=data, **quantization)
 
     def operator(
-        self, name: str, inputs: Sequence[int], outputs: Sequence[int], **options: Any
+        self,
+        name: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        *,
+        unread: int | None = None,
+        between: Sequence[int] = (),
+        **options: Any,
     ) -> None:
-        """Adds an operator; one with an unknown name is a custom one."""
+        """Adds an operator; one with an unknown name is a custom one.
+
+        Args:
+            unread: the number in its options table that only LiteRT reads.
+            between: its intermediate tensors.
+        """
         if name not in self.codes:
             self.codes.append(name)
         fields: dict[int, Scalar | Vector | Table] = {
@@ -134,6 +152,12 @@ class TfliteFile:
             content = {known[key].slot: _option(known[key], options[key]) for key in options}
             fields[OperatorTable.BUILTIN_OPTIONS_TYPE] = whole("B", form.table)
             fields[OperatorTable.BUILTIN_OPTIONS] = Table(content)
+        if unread is not None:
+            code, letter = UNREAD[name]
+            fields[OperatorTable.BUILTIN_OPTIONS_TYPE] = whole("B", code)
+            fields[OperatorTable.BUILTIN_OPTIONS] = Table({0: whole(letter, unread)})
+        if between:
+            fields[INTERMEDIATES] = Vector("i", list(between))
         self.operators.append(Table(fields))
 
     def write(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cmcompiler.tflite.schema import TensorType
 from harness.tflite_maker import (
     NONE,
     RELU,
@@ -121,7 +122,7 @@ def reduction(
 def place(make: Maker, name: str) -> None:
     axis = make.file.constant(np.array([-1], np.int32))
     out = make.result((3, 4), None, dtype=np.int32)
-    make.file.operator(name, (make.source((3, 4, 6)), axis), (out,))
+    make.file.operator(name, (make.source((3, 4, 6)), axis), (out,), unread=TensorType.INT32)
 
 
 @case(

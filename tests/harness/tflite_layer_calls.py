@@ -253,10 +253,13 @@ def unidirectional_sequence_lstm(
     operands.append(make.file.tensor((batch, units), np.int16, scale=cell, is_variable=True))
     operands += [-1] * 4
     out = make.result((*shape, units), hidden_scale, 1)
+    between = [make.file.tensor((units,), np.int16, scale=2**-12) for _ in range(4)]
+    between.append(make.file.tensor((units,), scale=hidden_scale, zero_point=1))
     make.file.operator(
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
         operands,
         (out,),
+        between=between,
         activation=TANH,
         cell_clip=clip,
         time_major=time_major,

@@ -55,7 +55,7 @@ def unpack(make: Maker) -> None:
 def split(make: Maker) -> None:
     axis = make.file.constant(np.array([3], np.int32))
     outs = [make.result((1, 4, 5, 2), 0.05, 3) for _ in range(3)]
-    make.file.operator("SPLIT", (axis, make.source((1, 4, 5, 6), 0.05, 3)), outs)
+    make.file.operator("SPLIT", (axis, make.source((1, 4, 5, 6), 0.05, 3)), outs, unread=3)
 
 
 @case()
@@ -63,7 +63,8 @@ def split_v(make: Maker) -> None:
     sizes = make.file.constant(np.array([1, 3, 2], np.int32))
     axis = make.file.constant(np.array([-1], np.int32))
     outs = [make.result((1, 4, 5, n), 0.05, 3) for n in (1, 3, 2)]
-    make.file.operator("SPLIT_V", (make.source((1, 4, 5, 6), 0.05, 3), sizes, axis), outs)
+    source = make.source((1, 4, 5, 6), 0.05, 3)
+    make.file.operator("SPLIT_V", (source, sizes, axis), outs, unread=3)
 
 
 @case()
