@@ -47,6 +47,8 @@ class BoardTable(Table):
 
 T = TypeVar("T", bound=BoardTable)
 
+_LEAST_STACK, _MOST_STACK = 1536, 4 << 10
+
 
 @dataclass(frozen=True)
 class Board:
@@ -61,7 +63,8 @@ class Board:
         fpu: `double`, `single` or `none`; None for the core's best.
         isas: instruction sets that kernels may use, best first.
         toolchain: the default one's name.
-        stack: bytes reserved for the stack; 0 if the operating system provides it.
+        stack: bytes reserved for the stack; None if each image has as many as it needs; 0 if the
+            operating system provides it.
         regions: by name; empty for this computer.
         layout: where an image's parts go; None for this computer.
         uart: the serial port of a real one; None if it is only simulated.
@@ -75,7 +78,7 @@ class Board:
     fpu: str | None
     isas: tuple[Isa, ...]
     toolchain: str
-    stack: int
+    stack: int | None
     regions: Mapping[str, Region]
     layout: Layout | None
     uart: Uart | None = None
@@ -89,6 +92,18 @@ class Board:
         layout = self.layout
         used = {layout.code, layout.constants, layout.data, layout.arena}
         return sum(self.regions[name].size for name in used if self.regions[name].kind is kind)
+
+    @property
+    def assumed_stack(self) -> int:
+        """Bytes reserved for the stack; if each image has as many as it needs, more than any
+        network of the zoo does, but no more than a quarter of the RAM, or of a small one three
+        eighths.
+        """
+        if self.stack is not None or self.layout is None:
+            return self.stack or 0
+        ram = self.regions[self.layout.data].size
+        least = min(_LEAST_STACK, ram * 3 // 8)
+        return min(_MOST_STACK, max(least, ram // 4)) // 8 * 8
 
     def moved(self, origins: Mapping[str, int]) -> Board:
         """The board with some regions at other addresses, by name."""

@@ -98,12 +98,7 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
     _check_regions(regions)
     if file.sections is not None:
         _check_sections(file.sections, regions)
-        if file.stack is None:
-            raise Inconsistent(("stack",), "missing")
-        if file.stack % _STACK_ALIGNMENT:
-            raise Inconsistent(("stack",), f"is not a multiple of {_STACK_ALIGNMENT} bytes")
-        if file.stack > regions[file.sections.data].size:
-            raise Inconsistent(("stack",), f"does not fit in memory.{file.sections.data}")
+        _check_stack(file.stack, file.sections, regions)
         _check_script(folder / LINK_SCRIPT, regions)
     elif regions:
         raise Inconsistent(("sections",), "missing")
@@ -124,7 +119,7 @@ def _board(folder: Path, keys: Sequence[str], file: BoardFile) -> Board:
         fpu=file.fpu,
         isas=tuple(_isas(file, best)),
         toolchain=file.toolchain,
-        stack=file.stack or 0,
+        stack=0 if file.sections is None else file.stack,
         regions=regions,
         layout=file.sections,
         uart=file.serial,
@@ -176,6 +171,15 @@ def _check_script(script: Path, regions: dict[str, Region]) -> None:
         return
     if (conflict := disagreement(script.read_text("utf-8", "replace"), regions)) is not None:
         raise Inconsistent(("memory", conflict[0]), conflict[1])
+
+
+def _check_stack(stack: int | None, sections: Layout, regions: Mapping[str, Region]) -> None:
+    if stack is None:
+        return
+    if stack % _STACK_ALIGNMENT:
+        raise Inconsistent(("stack",), f"is not a multiple of {_STACK_ALIGNMENT} bytes")
+    if stack > regions[sections.data].size:
+        raise Inconsistent(("stack",), f"does not fit in memory.{sections.data}")
 
 
 def _check_sections(sections: Layout, regions: dict[str, Region]) -> None:

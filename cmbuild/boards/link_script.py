@@ -21,12 +21,16 @@ _NUMBER = r"(0[xX][0-9a-fA-F]{1,16}|\d{1,15})([KM]?)"
 
 def link_script(board: Board, folder: Path, simulated: Sequence[Region]) -> Path:
     """The board's own script, or a generated one in the folder; see `render`."""
-    own = board.folder / FILE
-    if own.is_file():
-        return own
+    if has_own_script(board):
+        return board.folder / FILE
     script = folder / FILE
     script.write_text(render(board, simulated))
     return script
+
+
+def has_own_script(board: Board) -> bool:
+    """Whether the board's folder has a script, which sizes the stack."""
+    return (board.folder / FILE).is_file()
 
 
 def render(board: Board, simulated: Sequence[Region] = ()) -> str:
@@ -38,7 +42,7 @@ def render(board: Board, simulated: Sequence[Region] = ()) -> str:
     values = {
         "regions": board.regions.values(),
         "layout": board.layout,
-        "stack": board.stack,
+        "stack": board.stack or 0,
         "workspace_end": _workspace_end(board, simulated),
         "null_in_use": _null_in_use(board),
         "baud": board.uart.baud if board.uart else None,

@@ -19,11 +19,6 @@ from cmcompiler.target import BEST_ISA
 
 SKELETON = Path(__file__).parent / "skeleton"
 
-_MOST_STACK = 4 << 10
-"""Three times what any network of the zoo uses on any core."""
-_LEAST_STACK = 1536
-"""Half more than small networks use."""
-
 _MOST_HERTZ = 10**10
 _NO_CYCLE_COUNTER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 _ARMV6_M_INTERRUPTS, _INTERRUPTS = 32, 240  # the maximum of the architectures' NVICs
@@ -121,7 +116,6 @@ def make_board(
         "others": others,
         "chip": None,
         "hertz": None,
-        "stack": _stack(ram.size),
         "size": _size,
         "launchers": "",
         "interrupts": _ARMV6_M_INTERRUPTS if small else _INTERRUPTS,
@@ -139,12 +133,6 @@ def make_board(
     values |= {"launchers": launchers, "chip": chip, "hertz": hertz}
     write(folder / FILE, fill(SKELETON / f"{FILE}.j2", values))
     return folder
-
-
-def _stack(ram: int) -> int:
-    """Bytes for the stack: a quarter of the RAM, or more of it if that is too little."""
-    least = min(_LEAST_STACK, ram * 3 // 8)
-    return min(_MOST_STACK, max(least, ram // 4)) // 8 * 8
 
 
 def _size(size: int) -> str:

@@ -121,7 +121,8 @@ def _check_memory(
             if size:
                 check("a segment", start, size)
     top = _vectors(image, record).stack
-    check("the stack", top - board.stack, board.stack)
+    stack = record.sizes.stack if board.stack is None else board.stack
+    check("the stack", top - stack, stack)
 
 
 def _vectors(image: Path, record: ImageRecord) -> Vectors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import Section as ELFSection
     from elftools.elf.sections import Symbol
 
 from cmbuild.errors import Failed
@@ -134,6 +135,66 @@ def functions(image: Path) -> dict[str, int]:
     """Addresses of the functions defined in it, by name, without the Thumb bit."""
     with _opened(image) as file:
         return {name: address for address, _, name in _functions(file)}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function by its symbol; the end is the next one's start if the symbol states no size."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The machine code of an image.
+
+    Attributes:
+        functions: by address; of those that begin at the same, one.
+        data: literals and tables between instructions: first addresses and ends.
+        blocks: contents of sections by first address.
+        vectors: the words of the vector table.
+    """
+
+    functions: tuple[Function, ...]
+    data: Mapping[int, int]
+    blocks: Mapping[int, bytes]
+    vectors: tuple[int, ...]
+
+
+def code(image: Path) -> Code:
+    with _opened(image) as file:
+        loaded = [s for s in file.iter_sections() if _is_loaded(s)]
+        blocks = {s["sh_addr"]: s.data() for s in loaded if s.name != ".vectors"}
+        table = b"".join(s.data() for s in loaded if s.name == ".vectors")
+        labels, places = {}, {}
+        for symbol in _symbols(file):
+            kind, value = symbol["st_info"]["type"], symbol["st_value"]
+            if symbol.name[:2] in ("$t", "$d"):
+                places[value] = symbol.name[1] == "d"
+            elif kind == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+                labels[value & ~1] = (symbol.name, symbol["st_size"])
+    ends = sorted({*labels, *(start + len(content) for start, content in blocks.items())})
+    functions = (
+        Function(name, start, start + size if size else ends[bisect.bisect_right(ends, start)])
+        for start, (name, size) in sorted(labels.items())
+        if any(first <= start < first + len(block) for first, block in blocks.items())
+    )
+    marks = sorted(places)
+    data = {
+        mark: next((m for m in marks[i + 1 :] if not places[m]), 1 << 32)
+        for i, mark in enumerate(marks)
+        if places[mark]
+    }
+    words = struct.unpack(f"<{len(table) // 4}I", table[: len(table) & ~3])
+    return Code(tuple(functions), data, blocks, words)
+
+
+def _is_loaded(section: ELFSection) -> bool:
+    from elftools.elf.constants import SH_FLAGS
+
+    return bool(section["sh_flags"] & SH_FLAGS.SHF_ALLOC) and section["sh_type"] == "SHT_PROGBITS"
 
 
 @dataclass(frozen=True, slots=True)

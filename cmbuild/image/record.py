@@ -20,6 +20,7 @@ class ImageRecord(BaseModel):
         segments: its PT_LOAD segments.
         sections: addresses of sections that take memory, by name.
         functions: addresses of functions by name, without the Thumb bit.
+        stack_problem: why its stack is assumed: `walk calls itself`; None if it is not.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -29,9 +30,14 @@ class ImageRecord(BaseModel):
     segments: tuple[Segment, ...]
     sections: dict[str, int]
     functions: dict[str, int]
+    stack_problem: str | None = None
 
     @classmethod
-    def of(cls, image: Path) -> ImageRecord:
+    def of(cls, image: Path, stack_problem: str | None = None) -> ImageRecord:
+        """
+        Args:
+            stack_problem: see the class.
+        """
         try:
             vectors = elf.vectors(image)
         except NoVectors:
@@ -42,6 +48,7 @@ class ImageRecord(BaseModel):
             segments=tuple(elf.segments(image)),
             sections={section.name: section.address for section in elf.sections(image)},
             functions=elf.functions(image),
+            stack_problem=stack_problem,
         )
 
     @classmethod

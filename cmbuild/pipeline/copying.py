@@ -85,5 +85,5 @@ def _room(board: Board, arena: int) -> int:
     """Bytes of the RAM of variables that are to spare."""
     assert board.layout is not None
     size = board.regions[board.layout.data].size
-    used = board.stack + (arena if board.layout.arena == board.layout.data else 0)
+    used = board.assumed_stack + (arena if board.layout.arena == board.layout.data else 0)
     return size - size // _SPARED - used

@@ -137,7 +137,7 @@ def _texts(
 
 def _model_budget(board: Board) -> dict[str, str]:
     """The limits of the model that comes with a project, with the board's own stack."""
-    return _MODEL_BUDGET | {"ram": f'"{text_of(board.stack + _MODEL_RAM)}"'}
+    return _MODEL_BUDGET | {"ram": f'"{text_of(board.assumed_stack + _MODEL_RAM)}"'}
 
 
 def _memory(board: Board) -> dict[str, str]:

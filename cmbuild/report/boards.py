@@ -47,11 +47,13 @@ class AvailabilityDocument(Document):
 
 
 class BoardDetailDocument(BoardDocument):
-    """One board: `fpu` is null for the core's best, `sections` has regions by their use."""
+    """One board: `fpu` is null for the core's best, `stack` if each image has what it needs,
+    `sections` has regions by their use.
+    """
 
     note: str | None
     fpu: str | None
-    stack: int
+    stack: int | None
     sections: dict[str, str]
     runs_on: tuple[AvailabilityDocument, ...]
     flashed_by: tuple[AvailabilityDocument, ...]
@@ -135,7 +137,8 @@ def _memory(board: Board, layout: Layout) -> str:
     for part in ("code", "constants", "hot", "data", "arena", "workspace"):
         if (region := getattr(layout, part)) is not None:
             uses.setdefault(region, []).append(part)
-    uses[layout.data].append(f"{size(board.stack)} stack")
+    stack = "each image's stack" if board.stack is None else f"{size(board.stack)} stack"
+    uses[layout.data].append(stack)
     rows = [
         (
             region.name,

@@ -151,6 +151,8 @@ def memory_lines(memory: MemoryUse) -> Iterator[str]:
     parts = f"{size(ram.arena)} arena{state} + {size(ram.static)} static"
     if ram.reserved:
         parts += f" + {size(ram.reserved)} stack"
+    if ram.stack_problem is not None:
+        parts += f", assumed because {ram.stack_problem}"
     if ram.stack is not None:
         parts += f" ({size(ram.stack)} used)" if ram.reserved else ""
     if ram.weights:

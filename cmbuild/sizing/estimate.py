@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
+from cmbuild.image.stack_depth import stack_bytes
 from cmbuild.sizing.linking import Linked
 from cmbuild.sizing.prediction import work_by_kernel
 from cmbuild.toolchain.kernel_sources import without_comments
+from cmbuild.toolchain.toolchains import has_stack_limit
 from cmcompiler.ir.work import Work
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 # measured on images for M4, M33 and M55, whose figures lie within 60 bytes of each other.
 _SUPPORT_CODE = 1550
 _SUPPORT_VARIABLES = 36
+
+# On the way from reset to a kernel: measured on the zoo's images for five cores.
+_SUPPORT_STACK = 864
 
 # A board's own C files: bytes of code for each character that is no comment, on rp2350.
 _CODE_A_CHARACTER = 0.3
@@ -87,12 +92,14 @@ class CodeSize:
         code: everything loaded but the constants.
         variables: without arena and stack.
         hot: of the code, what the board copies to RAM.
+        stack: what the image would reserve if the board leaves that to it.
     """
 
     code: int
     variables: int
     basis: Basis
     hot: int = 0
+    stack: int = 0
 
 
 ASSUMED = CodeSize(48 << 10, _SUPPORT_VARIABLES, Basis.ASSUMED)
@@ -137,12 +144,13 @@ def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
     used: Counter[str] = Counter()
     used[layout.code] += code.code
     used[layout.constants] += program.constants
-    used[layout.data] += board.stack + code.variables
+    stack = code.stack if board.stack is None else board.stack
+    used[layout.data] += stack + code.variables
     used[layout.arena] += program.arena
     if layout.hot is not None:
         used[layout.hot] += code.hot
     over = {name: size - board.regions[name].size for name, size in used.items()}
-    return Need(program, code, board.stack, {name: size for name, size in over.items() if size > 0})
+    return Need(program, code, stack, {name: size for name, size in over.items() if size > 0})
 
 
 _SHARED_CODE = "cmrt/chip_or_simulator.h"
@@ -161,7 +169,8 @@ def assumed(board: Board) -> CodeSize:
     """Sizes where there is no library: kernels have no variables, so RAM is as exact as with one,
     unless the board copies code to it.
     """
-    return replace(ASSUMED, hot=_ASSUMED_HOT) if _copies(board) else ASSUMED
+    sizes = replace(ASSUMED, stack=board.assumed_stack)
+    return replace(sizes, hot=_ASSUMED_HOT) if _copies(board) else sizes
 
 
 def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) -> CodeSize:
@@ -172,7 +181,14 @@ def code_size(board: Board, program: ProgramSize, linked: Linked, basis: Basis) 
         variables=linked.variables + _SUPPORT_VARIABLES,
         basis=basis,
         hot=linked.hot if _copies(board) else 0,
+        stack=_stack(board, linked),
     )
+
+
+def _stack(board: Board, linked: Linked) -> int:
+    if linked.stack is None:
+        return board.assumed_stack
+    return stack_bytes(_SUPPORT_STACK + linked.stack, has_limit=has_stack_limit(board.cpu))
 
 
 def _copies(board: Board) -> bool:

@@ -53,7 +53,7 @@ T = TypeVar("T")
 _SIZE = TypeAdapter(ProgramSize)
 _LINKED = TypeAdapter(Linked)
 
-_VERSION = 6  # version of the `fits` entries in the cache
+_VERSION = 7  # version of the `fits` entries in the cache
 
 
 class NoProgram(Missing):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.image import elf
+from cmbuild.image.stack_depth import StackDepths, UnknownDepth
 from cmbuild.process import Processes
 from cmbuild.toolchain.toolchains import Toolchain, cpu_flags
 from cmcompiler.target import Target
@@ -26,11 +27,13 @@ class Linked:
         code: instructions, tables, and the first values of variables.
         variables: RAM, those first values included.
         hot: of the code, microkernels, which a board may run from RAM.
+        stack: at the deepest point of the functions; None if that is not known.
     """
 
     code: int
     variables: int
     hot: int
+    stack: int | None
 
 
 def link(
@@ -50,6 +53,7 @@ def link(
     Raises:
         ProcessFailed: they are not for the target.
     """
+    names = tuple(names)
     with tempfile.TemporaryDirectory(prefix="cmbuild-") as folder:
         script, image = Path(folder) / "link.ld", Path(folder) / "image.elf"
         script.write_text(_SCRIPT)
@@ -57,11 +61,20 @@ def link(
         command = _command(toolchain, target, options, files)
         processes.run([*command, "-o", image], log=log, timeout=60, env=toolchain.environment)
         sections = elf.sections(image)
+        stack = _depth(image, names)
     return Linked(
+        stack=stack,
         code=sum(section.size for section in sections if section.is_loaded),
         variables=sum(section.size for section in sections if section.is_writable),
         hot=sum(section.size for section in sections if section.name == ".hot"),
     )
+
+
+def _depth(image: Path, names: Iterable[str]) -> int | None:
+    try:
+        return StackDepths(image).of(names)
+    except UnknownDepth:
+        return None
 
 
 def _command(

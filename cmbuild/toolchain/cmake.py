@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
-from cmbuild.boards.link_script import link_script
+from cmbuild.boards.link_script import has_own_script, link_script
 from cmbuild.errors import Failed, MissingTool, NotWritable, ProcessFailed, UsageError
 from cmbuild.hardware.registry import write_products
 from cmbuild.image.checks import check_placement
 from cmbuild.image.record import ImageRecord
+from cmbuild.image.stack_depth import UnknownDepth, stack_need
 from cmbuild.launchers.registry import simulated_memory
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
-from cmbuild.toolchain.toolchains import Toolchain
+from cmbuild.toolchain.toolchains import Toolchain, fpus, has_stack_limit
 from cmcompiler.target import Target
 
 LIBRARY = "libcmrt.a"
@@ -91,7 +91,7 @@ def excesses(board: Board, *, constants: int, arena: int) -> Iterator[Excess]:
     ):
         room = board.regions[name].size
         if name == board.layout.data:
-            room -= board.stack
+            room -= board.stack or 0
         if size > room:
             yield Excess(what, board.name, name, size, size - room)
 
@@ -155,6 +155,10 @@ class Builder:
     def _image(
         self, project: str, board: Board, library: Path, folder: Path, options: Sequence[str]
     ) -> Path:
+        """
+        Raises:
+            DoesNotFit, UnfitPath, MissingTool, ProcessFailed, OutsideMemory.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [
             *options,
@@ -164,12 +168,18 @@ class Builder:
         if board.layout is not None:
             script = link_script(board, folder, simulated_memory(board))
             arguments.append(f"-DCMRT_LINK_SCRIPT={script.absolute()}")
+        image = folder / (project if self.toolchain.is_host else f"{project}.elf")
+        problem = None
         try:
             self._cmake(paths.runtime() / project, folder, arguments, (board.folder, library))
+            if board.layout is not None and board.stack is None and not has_own_script(board):
+                stack, problem = _stack(image, board)
+                board = replace(board, stack=stack)
+                link_script(board, folder, simulated_memory(board))
+                self._ninja(folder)
         except ProcessFailed as error:
             raise (_overflow(folder / "build.log", board, project) or error) from error
-        image = folder / (project if self.toolchain.is_host else f"{project}.elf")
-        record = ImageRecord.of(image)
+        record = ImageRecord.of(image, problem)
         check_placement(image, record, board)
         record.write(folder)
         write_products(image, board)
@@ -194,9 +204,26 @@ class Builder:
             *([] if self.kernels is None else [f"-DCMRT_KERNELS={self.kernels.absolute()}"]),
             *options,
         ]
-        run = partial(self.processes.run, timeout=_TIMEOUT, env=self.toolchain.environment)
-        run(configure, log=folder / "configure.log")
-        run([ninja, "-C", folder], log=folder / "build.log")
+        self._run(configure, log=folder / "configure.log")
+        self._ninja(folder)
+
+    def _ninja(self, folder: Path) -> None:
+        self._run([find_program(tools.NINJA), "-C", folder], log=folder / "build.log")
+
+    def _run(self, command: Sequence[str | Path], log: Path) -> None:
+        self.processes.run(command, log=log, timeout=_TIMEOUT, env=self.toolchain.environment)
+
+
+def _stack(image: Path, board: Board) -> tuple[int, str | None]:
+    """What an image needs at most; else what is assumed, and why."""
+    try:
+        return stack_need(
+            image,
+            has_limit=has_stack_limit(board.cpu),
+            has_floats=fpus(board.cpu) != ["none"],
+        ), None
+    except UnknownDepth as unknown:
+        return board.assumed_stack, str(unknown)
 
 
 def _overflow(log: Path, board: Board, project: str) -> DoesNotFit | None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cmbuild import discovery, paths
 from cmbuild.errors import Missing, MissingTool, UnknownName
@@ -136,8 +137,22 @@ def cpu_flags(name: str, target: Target) -> list[str]:
 
 def fpus(cpu: str) -> list[str]:
     """The FPUs that a core can have: `double`, `single`, `none`."""
-    table = json.loads((paths.runtime() / "cmake" / "cpus.json").read_text())
-    return list(table[cpu].get("fpus", ["none"]))
+    return list(_core(cpu).get("fpus", ["none"]))
+
+
+def has_stack_limit(cpu: str) -> bool:
+    """Whether a core has a register for the end of the stack, as CM_HAS_STACK_LIMIT of
+    runtime/cortexm/protect.h says.
+    """
+    architecture: str = _core(cpu)["architecture"]
+    return architecture.startswith("armv8") and architecture.endswith(".main")
+
+
+def _core(cpu: str) -> dict[str, Any]:
+    table: dict[str, dict[str, Any]] = json.loads(
+        (paths.runtime() / "cmake" / "cpus.json").read_text()
+    )
+    return table[cpu]
 
 
 def _definitions(target: Target) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,6 +39,7 @@ class ExecutorchRunnerStage(RunnerStage):
         libraries: ExecutorchLibraryStage,
         pools: PoolStage | None = None,
     ) -> None:
+        board = replace(board, stack=board.assumed_stack)  # C++ calls by pointers of any depth
         super().__init__(plan, library, board, folder)
         self.executor = "executorch"
         self.after = (plan, library, libraries, *([] if pools is None else [pools]))

@@ -168,6 +168,7 @@ class RunnerStage(Stage):
             capacity=board.capacity(Memory.RAM),
             pools=pools,
             weights=self._copied_bytes,
+            stack_problem=self.record.stack_problem,
         )
         return MemoryUse(flash, ram, self.plan.arena, tuple(self._regions()))
 

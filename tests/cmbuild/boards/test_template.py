@@ -39,18 +39,18 @@ def test_a_board_for_every_core(cpu: str, tmp_path: Path):
         "flash": ("flash", FLASH.origin, FLASH.size),
         "ram": ("ram", RAM.origin, RAM.size),
     }
-    assert (board.stack, launchers_of(board), flashing(board)) == (4 << 10, (), None)
+    assert (board.stack, launchers_of(board), flashing(board)) == (None, (), None)
     assert {path.name for path in folder.iterdir()} == {"board.toml", "board.c", "interrupts.h"}
     assert ("cycle_counter" in (folder / "board.c").read_text()) == (
         cpu not in ("cortex-m0", "cortex-m0plus", "cortex-m23")
     )
 
 
-def test_a_stack_leaves_room_in_little_ram(tmp_path: Path):
+def test_an_assumed_stack_leaves_room_in_little_ram(tmp_path: Path):
     ram = replace(RAM, origin=0x20000000, size=5000)
     folder = make_board("b", tmp_path, cpu="cortex-m7", fpu="single", flash=FLASH, ram=ram)
     board = read_board(folder)
-    assert (board.stack, board.fpu, board.regions["ram"].size) == (1536, "single", 5000)
+    assert (board.assumed_stack, board.fpu, board.regions["ram"].size) == (1536, "single", 5000)
 
 
 @pytest.mark.parametrize(

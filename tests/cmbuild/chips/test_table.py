@@ -68,7 +68,7 @@ def test_every_chip_makes_a_board_that_can_be_read(tmp_path: Path) -> None:
         board = read_board(chip_board(board_name(chip), tmp_path, chip, boards))
         assert (board.cpu, board.fpu) == (chip.cpu, chip.fpu)
         assert board.regions["flash"].size == chip.flash.size
-        assert board.stack <= max(1536, board.regions["ram"].size // 4)
+        assert board.assumed_stack <= max(1536, board.regions["ram"].size // 4)
         assert launchers_of(board)
 
 

@@ -23,11 +23,15 @@ def test_firmware_for_a_new_board_links_at_once(cmbuild: Commands) -> None:
     flash = built.document["memory"]["flash"]
     assert flash["capacity"] == 1 << 20
     assert 0 < flash["code"] < 20_000
+    reserved = built.document["memory"]["ram"]["reserved"]
+    assert 768 < reserved < 4096
     run = here("run", NETWORK, "--board", "mine", "--json")
     assert run.exit_code == 0, run.stderr
     assert (run.document["launcher"], run.document["verified"]) == ("unicorn", True)
     assert run.document["instructions"]["total"] > 1000
     assert all(op["instructions"] > 0 for op in run.document["instructions"]["per_op"])
+    ram = run.document["memory"]["ram"]
+    assert 0 < ram["stack"] < ram["reserved"] - 512 == reserved - 512
 
 
 def test_a_clock_that_stands_still_leaves_counting_to_the_simulator(cmbuild: Commands) -> None:
@@ -71,6 +75,33 @@ def test_images_run_wherever_the_flash_is(cmbuild: Commands, cpu: str) -> None:
         assert (made.exit_code, made.stderr) == (0, "")
         run = here("run", NETWORK, "--board", name, "--json")
         assert (run.exit_code, run.document["verified"]) == (0, True), run.stderr
+        ram = run.document["memory"]["ram"]
+        assert ram["stack"] <= ram["reserved"] - 512
+
+
+def test_a_stack_that_no_code_states_is_assumed_and_said(cmbuild: Commands) -> None:
+    assert cmbuild(*WORDS, *MEMORY, "--dir", "deep").exit_code == 0
+    code = cmbuild.folder / "deep" / "mine" / "board.c"
+    recursion = """
+static __attribute__((noinline, optimize("O0"))) int sum(volatile int *tree)
+{
+    return *tree == 0 ? 0 : sum(tree + 1) + *tree;
+}
+"""
+    text = code.read_text().replace(
+        "void cm_board_init(void)\n{",
+        recursion
+        + "void cm_board_init(void)\n{\n    volatile int tree[2] = {1, 0};\n    sum(tree);",
+    )
+    code.write_text(text)
+    here = replace(cmbuild, environment={"CMBUILD_BOARD_PATH": "deep"})
+    built = here("build", NETWORK, "--board", "mine")
+    assert (built.exit_code, built.stderr) == (0, "")
+    assert "4 KB stack, assumed because sum calls itself" in " ".join(built.stdout.split())
+    file = code.with_name("board.toml")
+    file.write_text(file.read_text().replace('# stack = "4K"', 'stack = "3K"'))
+    stated = here("build", NETWORK, "--board", "mine", "--json").document
+    assert stated["memory"]["ram"]["reserved"] == 3072
 
 
 def test_chips_are_listed(cmbuild: Commands) -> None:
