@@ -60,6 +60,9 @@ class _Event:
 def hot_blocks(estimator: Estimator, segments: Iterable[Edges], most: int) -> list[HotBlock]:
     """The blocks with the most cycles, the hottest first.
 
+    A simulator enters a loop in the middle of a block, or leaves it there, and has another block
+    for what is left: such a one counts for the hottest that it shares instructions with.
+
     Args:
         segments: of the operator.
     """
@@ -70,7 +73,9 @@ def hot_blocks(estimator: Estimator, segments: Iterable[Edges], most: int) -> li
     for edge, count in counts.items():
         cycles[edge[1]] += count * estimator.cost(edge)  # type: ignore[assignment]
     windows = []
-    for block, cost in cycles.most_common(most):
+    for block, others in _merged(estimator, [block for block, _ in cycles.most_common()], most):
+        cost = sum(cycles[each] for each in (block, *others))
+        executions = sum(count for edge, count in counts.items() if edge[1] in (block, *others))
         entries = {edge[0]: count for edge, count in counts.items() if edge[1] == block}
         exits = {edge[1]: count for edge, count in counts.items() if edge[0] == block}
         before = max(entries, key=entries.__getitem__)
@@ -78,13 +83,29 @@ def hot_blocks(estimator: Estimator, segments: Iterable[Edges], most: int) -> li
         windows.append(
             HotBlock(
                 address=estimator.profile.blocks[block].address,
-                executions=sum(entries.values()),
+                executions=executions,
                 cycles=round(float(cost), 1),
                 after=estimator.profile.blocks[before].address,
                 instructions=_timed(estimator, before, block, after),
             )
         )
     return windows
+
+
+def _merged(estimator: Estimator, hottest: Sequence[int], most: int) -> list[tuple[int, list[int]]]:
+    """The first blocks, each with those of the others that share instructions with it."""
+    groups: list[tuple[int, list[int]]] = []
+    places: dict[int, list[int]] = {}
+    for block in hottest:
+        addresses = [instruction.address for instruction in estimator.body(block)]
+        others = next((places[address] for address in addresses if address in places), None)
+        if others is not None:
+            others.append(block)
+        elif len(groups) < most:
+            others = []
+            groups.append((block, others))
+            places |= dict.fromkeys(addresses, others)
+    return groups
 
 
 def _timed(

@@ -75,6 +75,22 @@ def perform(
     return False
 
 
+def offer(
+    stage: Stage,
+    check: Callable[[], None],
+    note: Callable[[str], None],
+    remote: RemoteCache | None,
+) -> None:
+    """Shares a result that was made before there was a cache to share it through; see `perform`."""
+    if remote is None or not stage.travels or not remote.lacks(stage.address):
+        return
+    entry = stage.entry
+    message = f"another command is making {entry.folder.name}; waiting for it"
+    with locked(entry.lock, Waiting(message, check, note)):
+        if stage.condition() is Condition.WHOLE:
+            remote.store(stage.address, entry.folder)
+
+
 class _NotFetched(Exception):
     """Leaves an entry as it was."""
 

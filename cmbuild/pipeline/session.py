@@ -150,6 +150,10 @@ class Session:
         if (error := stage.verdict()) is not None:
             self.failures.add(error, stage)
 
+    def offer(self, stage: Stage) -> None:
+        """Shares a result that is up to date with other machines, if they have a cache."""
+        performing.offer(stage, self.interrupts.check, self.reporter.note, self.context.remote)
+
     def attempt(
         self, work: Callable[[], object], stage: Stage | None = None
     ) -> CmbuildError | None:

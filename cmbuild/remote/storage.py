@@ -113,6 +113,10 @@ class RemoteCache:
             entry = seal(address, pack(folder, without=[STAMP]), self._key)
             self._attempt(lambda: self._put(self._place(address), entry))
 
+    def lacks(self, address: EntryAddress) -> bool:
+        """Whether this machine may add an entry that is not there."""
+        return self._writes and not self._is_lost and not self.holds(address) and not self._is_lost
+
     def _read(self, place: str) -> bytes | None:
         try:
             content: bytes = self._files.cat_file(place)

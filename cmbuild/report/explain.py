@@ -13,6 +13,7 @@ from cmbuild.pipeline.explaining import ExplainResult, PlacedBlock
 from cmbuild.pipeline.layers import PlacedLayer
 from cmbuild.report import text
 from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.repeats import repeats
 from cmbuild.text import count
 
 
@@ -72,11 +73,19 @@ def _block(placed: PlacedBlock) -> Iterator[Text]:
     )
     room = 30 if text.width() >= 80 else max(12, min(18, text.width() - 26))
     yield Text(f"  {'address':<10} {'instruction':<{room}}{'issue':>6}{'stall':>6}  why", "dim")
-    for each in block.instructions:
-        yield Text(_instruction(each, room))
-    whole = sum(each.issue + each.stall for each in block.instructions)
-    stalled = sum(each.stall for each in block.instructions)
-    yield Text(f"  {'':<10} {'':<{room}}{whole - stalled:>6.4g}{stalled:>6.4g}", "dim")
+    for part in repeats(block.instructions):
+        for each in part.first:
+            yield Text(_instruction(each, room))
+        if part.turns:
+            what = "the instruction" if len(part.first) == 1 else f"these {len(part.first)}"
+            label = f"  {f'{what}, {count(part.turns)} more times':<{11 + room}}"
+            yield Text(f"{label}{_sums(part.more)}", "italic")
+    yield Text(f"  {'':<10} {'':<{room}}{_sums(block.instructions)}", "dim")
+
+
+def _sums(instructions: Sequence[TimedInstruction]) -> str:
+    issued = sum(each.issue for each in instructions)
+    return f"{issued:>6.4g}{sum(each.stall for each in instructions):>6.4g}"
 
 
 def _instruction(each: TimedInstruction, room: int) -> str:

@@ -72,6 +72,9 @@ class TaskEvents:
         self._ended(task, StepState.FAILED)
 
     def skip_uptodate(self, task: Task) -> None:
+        stage, session = _stage(task), self._session
+        if stage is not None and session is not None:
+            session.attempt(partial(session.offer, stage), stage)
         self._ended(task, StepState.CACHED)
 
     def skip_ignore(self, task: Task) -> None:

@@ -38,6 +38,15 @@ def test_a_loop_adds_up(core):
     assert [one.text.split()[0] for one in hot.instructions] == ["ldr", "adds", "subs", "bne.n"]
 
 
+def test_parts_of_a_loop_are_one_window():
+    """The simulator's block that enters the loop shares its instructions."""
+    estimator = Estimator(CortexM0Plus, parse(LISTING), Profile(BLOCKS, [RUN]))
+    windows = hot_blocks(estimator, [RUN | {(3, 1): 1}], 3)
+    assert [window.address for window in windows] == [0x10000402, 0x1000040A]
+    addresses = [each.address for window in windows for each in window.instructions]
+    assert len(addresses) == len(set(addresses))
+
+
 def test_a_stall_names_what_it_waits_for():
     estimator = Estimator(CortexM7, parse(LISTING), Profile(BLOCKS, [RUN]))
     hot, *_ = hot_blocks(estimator, [RUN], 1)

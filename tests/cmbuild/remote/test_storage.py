@@ -75,6 +75,26 @@ def test_libraries_too(cmbuild: Commands, share: Path) -> None:
         assert fetched(bare(*RUN)) == found
 
 
+def test_results_of_before_are_shared_too(cmbuild: Commands, share: Path) -> None:
+    first = machine(cmbuild, share, "first")
+    alone = first("--remote-cache", "off", *RUN)
+    assert alone.exit_code == 0 and not share.exists()
+    assert first("--remote-cache", "read", *RUN).exit_code == 0 and not share.exists()
+    again = first(*RUN)
+    assert (again.states["plan"], again.states["reference"]) == ("cached", "cached")
+    assert fetched(machine(cmbuild, share, "second")(*RUN)) == SHARED
+
+
+def test_only_what_is_not_there_is_lacking(tmp_path: Path) -> None:
+    (tmp_path / "entry").mkdir()
+    (tmp_path / "entry" / "file").write_text("first")
+    share = (tmp_path / "share").as_uri()
+    remote = RemoteCache(share, print)
+    assert remote.lacks(ADDRESS) and not RemoteCache(share, print, writes=False).lacks(ADDRESS)
+    remote.store(ADDRESS, tmp_path / "entry")
+    assert not remote.lacks(ADDRESS)
+
+
 def test_a_reader_writes_nothing(cmbuild: Commands, share: Path) -> None:
     machine(cmbuild, share, "reader")("--remote-cache", "read", *RUN)
     assert not share.exists()
@@ -86,7 +106,7 @@ def test_an_entry_with_a_flipped_bit_is_refused_and_replaced(
     machine(cmbuild, share, "first")(*RUN)
     entries = [path for path in share.rglob("*") if path.is_file()]
     whole = {path: path.read_bytes() for path in entries}
-    assert {path.relative_to(share).parts[0] for path in entries} == SHARED
+    assert {path.relative_to(share).parts[0] for path in entries} == {*SHARED, "libs"}
     for path, content in whole.items():
         middle = len(content) // 2
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :])
