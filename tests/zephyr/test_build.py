@@ -202,14 +202,14 @@ def test_the_build_hands_models_to_cmbuild(tmp_path: Path, model: str, passed: s
     script.write_text(words + "sys.exit(3)\n")
     lists = (app / "CMakeLists.txt").read_text()
     (app / "CMakeLists.txt").write_text(
-        lists.replace("NAME hello)", "NAME adder SAMPLES 7 IO int8 FEED whole)")
+        lists.replace("NAME hello)", "NAME adder SAMPLES 7 IO int8 FEED whole KEEP_STATE)")
     )
     command = f"{sys.executable};{script}"
     refused(Application(app, QEMU), tmp_path / "out", MODEL=model, CMBUILD_COMMAND=command)
     package, name, *options = ast.literal_eval(log.read_text())
     assert (package, name) == ("package", passed.format(app=app))
     wanted = "--as zephyr --name adder --target cortex-m55 --isa mve --samples 7 --io int8"
-    assert " ".join(options[:14]) == f"{wanted} --feed whole"
+    assert " ".join(options[:15]) == f"{wanted} --feed whole --keep-state"
 
 
 def test_a_file_of_a_colliding_name_gets_a_prefix(tmp_path: Path) -> None:

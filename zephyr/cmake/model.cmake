@@ -4,21 +4,22 @@ set(CMBUILD_COMMAND "cmbuild" CACHE STRING "what runs cmbuild: a program, or sev
 
 set_property(GLOBAL PROPERTY CMBUILD_MODULE "${CMAKE_CURRENT_LIST_DIR}/..")
 
-# cmbuild_add_model(TARGET MODEL [NAME name] [SAMPLES N] [IO program|int8|uint8] [FEED whole|rows])
+# cmbuild_add_model(TARGET MODEL [NAME name] [SAMPLES N] [IO program|int8|uint8] [FEED whole|rows] [KEEP_STATE])
 #
 # Adds a model to TARGET, usually `app`; as many models as one likes. MODEL is the folder of a package written
-# by `cmbuild package --as zephyr`, which needs no Python; or a program (.pte) or any other model that cmbuild
-# accepts, which the build then packages for the kernels of this configuration.
+# by `cmbuild package --as zephyr`, which needs no Python; or a program (.pte, .tflite) or any other model that
+# cmbuild accepts, which the build then packages for the kernels of this configuration.
 #
 #   NAME:    the prefix of everything that the model defines; by default that of the package, or the name of the
 #            file or model, with `model_` before it if it would collide: string.pte becomes model_string.
 #   SAMPLES: number of test vectors, if the build packages the model.
 #   IO:      int8 and uint8 omit quantize and dequantize at the model's inputs and outputs.
 #   FEED:    rows takes inputs and hands out images row by row.
+#   KEEP_STATE: LSTMs of a .tflite go on where the run before ended.
 #
 # Include "NAME.h", and "cmbuild/arena.h" to place the arena as the configuration says.
 function(cmbuild_add_model target model)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME;SAMPLES;IO;FEED" "")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "KEEP_STATE" "NAME;SAMPLES;IO;FEED" "")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "cmbuild_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -213,6 +214,9 @@ function(_cmbuild_package folder model name needed)
             list(APPEND options ${flag} "${arg_${option}}")
         endif()
     endforeach()
+    if(arg_KEEP_STATE)
+        list(APPEND options --keep-state)
+    endif()
     set(files)
     foreach(suffix IN ITEMS .c .h _plan.c _plan.h _weights.S _weights.bin
             _vectors.c _vectors.h _vectors.S _vectors.bin)
