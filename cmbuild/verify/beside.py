@@ -38,7 +38,7 @@ def fidelity_beside(plan: PlanStage, judge: ReferenceStage) -> Fidelity | None:
         judge: the other program's reference, whose samples the float model has computed.
 
     Returns:
-        None if there are no such samples, or inputs or outputs do not have the same shapes.
+        None if there are no such samples, or inputs or outputs differ in shape or type.
     """
     from cmbuild.verify.samples import as_taken
     from cmcompiler.frontend.vectors import Samples
@@ -57,6 +57,8 @@ def fidelity_beside(plan: PlanStage, judge: ReferenceStage) -> Fidelity | None:
     if inputs is None or expected is None:
         return None
     samples = as_taken(Samples(tuple(inputs)), plan.record.inputs)
+    if [stack.dtype for stack in samples.inputs] != [p.tensor.dtype for p in graph.inputs]:
+        return None
     with plan.source.ops.registered():
         results = [each.outputs for each in evaluate_all(graph, samples, judge.reset)]
     stacks = [np.stack(each) for each in zip(*results, strict=True)]

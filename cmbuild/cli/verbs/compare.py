@@ -203,6 +203,8 @@ class _Sides:
 def _judged(
     side: Side, own: Mapping[str, SimulateStage], other: Mapping[str, SimulateStage]
 ) -> Side:
+    if not own or not other:
+        return side
     from dataclasses import asdict, replace
 
     from cmbuild.projects.figures import FidelityFigures

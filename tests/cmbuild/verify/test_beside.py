@@ -95,5 +95,7 @@ def test_logits_are_compared(tmp_path: Path, images: Array, has_softmax: bool) -
 def test_what_does_not_fit_is_not_compared(tmp_path: Path, images: Array) -> None:
     plan = program(tmp_path, has_softmax=False)
     assert fidelity_beside(plan, judge(plan, (images,), None)) is None
+    whole = images.astype(np.int64)
+    assert fidelity_beside(plan, judge(plan, (whole,), (real(images),))) is None
     assert fidelity_beside(plan, judge(plan, (images[:, :, :2],), (real(images),))) is None
     assert fidelity_beside(plan, judge(plan, (images,), (real(images)[..., :4],))) is None
