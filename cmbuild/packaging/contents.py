@@ -137,7 +137,7 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
     isa = Isa.named(record.isa)
     called = {step.kernel for step in record.steps if step.is_call}
     texts = [own[f"{name}.c"].decode()]
-    sources = needed_sources(called, isa, model.kernels, texts)
+    sources = needed_sources(called, isa, model.kernels, texts, record.has_runs)
     kernels = model.kernels
     places = {
         file: f"{'runtime' if kernels is None or not file.is_relative_to(kernels) else KERNELS}/"

@@ -14,6 +14,9 @@ from cmcompiler.isa import Isa
 EXECUTOR = ("runner/program.c", "runner/state.c", "runner/step.c", "vectors/match.c")
 """Files that every package needs."""
 
+TILER = "runner/tiles.c"
+"""What runs of steps need besides."""
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _NAME = re.compile(r"\bcm_\w+")
 _DEFINITION = re.compile(r"^(?!static\b)[a-z][\w *]*?\b(cm_\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
@@ -21,7 +24,11 @@ _DIRECTIVE = re.compile(r"^\s*#(?:.*\\\n)*.*$", re.MULTILINE)
 
 
 def needed_sources(
-    kernels: Collection[str], isa: Isa, folder: Path | None = None, texts: Iterable[str] = ()
+    kernels: Collection[str],
+    isa: Isa,
+    folder: Path | None = None,
+    texts: Iterable[str] = (),
+    has_runs: bool = False,
 ) -> tuple[Path, ...]:
     """The C files to compile and the headers that they include, in a fixed order.
 
@@ -32,6 +39,7 @@ def needed_sources(
         isa: of the plan; of each microkernel, its best version is taken.
         folder: with kernels besides the runtime's own.
         texts: C files that include headers of the runtime, too.
+        has_runs: the plan has runs of steps.
     """
     root = paths.runtime()
     providers = {
@@ -43,7 +51,7 @@ def needed_sources(
     for name in (name for text in texts for name in _INCLUDE.findall(text)):
         if (header := root / "include" / name).exists():
             files.update(dict.fromkeys((header, *included(header))))
-    due = [root / name for name in EXECUTOR]
+    due = [root / name for name in (*EXECUTOR, *([TILER] if has_runs else []))]
     due += [providers[f"cm_{kernel}"] for kernel in sorted(kernels)]
     while due:
         file = due.pop()

@@ -16,8 +16,12 @@ enum { GUARD_BYTES = 4096 };
 #define BATCH_MAGIC UINT32_C(0x42484d43)   /* CMHB */
 #define RESULTS_MAGIC UINT32_C(0x52484d43) /* CMHR */
 
-/* Marks a branch, stream, feed or drain, instead of a kernel's index. */
+/* Marks a branch, stream, feed, drain or run, instead of a kernel's index. */
 #define CONTROL UINT32_MAX
+
+/* Batches may have runs. */
+extern cm_tiler *const linked_tiler;
+cm_tiler *const linked_tiler = cm_take_tiles;
 
 struct header {
     uint32_t magic, version, file_bytes, kernel_count, kernels, case_count, cases, arena_bytes;
@@ -41,11 +45,12 @@ struct check {
 };
 
 /* The rows of an image that a stage may touch: from (y * factor + low) / divisor to (y * factor + high) /
-   divisor, rounded down, for its row y. */
+   divisor, rounded down, for its row y. It stands during the steps of its scope: elsewhere the rows of a
+   tile are other memory. */
 struct fence {
     uint32_t step, ref, row_bytes, ring;
     int32_t height, factor, low, high, divisor;
-    uint32_t reserved[3];
+    uint32_t scope, scope_end, reserved;
 };
 
 /* The workspace: batch file, arena, results of the current case. */
@@ -120,13 +125,14 @@ static int32_t rounded_down(int32_t a, int32_t b)
     return a >= 0 ? a / b : -((b - 1 - a) / b);
 }
 
-/* Lets all stages touch all rows of their images, or none. */
-static void open_all(const struct run *run, bool open)
+/* Lets all stages touch all rows of their images, or none, while a stage runs. */
+static void open_all(const struct run *run, const struct cm_step *stage, bool open)
 {
+    const uint32_t at = (uint32_t)(stage - run->steps);
     for (const struct fence *fence = run->fences; fence < run->fences_end; ++fence) {
         const struct cm_step *step = &run->steps[fence->step];
         const uint8_t *rows = cm_read(&run->context, fence->ref);
-        if (step < run->stages || step >= run->stages_end)
+        if (step < run->stages || step >= run->stages_end || at < fence->scope || at >= fence->scope_end)
             continue;
         if (open)
             allow(rows, rows + fence->ring * fence->row_bytes);
@@ -155,12 +161,12 @@ static void take_turn(void *user, const struct cm_step *stage, const struct cm_c
 {
     struct run *run = user;
     (void)progress;
-    open_all(run, false);
+    open_all(run, stage, false);
     open_rows(run, stage, call);
     uint64_t start = cm_board_ticks();
     stage->run(&run->context, call);
     run->ticks[stage - run->steps] += cm_board_ticks() - start;
-    open_all(run, true);
+    open_all(run, stage, true);
 }
 
 /* Where the rows of an output are gathered. */
@@ -184,13 +190,13 @@ static uint32_t run_step(struct run *run, const struct cm_step *step, uint8_t *b
             return left_out;
         const struct cm_call row = {NULL, (int32_t)wait.row, (int32_t)wait.row + 1};
         uint32_t offset = wait.row * wait.bytes;
-        open_all(run, false);
+        open_all(run, step + wait.stage, false);
         open_rows(run, step + wait.stage, &row);
         if (wait.into != NULL)
             memcpy(wait.into, batch + inputs[wait.port].data + offset, wait.bytes);
         else
             memcpy(batch + drained(outputs, wait.port)->data + offset, wait.from, wait.bytes);
-        open_all(run, true);
+        open_all(run, step + wait.stage, true);
     }
 }
 

@@ -116,6 +116,8 @@ static inline void take_turn(const struct flow *flow, uint32_t at)
     flow->turn(flow->user, step, &call, progress);
 }
 
+#pragma weak cm_take_tiles
+
 static void wait_for(const struct cm_context *context, const struct cm_feed *feed, uint32_t row,
                      struct cm_wait *wait)
 {
@@ -150,6 +152,10 @@ static void run_stream(const struct cm_context *context, const struct cm_row_str
                 const uint32_t at = lap->stages[place.turn];
                 if (steps[at].run != NULL) {
                     take_turn(&flow, at);
+                    continue;
+                }
+                if (__builtin_expect(*(const uint32_t *)steps[at].call.arguments == CM_TILES, 0)) {
+                    cm_take_tiles(&steps[at], &progress[at], turn, user);
                     continue;
                 }
                 const uint32_t more = wait->more;

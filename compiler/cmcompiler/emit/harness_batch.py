@@ -17,7 +17,7 @@ Batch file::
                        steps, step_count, states, state_count, inputs, input_count, outputs,
                        output_count, checks, check_count, continues, fences, fence_count
     steps              records of 4 words: kernel (index, or 0xffffffff for a branch, stream,
-                       feed or drain), arguments (offset), y0, y1
+                       feed, drain or run), arguments (offset), y0, y1
     states             records of 3 words: ref, initial (ref, or 0xffffffff for zeros), bytes
     inputs             records of 4 words: ref (cm_ref, or 0xffffffff if its rows are fed), bytes,
                        data (offset), 0
@@ -25,7 +25,8 @@ Batch file::
                        (offset) and which output of the plan, for drained rows
     checks             records of 4 words: step (index), ref, bytes, 0; ordered by step
     fences             records of 12 words: step (index), ref, row_bytes, ring, height, and the
-                       reach: factor, low, high, divisor (see cmcompiler.plan.plan.Fence); 0, 0, 0
+                       reach: factor, low, high, divisor (see cmcompiler.plan.plan.Fence); the
+                       first step of its scope and the one after the last; 0
 
 `kernels`, `cases`, `constants`, `steps`, `states`, `inputs`, `outputs`, `checks`, `fences`,
 `arguments` and `data` are offsets; `arena_bytes` of the header is the largest of all cases, slack
@@ -60,7 +61,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import OUTSIDE
+from cmcompiler.ir.op import OUTSIDE, TILES
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.abi import BRANCH, STREAM
 from cmcompiler.plan.plan import Plan, Span
@@ -181,7 +182,7 @@ def pack_cases(cases: Sequence[Case]) -> bytes:
     """The batch file of `cases`."""
     steps = [step for case in cases for step in case.plan.steps if step.is_call]
     names = sorted({step.kernel for step in steps})
-    kernels = dict.fromkeys((BRANCH, STREAM, *OUTSIDE), NO_KERNEL) | {
+    kernels = dict.fromkeys((BRANCH, STREAM, TILES, *OUTSIDE), NO_KERNEL) | {
         name: index for index, name in enumerate(names)
     }
     file = _File(reserved=32)
@@ -282,7 +283,7 @@ def _pack_case(case: Case, file: _File, kernels: dict[str, int]) -> bytes:
             "<4I5i3I",
             *(index, fence.ref.word, fence.row_bytes, fence.ring, fence.height),
             *(fence.reach.factor, fence.reach.low, fence.reach.high, fence.reach.divisor),
-            *(0, 0, 0),
+            *(fence.scope.start, fence.scope.stop, 0),
         )
         for index, step in enumerate(plan.steps)
         for fence in step.fences

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from cmcompiler.ir.graph import Port
+from cmcompiler.ir.op import TILES
 from cmcompiler.plan.plan import Argument, Base, Plan, PlanStep, Ref, StateBuffer
 
 _C_FILE = """\
@@ -18,7 +19,7 @@ _C_FILE = """\
 #define BITS(word) ((int32_t)UINT32_C(word))
 
 extern const uint8_t {name}_weights[];
-{kernels}
+{kernels}{tiles}
 {words}{tables}
 const struct cm_program {name}_program = {{
     .steps = {steps},
@@ -34,6 +35,12 @@ const struct cm_program {name}_program = {{
     .arena_bytes = {arena}_ARENA_BYTES,
     .identity = "{identity}",
 }};
+"""
+
+_TILES = """
+/* Links what runs of steps need. */
+extern cm_tiler *const {name}_tiler;
+cm_tiler *const {name}_tiler = cm_take_tiles;
 """
 
 _HEADER = """\
@@ -80,6 +87,7 @@ def c_file(plan: Plan, name: str, identity: str) -> str:
         title=_title(plan, name),
         name=name,
         kernels="".join(f"cm_kernel cm_{kernel};\n" for kernel in kernels),
+        tiles=_TILES.format(name=name) if any(s.kernel == TILES for s in plan.steps) else "",
         words="\n".join(_words(index, step) for index, step in enumerate(plan.steps)),
         tables="".join(tables.values()),
         **{key: key if text else "NULL" for key, text in tables.items()},

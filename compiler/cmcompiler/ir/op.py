@@ -26,6 +26,7 @@ from cmcompiler.ir.words import (
     Scratch,
     ScratchCount,
     Short,
+    TilePlace,
     Word,
     Words,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "LONG_SUM",
     "ONE_ROUNDING",
     "OUTSIDE",
+    "TILES",
     "Address",
     "Array",
     "Byte",
@@ -47,6 +49,7 @@ __all__ = [
     "Narrow",
     "Op",
     "Packed",
+    "Patch",
     "Reach",
     "RingRows",
     "RowAddress",
@@ -56,6 +59,9 @@ __all__ = [
     "ScratchCount",
     "Short",
     "Tensors",
+    "TilePlace",
+    "TileRows",
+    "TiledCall",
     "Word",
     "Words",
 ]
@@ -73,6 +79,10 @@ LONG_SUM = 0.8
 FEED, DRAIN = "feed", "drain"
 OUTSIDE = (FEED, DRAIN)
 """Instead of a kernel's name: the interpreter of streams takes a row from outside."""
+
+
+TILES = "tiles"
+"""Instead of a kernel's name: the calls of a run, which makes its rows in tiles of columns."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +146,63 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
+class Patch:
+    """A word of 32 bits of a call's arguments that depends on the tile.
+
+    Attributes:
+        word: its index.
+        second, last: its value for the second tile and the last one; the first one's is in the
+            arguments.
+        step: what it grows by from the second tile on, up to the last but one.
+    """
+
+    word: int
+    second: Word
+    step: int
+    last: Word
+
+
+@dataclass(frozen=True, slots=True)
+class TileRows:
+    """An image of which a run holds a tile of columns of some rows.
+
+    Attributes:
+        place: in the scratch of the run.
+        ring: rows in memory.
+        height: rows of the image.
+    """
+
+    place: TilePlace
+    row_bytes: int
+    ring: int
+    height: int
+
+
+@dataclass(frozen=True)
+class TiledCall:
+    """A call of a run, once for each tile.
+
+    Attributes:
+        part: which op of the run it computes.
+        call: its arguments are those of the first tile.
+        rows: which ones it makes for each row of the run.
+        patches: arguments that depend on the tile.
+        touched: what it reads and writes, by its own rows.
+    """
+
+    part: int
+    call: KernelCall
+    rows: Reach
+    patches: tuple[Patch, ...]
+    touched: tuple[tuple[Tensor | TileRows, Reach], ...]
+
+    def rows_for(self, start: int, end: int) -> range:
+        """The rows that it makes for rows [start, end) of the run."""
+        first, last = self.call.rows
+        return range(max(self.rows.first(start), first), min(self.rows.end(end), last))
+
+
+@dataclass(frozen=True, slots=True)
 class RowCall:
     """A kernel call that computes some or all rows of an op's output, from first to last.
 
@@ -148,6 +215,8 @@ class RowCall:
         alone: instead of `call`, if that computes one row at a time with fewer instructions.
         first, step: its row y is row first + step·y of the output. If the step is 0, all rows add
             to an output that is there after the last one.
+        tiled: the calls of a run, in order; their tiles are the scratch of its own call.
+        tiles: how often these are made for each band.
     """
 
     call: KernelCall
@@ -156,6 +225,8 @@ class RowCall:
     alone: KernelCall | None = None
     first: int = 0
     step: int = 1
+    tiled: tuple[TiledCall, ...] = ()
+    tiles: int = 0
 
     def banded(self, band: int) -> RowCall:
         """A call for so many rows at once."""

@@ -41,10 +41,23 @@ class Scratch:
 
     Attributes:
         kept: in a stream, from its first call to its last one.
+        steps: of the plan during which it lives, from the call's own on.
     """
 
     size: int
     kept: bool = False
+    steps: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TilePlace:
+    """A place in the scratch of a run, which its calls share.
+
+    Attributes:
+        offset: bytes from its start.
+    """
+
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +165,7 @@ Word = (
     | RowCount
     | Packed
     | Scratch
+    | TilePlace
     | GrowableScratch
     | ScratchCount
 )

@@ -42,13 +42,13 @@ def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) 
     Raises:
         Unsupported: an input is fed, but an operator needs all of it.
     """
-    if not any(row_calls) and not draft.is_fed:
+    if not any(row_calls) and not draft.needs_streams:
         return draft
     computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
     search = Search(computation)
     low, trial = search.least_peak, _Trial(draft, search)
-    allowed = max(most, FEEDING * search.fewest) if draft.is_fed else most
-    best = None if draft.is_fed else draft
+    allowed = max(most, FEEDING * search.fewest) if draft.needs_streams else most
+    best = None if draft.needs_streams else draft
     for limit in _around(search.least(allowed), low):
         if best is not None and max(limit, low) >= best.size:
             continue
@@ -68,7 +68,7 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
     Raises:
         Unsupported: as above.
     """
-    best = None if draft.is_fed else _quickest(draft, None, most)
+    best = None if draft.needs_streams else _quickest(draft, None, most)
     if best is not None and not best.surcharge:
         return best
     computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)

@@ -8,13 +8,14 @@ from functools import cached_property
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.ir.graph import Graph
-from cmcompiler.ir.op import ALIGN, KernelCall, Scratch
+from cmcompiler.ir.op import ALIGN, KernelCall, Scratch, TiledCall
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.plan import arena
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, BlockUse
 from cmcompiler.plan.lifetimes import Liveness, analyse
+from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.schedule import Schedule, ScheduleEntry, StreamStart, make_schedule
 from cmcompiler.plan.scratch import GrownScratch, grow_scratch, least_scratch
 from cmcompiler.plan.storage import Storage
@@ -57,8 +58,13 @@ class Draft:
 
     @property
     def is_fed(self) -> bool:
-        """Rows of inputs or outputs come from outside or go there, so it needs streams."""
+        """Rows of inputs or outputs come from outside or go there."""
         return any(port.fed for port in (*self.graph.inputs, *self.graph.outputs))
+
+    @cached_property
+    def needs_streams(self) -> bool:
+        """Some of its nodes cannot compute whole tensors: those of rows from outside, and runs."""
+        return self.is_fed or any(isinstance(node.op, Run) for node in self.graph.nodes)
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -85,7 +91,8 @@ class Draft:
         for step, pieces in enumerate(scratch):
             times = self.schedule.times[self.schedule.entries[step].node]
             for piece in pieces:
-                first, last = (times.start, times[-1]) if piece.kept else (step, step)
+                ends = (times.start, times[-1]), (step, step + piece.steps - 1)
+                first, last = ends[0] if piece.kept else ends[1]
                 yield ArenaBlock((BlockUse(first, last, piece.size),))
 
     @cached_property
@@ -143,13 +150,33 @@ class Draft:
 
     @cached_property
     def stages(self) -> dict[int, tuple[Stream, StreamStage]]:
-        """The stages of all streams, by their steps."""
+        """The stages of all streams, by their first steps."""
         return {
-            step + 1 + index: (entry.action.stream, stage)
+            step + 1 + place: (entry.action.stream, stage)
             for step, entry in enumerate(self.schedule.entries)
             if isinstance(entry.action, StreamStart)
-            for index, stage in enumerate(entry.action.stream.group.stages)
+            for group in (entry.action.stream.group,)
+            for place, stage in zip(group.step_of, group.stages, strict=True)
         }
+
+    @cached_property
+    def tiled(self) -> dict[int, TiledCall]:
+        """The calls of all runs, by their steps."""
+        return {
+            step + index: call
+            for step, (_, stage) in self.stages.items()
+            for index, call in enumerate(stage.call.tiled, 1)
+        }
+
+    def scope(self, step: int) -> range:
+        """The steps of the run that a step belongs to; empty if it is not a call of one."""
+        start = step
+        while start in self.tiled:
+            start -= 1
+        if start == step:
+            return range(0)
+        _, stage = self.stages[start]
+        return range(start, start + stage.steps)
 
     @property
     def effort(self) -> float:

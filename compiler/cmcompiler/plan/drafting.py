@@ -19,9 +19,17 @@ from cmcompiler.plan.arena import aligned
 from cmcompiler.plan.choice import fastest, smallest
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.options import PlanOptions
+from cmcompiler.plan.runs.fitting import Fitting
+from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.selection import RunSelection
 from cmcompiler.plan.storage import share
+from cmcompiler.plan.streams.grouping import Computation
+from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.timeline import peak, timeline
 from cmcompiler.plan.whole import whole_calls
+
+SLOWER = 0.02
+"""Part of the instructions that rows may take more within a budget before runs are tried."""
 
 _NAMED = 2
 """Tensors that an error names."""
@@ -65,6 +73,9 @@ def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
     if best is None:
         assert failure is not None
         raise failure
+    if options.budget is not None and options.streams:
+        for fed in _ways(graph, options):
+            best = _with_runs(fed, isa, best, options.budget)
     if options.budget is not None and best.size + SLACK > options.budget:
         raise _over(best, options.budget, _advice(best, graph, options))
     return best
@@ -113,11 +124,44 @@ def _draft(draft: Draft, options: PlanOptions, most: float) -> Draft:
         most: of instructions that streams may add.
     """
     by_rows: list[Sequence[RowCall]] = [()] * len(draft.calls)
-    if options.streams or draft.is_fed:
+    if options.streams or draft.needs_streams:
         by_rows = _row_calls(draft.graph, draft.isa, draft.calls)
     if options.budget is None:
         return smallest(draft, by_rows, most)
     return fastest(draft, by_rows, options.budget - SLACK)
+
+
+def _with_runs(graph: Graph, isa: Isa, best: Draft, budget: int) -> Draft:
+    """A draft of a graph with runs, if that fits a budget with fewer instructions, or where none
+    fits, if it is smaller.
+    """
+    fits = best.size + SLACK <= budget
+    if fits and best.surcharge <= SLOWER * best.effort:
+        return best
+    plain, limit = _whole(graph, isa), budget - SLACK
+    by_rows = _row_calls(graph, isa, plain.calls)
+    selection = RunSelection(graph, isa, by_rows, plain.effort, limit)
+
+    known = dict(zip(graph.nodes, zip(plain.calls, by_rows, strict=True), strict=True))
+
+    def least(changed: Graph) -> int:
+        every = [known.get(node) or _calls_of_run(node, isa) for node in changed.nodes]
+        calls, rows = zip(*every, strict=True)
+        return Search(Computation(changed, share(changed).storage, calls, rows, isa)).least_peak
+
+    for changed in Fitting(selection, least, limit).graphs():
+        draft = _whole(changed, isa)
+        fast = fastest(draft, _row_calls(changed, isa, draft.calls), limit)
+        if fast.size <= limit and (not fits or fast.surcharge < best.surcharge):
+            best, fits = fast, True
+        elif not fits and fast.size < best.size:
+            best = fast
+    return best
+
+
+def _calls_of_run(node: Node, isa: Isa) -> tuple[Sequence[KernelCall], Sequence[RowCall]]:
+    rows = node.op.row_calls(node.inputs, node.outputs, isa)
+    return [row.call for row in rows], rows
 
 
 def _better(rows: Draft, whole: Draft, room: float, budget: int | None) -> Draft:
@@ -135,6 +179,8 @@ def _better(rows: Draft, whole: Draft, room: float, budget: int | None) -> Draft
 def _over(draft: Draft, budget: int, advice: str | None) -> OverBudget:
     size, bound = draft.size + SLACK, draft.lower_bound + SLACK
     least = "no such plan needs less" if size == bound else f"any such plan needs {bound:,}"
+    if any(isinstance(node.op, Run) for node in draft.graph.nodes):
+        least = "no smaller plan was found"
     return OverBudget(
         f"the arena needs {size:,} bytes, {size - budget:,} over the budget of {budget:,}; {least}",
         advice,

@@ -11,7 +11,7 @@ import numpy as np
 
 from cmcompiler.ir.arithmetic import Arithmetic
 from cmcompiler.ir.graph import Port
-from cmcompiler.ir.op import DRAIN, FEED, OUTSIDE, Reach
+from cmcompiler.ir.op import DRAIN, FEED, OUTSIDE, TILES, Reach
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
@@ -113,6 +113,7 @@ class Fence:
         ring: rows in memory.
         height: rows of the image.
         reach: rows of the image that it touches for each of its rows.
+        scope: steps during which the image lies there; all but for a tile.
     """
 
     ref: Ref
@@ -120,6 +121,7 @@ class Fence:
     ring: int
     height: int
     reach: Reach
+    scope: range = range(0xFFFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,11 @@ class PlanStep:
         node: index of the graph's node; for a branch or stream, of the first node inside.
         title, source: of that node, for people.
         kernel: C function without the prefix `cm_`; BRANCH for a branch, STREAM for a stream, FEED
-            or DRAIN for a stage whose rows come from outside or go there.
+            or DRAIN for a stage whose rows come from outside or go there, TILES for a run, whose
+            calls follow it.
         arguments: the fields of its argument struct, in order; of struct cm_branch for a branch,
-            of struct cm_row_stream for a stream, of struct cm_feed for FEED and DRAIN.
+            of struct cm_row_stream for a stream, of struct cm_feed for FEED and DRAIN, of struct
+            cm_tiles for TILES.
         stages: how many of the following steps are the stages of a stream.
         rows: output rows [y0, y1); (0, 0) for kernels that take whole tensors.
         microkernel: the inner loop that it uses, or None.
@@ -199,7 +203,7 @@ class PlanStep:
     @property
     def is_call(self) -> bool:
         """It calls a kernel."""
-        return self.kernel not in (BRANCH, STREAM, *OUTSIDE)
+        return self.kernel not in (BRANCH, STREAM, TILES, *OUTSIDE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,18 @@ import numpy as np
 from cmcompiler.ir.arithmetic import arithmetics
 from cmcompiler.ir.channels import channel_count
 from cmcompiler.ir.graph import Graph, MutableBuffer
-from cmcompiler.ir.op import DRAIN, FEED, OUTSIDE, KernelCall, Op, Reach, Scratch
+from cmcompiler.ir.op import (
+    DRAIN,
+    FEED,
+    OUTSIDE,
+    TILES,
+    KernelCall,
+    Op,
+    Reach,
+    Scratch,
+    TiledCall,
+    TileRows,
+)
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -22,9 +33,11 @@ from cmcompiler.plan.drafting import make_draft
 from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.plan import Argument, Fence, Plan, PlanStep, Ref, Span, StateBuffer
 from cmcompiler.plan.resolver import Resolver
+from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.schedule import BranchStart, StreamStart
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, encode
 from cmcompiler.plan.streams.group import StreamStage
+from cmcompiler.plan.streams.stream import Stream
 from cmcompiler.plan.streams.turns import calls_in_turn
 from cmcompiler.plan.timeline import peak, timeline
 
@@ -58,6 +71,11 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
             steps.append(_stream_step(entry.node, entry.action, resolver))
             continue
         call, is_last = entry.action, index == schedule.spans[entry.node][-1]
+        tiled, made = draft.tiled.get(index), node
+        if tiled is not None:
+            assert isinstance(node.op, Run)
+            made = node.op.parts[tiled.part]
+        counts = is_last or tiled is not None  # for all of what it computes
         if call.kernel in OUTSIDE:
             control = CONTROL_FEED if call.kernel == FEED else CONTROL_DRAIN
             call = replace(call, arguments=[("control", control), *call.arguments])
@@ -65,16 +83,16 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
         steps.append(
             PlanStep(
                 node=entry.node,
-                title=node.op.title,
-                source=node.source,
+                title=STREAM if call.kernel == TILES else made.op.title,
+                source=made.source,
                 kernel=call.kernel,
                 arguments=arguments,
                 rows=call.rows,
                 microkernel=call.microkernel.name if call.microkernel else None,
                 provider=call.microkernel.provider(isa) if call.microkernel else None,
-                macs=node.op.macs if is_last else 0,
-                whole_macs=before.macs_of(node) if is_last else 0,
-                elements=sum(prod(t.shape) for t in node.outputs) if is_last else 0,
+                macs=made.op.macs if counts else 0,
+                whole_macs=before.macs_of(made) if counts else 0,
+                elements=sum(prod(t.shape) for t in made.outputs) if counts else 0,
                 scratch=_scratch_spans(call, arguments),
                 writes=tuple(
                     t for t in node.outputs if is_last and t not in rings and t not in drained
@@ -83,9 +101,9 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
                 arithmetic=arithmetic[entry.node],
                 form=call.form,
                 family=call.family,
-                fences=_fences(stages[index][1], resolver) if index in stages else (),
-                channels=before.channels(node.outputs[0]),
-                live_channels=channel_count(node.outputs[0]),
+                fences=_fences(_touched(stages.get(index), tiled), resolver, draft.scope(index)),
+                channels=before.channels(made.outputs[0]),
+                live_channels=channel_count(made.outputs[0]),
             )
         )
     for port in (*graph.inputs, *graph.outputs):
@@ -145,22 +163,38 @@ def _stream_step(node: int, start: StreamStart, resolver: Resolver) -> PlanStep:
     )
 
 
-def _fences(stage: StreamStage, resolver: Resolver) -> tuple[Fence, ...]:
-    """Around what a stage reads row by row, and the rows that it writes."""
+def _touched(
+    entry: tuple[Stream, StreamStage] | None, tiled: TiledCall | None
+) -> Sequence[tuple[Tensor | TileRows, Reach]]:
+    """What a stage, or a call of a run, reads row by row, and the rows that it writes."""
+    if tiled is not None:
+        return tiled.touched
+    if entry is None:
+        return ()
+    _, stage = entry
     call = stage.call
-    touched = list(call.reads.items())
+    touched: list[tuple[Tensor | TileRows, Reach]] = list(call.reads.items())
     if call.call.kernel != DRAIN and not call.accumulates:
         touched.append((stage.output, Reach(call.step, call.first, call.first)))
-    return tuple(
-        Fence(
-            resolver.place(tensor),
-            row_bytes(tensor),
-            resolver.rows(tensor),
-            tensor.shape[1],
-            reach,
-        )
-        for tensor, reach in touched
-    )
+    return touched
+
+
+def _fences(
+    touched: Sequence[tuple[Tensor | TileRows, Reach]], resolver: Resolver, run: range
+) -> tuple[Fence, ...]:
+    """
+    Args:
+        run: the steps of the run that touches it.
+    """
+    return tuple(_fence(image, reach, resolver, run) for image, reach in touched)
+
+
+def _fence(image: Tensor | TileRows, reach: Reach, resolver: Resolver, run: range) -> Fence:
+    if isinstance(image, TileRows):
+        place = resolver.part(image.place)
+        return Fence(place, image.row_bytes, image.ring, image.height, reach, run)
+    place, height = resolver.place(image), image.shape[1]
+    return Fence(place, row_bytes(image), resolver.rows(image), height, reach)
 
 
 def _state_buffer(state: MutableBuffer, resolver: Resolver, constants: ConstantPool) -> StateBuffer:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from cmcompiler.ir.arithmetic import Arithmetic
-from cmcompiler.ir.op import OUTSIDE
+from cmcompiler.ir.op import OUTSIDE, TILES
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.plan.abi import BRANCH, STREAM
 
@@ -91,7 +91,7 @@ class StepRecord(_Record):
     @property
     def is_call(self) -> bool:
         """It calls a kernel."""
-        return self.kernel not in (BRANCH, STREAM, *OUTSIDE)
+        return self.kernel not in (BRANCH, STREAM, TILES, *OUTSIDE)
 
 
 class ArenaUseRecord(_Record):
@@ -150,3 +150,8 @@ class PlanRecord(_Record):
     verified: Literal["exact", "tolerance"]
     macs: int
     whole_macs: int
+
+    @property
+    def has_runs(self) -> bool:
+        """Some steps run in tiles of columns."""
+        return any(step.kernel == TILES for step in self.steps)

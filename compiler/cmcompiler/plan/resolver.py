@@ -17,6 +17,7 @@ from cmcompiler.ir.op import (
     RowCount,
     Scratch,
     ScratchCount,
+    TilePlace,
     Word,
 )
 from cmcompiler.ir.tensor import Tensor
@@ -47,11 +48,16 @@ class Resolver:
         self._constants = constants
         self._rings = rings
         self._next_progress = len(memory.blocks)
+        self._run = Ref(Base.ARENA, 0)  # scratch of the last run
         self._next_scratch = len(memory.blocks) + streams
 
     def rows(self, tensor: Tensor) -> int:
         """How many rows of an image are in memory."""
         return self._rings.get(tensor, tensor.shape[1])
+
+    def part(self, part: TilePlace) -> Ref:
+        """A place in the scratch of the last run."""
+        return Ref(self._run.base, self._run.offset + part.offset)
 
     def take_progress(self) -> Ref:
         self._next_progress += 1
@@ -82,6 +88,13 @@ class Resolver:
             self.places[tensor] = Ref(ref.base, ref.offset + place.offset)
         return self.places[tensor]
 
+    def _take_scratch(self, scratch: Scratch) -> Ref:
+        self._next_scratch += 1
+        place = Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
+        if scratch.steps > 1:
+            self._run = place
+        return place
+
     def _value(self, word: Word) -> int | float | Ref:
         if isinstance(word, RingRows):
             return -(-self.rows(word.tensor) // word.every)
@@ -92,9 +105,8 @@ class Resolver:
             return Ref(place.base, place.offset + word.offset)
         if isinstance(word, Packed):
             return self._constants.add(word.data, word.align)
-        if isinstance(word, Scratch):
-            self._next_scratch += 1
-            return Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
+        if isinstance(word, Scratch | TilePlace):
+            return self.part(word) if isinstance(word, TilePlace) else self._take_scratch(word)
         assert not isinstance(word, GrowableScratch | ScratchCount)
         if isinstance(word, RowCount):
             word = word.each

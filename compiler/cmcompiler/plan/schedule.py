@@ -27,7 +27,7 @@ class StreamStart:
 
     @property
     def count(self) -> int:
-        return len(self.stream.group.stages)
+        return self.stream.group.step_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,12 @@ def make_schedule(
     for stream in streams:
         stages = stream.group.stages
         for index in stream.group.nodes:
-            every[index] = tuple(stage.call.call for stage in stages if stage.node == index)
+            every[index] = tuple(
+                call
+                for stage in stages
+                if stage.node == index
+                for call in (stage.call.call, *(tiled.call for tiled in stage.call.tiled))
+            )
     starts = {stream.group.nodes[0]: stream for stream in streams}
     entries = _entries(range(len(nodes)), nodes, every, starts, 0)
     spans = tuple(_spans(entries, every))

@@ -15,13 +15,10 @@ from cmcompiler.plan.streams.encoding import PROGRESS_BYTES
 def timeline(draft: Draft) -> tuple[ArenaUse, ...]:
     """One entry a step: bytes in use, whatever the layout."""
     used = arena.Steps(arena.in_use(draft.blocks))
-    rings = _rings(draft)
+    rings, scratches = _rings(draft), _scratch(draft)
     uses = []
-    for step, pieces in enumerate(draft.scratch):
-        total, scratch = (
-            used.at(step),
-            sum(aligned(piece.size) for piece in pieces if not piece.kept),
-        )
+    for step, scratch in enumerate(scratches):
+        total = used.at(step)
         # Rings may lie where an input's rows are spent, and count once.
         ring = min(rings[step], total - scratch)
         uses.append(ArenaUse(tensors=total - scratch - ring, rings=ring, scratch=scratch))
@@ -34,6 +31,16 @@ def peak(draft: Draft, uses: Sequence[ArenaUse]) -> Peak | None:
         return None
     step = max(range(len(uses)), key=lambda index: uses[index].total)
     return Peak(step, uses[step].total, draft.memory.alive(step), uses[step].scratch)
+
+
+def _scratch(draft: Draft) -> list[int]:
+    """Bytes of scratch during each step, that of a run during all of its calls."""
+    sizes = [0] * len(draft.scratch)
+    for step, pieces in enumerate(draft.scratch):
+        for piece in pieces:
+            for later in range(step, step + (0 if piece.kept else piece.steps)):
+                sizes[later] += aligned(piece.size)
+    return sizes
 
 
 def _rings(draft: Draft) -> list[int]:

@@ -46,7 +46,7 @@ struct cm_step {
     cm_kernel *run;
     struct cm_call call;
 };
-enum cm_control { CM_BRANCH, CM_STREAM, CM_FEED, CM_DRAIN };
+enum cm_control { CM_BRANCH, CM_STREAM, CM_FEED, CM_DRAIN, CM_TILES };
 
 /* Skips the next `count` steps unless the bool at `condition` is as expected. */
 struct cm_branch {
@@ -110,6 +110,30 @@ struct cm_feed {
     uint32_t row_bytes, ring;
 };
 
+/* A word of arguments that depends on the tile: the first tile's is in the step's own. */
+struct cm_patch {
+    uint32_t word; /* its index */
+    uint32_t second, step, last;
+};
+
+/* One call for each tile. For rows [y, end) of the run it makes the rows from y * factor + low on, up to
+   (end - 1) * factor + high; those outside of [y0, y1) of its step do not count. */
+struct cm_tiled {
+    uint8_t words, patches;
+    int16_t factor, low, high;
+    struct cm_patch patch[];
+};
+
+/* A stage without a kernel of its own: a run of steps that follow it, which make its rows in tiles of
+   columns, one after the other. What they hand on to each other is scratch. */
+struct cm_tiles {
+    uint32_t control;
+    cm_ref scratch;
+    uint32_t band; /* rows at once */
+    uint16_t calls, tiles;
+    /* followed by as many struct cm_tiled as calls */
+};
+
 /* Where a stream stands in its order. */
 struct cm_place {
     uint32_t lap; /* words from the start of cm_row_stream */
@@ -144,6 +168,10 @@ static inline const struct cm_row_stream *cm_row_stream_of(const struct cm_step 
    is zero at first. */
 uint32_t cm_run_step(const struct cm_context *context, const struct cm_step *step, cm_turn *turn, void *user,
                      struct cm_wait *wait);
+
+/* The next rows of a run, a stage of a stream. Only images whose models have one link it. */
+typedef void cm_tiler(const struct cm_step *run, struct cm_progress *progress, cm_turn *turn, void *user);
+cm_tiler cm_take_tiles;
 
 /* An input or output in memory. */
 struct cm_port {

@@ -74,7 +74,8 @@ class Bands:
     def _grow(self, start: int, end: int, limit: int) -> Stream | None:
         """The group of some nodes from bands of one row on; None if these do not fit."""
         calls = self._grouping.calls(start, end)
-        best = self._grouping.make(start, end, tuple(1 for _ in calls))
+        bands = tuple(call.band if call.tiled else 1 for call in calls)
+        best = self._grouping.make(start, end, bands)
         if best is None or best.bytes > limit:
             return None
         while larger := self._larger(best, calls, limit):
@@ -101,8 +102,8 @@ class Bands:
 
 
 def _larger_bands(call: RowCall, band: int) -> Iterator[int]:
-    """Bands that take fewer turns; rows from outside come one by one."""
-    if call.call.kernel in OUTSIDE:
+    """Bands that take fewer turns; rows from outside come one by one, and those of runs are set."""
+    if call.call.kernel in OUTSIDE or call.tiled:
         return
     first, last = call.call.rows
     turns, count = -(-(last - first) // band), 0

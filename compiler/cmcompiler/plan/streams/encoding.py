@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cmcompiler.ir.op import RowAddress
+from cmcompiler.ir.op import RowAddress, TiledCall
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.abi import CONTROL_STREAM, MOST_MOVED_WORDS
@@ -26,7 +26,7 @@ RATIO = 1 << 5
 
 def is_encodable(group: Group) -> bool:
     """Whether all numbers fit their fields; they do but for images of many thousand rows."""
-    return len(group.stages) < BYTE and all(map(_fits, group.stages))
+    return group.step_count < BYTE and all(map(_fits, group.stages))
 
 
 def _fits(stage: StreamStage) -> bool:
@@ -35,6 +35,7 @@ def _fits(stage: StreamStage) -> bool:
     words = len(stage.call.call.arguments)
     return (
         max(stage.call.band, len(moves)) < BYTE
+        and all(map(_fits_tiles, stage.call.tiled))
         and (not moves or words <= MOST_MOVED_WORDS)
         and all(tensor.shape[1] < SHORT // 2 for tensor in tensors)
         and all(
@@ -46,6 +47,14 @@ def _fits(stage: StreamStage) -> bool:
     )
 
 
+def _fits_tiles(call: TiledCall) -> bool:
+    reach = call.rows
+    return (
+        len(call.call.arguments) <= MOST_MOVED_WORDS
+        and max(map(abs, (reach.factor, reach.low, reach.high))) < SHORT // 2
+    )
+
+
 def encode(group: Group, progress: Ref, ring_rows: Callable[[Tensor], int]) -> tuple[Argument, ...]:
     """
     Args:
@@ -54,7 +63,7 @@ def encode(group: Group, progress: Ref, ring_rows: Callable[[Tensor], int]) -> t
     """
     lists: list[Argument] = []
     head: list[Argument] = []
-    start = _HEADER_WORDS + _STAGE_WORDS * len(group.stages)
+    start = _HEADER_WORDS + _STAGE_WORDS * group.step_count
     for index, stage in enumerate(group.stages):
         moves = _moves(stage)
         words = len(stage.call.call.arguments) if moves else 0
@@ -65,11 +74,14 @@ def encode(group: Group, progress: Ref, ring_rows: Callable[[Tensor], int]) -> t
         ]
         for word, address in moves:
             lists += _move(index, word, address, ring_rows(address.tensor))
-    order = [word for lap in laps([turn.stage for turn in turns(group)]) for word in _lap(lap)]
+        for at in range(len(stage.call.tiled)):
+            head += [Argument(f"stage {index}, call {at}", 0), Argument("none", 0)]
+    stages = [group.step_of[turn.stage] for turn in turns(group)]
+    order = [word for lap in laps(stages) for word in _lap(lap)]
     order_start = start + len(lists)
     return (
         Argument("control", CONTROL_STREAM),
-        Argument("count, upward", len(group.stages) | group.upward << 16),
+        Argument("count, upward", group.step_count | group.upward << 16),
         Argument("progress", progress),
         Argument("order", order_start),
         Argument("order_end", order_start + len(order)),

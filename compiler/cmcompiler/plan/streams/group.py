@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.op import DRAIN, Reach, RowAddress, RowCall, RowCount
@@ -41,6 +42,11 @@ class StreamStage:
     ordered: RowCall
     output: Tensor
     demands: tuple[Demand, ...]
+
+    @property
+    def steps(self) -> int:
+        """Steps of the plan that it takes: its own, and the calls of a run."""
+        return 1 + len(self.call.tiled)
 
     @property
     def moves(self) -> bool:
@@ -95,6 +101,15 @@ class Group:
     stages: tuple[StreamStage, ...]
     rings: frozenset[Tensor]
     upward: bool = False
+
+    @cached_property
+    def step_of(self) -> tuple[int, ...]:
+        """Of each stage, the first of its steps, counted from that of the first stage."""
+        return tuple(accumulate((stage.steps for stage in self.stages[:-1]), initial=0))
+
+    @property
+    def step_count(self) -> int:
+        return sum(stage.steps for stage in self.stages)
 
     @cached_property
     def writers(self) -> dict[Tensor, list[int]]:

@@ -71,10 +71,13 @@ class Grouping:
         used = Steps(in_use(self._memory.blocks))
         return [
             NEVER
-            if index in self._fed or index in self._drained
+            if index in self._fed or index in self._drained or self._is_run(index)
             else used.at(index) + max((_scratch(call) for call in calls), default=0)
             for index, calls in enumerate(self._calls)
         ]
+
+    def _is_run(self, index: int) -> bool:
+        return any(call.tiled for call in self._row_calls[index])
 
     def calls(self, start: int, end: int) -> list[RowCall]:
         """Row calls of the stages of a group, in order."""
@@ -209,6 +212,8 @@ class Grouping:
         ports = [outside[index] for index in range(start, end) if index in outside]
         if any(tensor not in inner for tensor in ports) or (ports and upward):
             return None
+        if upward and any(map(self._is_run, range(start, end))):
+            return None
         banded = iter(
             call.banded(band) for call, band in zip(self.calls(start, end), bands, strict=True)
         )
@@ -227,15 +232,28 @@ class Grouping:
                 takeover, saved = None, 0
         size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
         size += sum(aligned(count * row_bytes(ring)) for ring, count in rows.rings.items())
-        size += aligned(PROGRESS_BYTES * len(group.stages))
-        pieces = [call_scratch(stage.call.call) for stage in group.stages]
-        size += sum(aligned(piece.size) for own in pieces for piece in own if piece.kept)
-        size += max(sum(aligned(piece.size) for piece in own if not piece.kept) for own in pieces)
+        size += aligned(PROGRESS_BYTES * group.step_count)
+        size += sum(_kept(stage.call.call) for stage in group.stages)
+        size += max(_passing(stage.call) for stage in group.stages)
         return Stream(group, rows.rings, takeover, rows.turns, size)
 
 
 def _size(tensor: Tensor) -> int:
     return tensor.nbytes
+
+
+def _kept(call: KernelCall) -> int:
+    """Bytes of scratch from turn to turn."""
+    return sum(aligned(piece.size) for piece in call_scratch(call) if piece.kept)
+
+
+def _passing(call: RowCall) -> int:
+    """Bytes of scratch during a turn."""
+    own, *parts = (
+        sum(aligned(piece.size) for piece in call_scratch(each) if not piece.kept)
+        for each in (call.call, *(tiled.call for tiled in call.tiled))
+    )
+    return own + max(parts, default=0)
 
 
 def _scratch(call: KernelCall) -> int:

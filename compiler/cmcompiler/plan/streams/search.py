@@ -264,7 +264,9 @@ class Search:
 
 
 def _rows_at_once(call: RowCall, band: int) -> int:
-    """With more rows at once; those from outside come one by one."""
-    if call.call.kernel in OUTSIDE:
+    """With more rows at once; those from outside come one by one, and runs have bands of their
+    own.
+    """
+    if call.call.kernel in OUTSIDE or call.tiled:
         return call.band
     return 1 if band == LEAST else max(call.band, band * unit(call))

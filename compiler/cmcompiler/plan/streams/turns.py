@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from math import lcm
 from typing import NamedTuple
 
@@ -62,16 +63,23 @@ def turns(group: Group) -> Iterator[Turn]:
 
 
 def calls_in_turn(group: Group, ring_rows: Callable[[Tensor], int]) -> tuple[int, ...]:
-    """The stages in the order of their kernel calls, of which some take a row each, and waits.
+    """The steps of a group in the order of their kernel calls, of which some take a row each, and
+    waits.
 
     Args:
         ring_rows: how many rows of a tensor are in memory.
     """
-    return tuple(
-        turn.stage
-        for turn in turns(group)
-        for _ in range(group.stages[turn.stage].calls(*turn.rows(group), ring_rows))
-    )
+    return tuple(step for turn in turns(group) for step in _steps(group, turn, ring_rows))
+
+
+def _steps(group: Group, turn: Turn, ring_rows: Callable[[Tensor], int]) -> Iterator[int]:
+    stage, first = group.stages[turn.stage], group.step_of[turn.stage]
+    if not stage.call.tiled:
+        yield from repeat(first, stage.calls(*turn.rows(group), ring_rows))
+    for _ in range(stage.call.tiles):
+        for at, call in enumerate(stage.call.tiled, 1):
+            if call.rows_for(turn.start, turn.end):
+                yield first + at
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.support.packing import SHALLOW_DEPTH, spare_rows
 from cmcompiler.ops.support.product_arguments import PatchArguments, PixelArguments, StripArguments
+from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.growth import Growth
 from cmcompiler.plan.streams.costs.rates import (
@@ -28,6 +29,7 @@ from cmcompiler.plan.streams.costs.rates import (
     TURN,
     WAIT,
 )
+from cmcompiler.plan.streams.costs.runs import tiling_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,10 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     if call.call.kernel in OUTSIDE:
         return Surcharge(rows * WAIT, None, {})
     turns = -(-rows // call.band)
+    if call.tiled:
+        assert isinstance(node.op, Run)
+        calls = [tiled.call for tiled in call.tiled]
+        return Surcharge(tiling_cost(node.op, calls, isa), None, {})
     arguments, rates = call.call.typed, RATES[isa]
     growth = Growth.of(node, call.call, isa, call.band)
     if isinstance(arguments, StripArguments):

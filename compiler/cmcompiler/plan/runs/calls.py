@@ -1,0 +1,236 @@
+"""The kernel calls of a run: those of narrow images, with the arguments that depend on the tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cmcompiler.ir.op import (
+    Address,
+    GrowableScratch,
+    KernelCall,
+    Narrow,
+    Patch,
+    Reach,
+    RingRows,
+    Scratch,
+    ScratchCount,
+    TiledCall,
+    TilePlace,
+    TileRows,
+    Word,
+    Words,
+)
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.convolution import Convolution
+from cmcompiler.plan.arena import aligned
+from cmcompiler.plan.runs.tiling import Columns, Tiling
+
+WORD = 1 << 32
+
+
+class NoTiles(Exception):
+    """A run cannot be computed in such tiles."""
+
+
+@dataclass(frozen=True)
+class TileImage:
+    """An image of a run: one that lies elsewhere, with all columns, or a tile of one.
+
+    Attributes:
+        tensor: the whole image.
+        part: of the run's scratch; None for an image that lies elsewhere.
+        columns: in memory.
+        ring: rows in memory, of a tile.
+    """
+
+    tensor: Tensor
+    part: TilePlace | None
+    columns: int
+    ring: int
+
+    @property
+    def pixel(self) -> int:
+        return self.tensor.shape[3] * self.tensor.dtype.itemsize
+
+    @property
+    def row_bytes(self) -> int:
+        return self.columns * self.pixel
+
+    def place(self, columns: range) -> Word:
+        """Where the first of some columns lies."""
+        if self.part is not None:
+            return self.part
+        return Address(self.tensor, columns.start * self.pixel)
+
+    @property
+    def rows(self) -> Word:
+        return RingRows(self.tensor) if self.part is None else self.ring
+
+    @property
+    def touched(self) -> Tensor | TileRows:
+        if self.part is None:
+            return self.tensor
+        return TileRows(self.part, self.row_bytes, self.ring, self.tensor.shape[1])
+
+
+def tile_images(tensors: Sequence[Tensor], tiling: Tiling) -> tuple[list[TileImage], int]:
+    """The images of a run, and the bytes of scratch that its tiles take."""
+    images, size = [], 0
+    for index, tensor in enumerate(tensors):
+        is_tile = 0 < index < len(tensors) - 1
+        columns = tiling.widths[index] if is_tile else tensor.shape[2]
+        part = TilePlace(size) if is_tile else None
+        image = TileImage(tensor, part, columns, tiling.heights[index])
+        if is_tile:
+            size += aligned(image.ring * image.row_bytes)
+        images.append(image)
+    return images, size
+
+
+def tiled_call(
+    part: int, op: Convolution, images: Sequence[TileImage], tiling: Tiling, isa: Isa
+) -> TiledCall:
+    """The call of an operator of a run, the `part`-th.
+
+    Raises:
+        NoTiles: tiles need kernels of their own, or do not follow each other evenly.
+    """
+    if not tiling.is_even:
+        raise NoTiles
+    source, result = images[part : part + 2]
+    operator = _Part(op, part, source, result, tiling)
+    every = [operator.call(tile, isa) for tile in _ends(tiling.tiles)]
+    if len({call.kernel for call in every}) > 1:
+        raise NoTiles
+    size = len(every[0].arguments)
+    shared = [_largest([call.arguments[at][1] for call in every]) for at in range(size)]
+    words = [
+        [
+            (name, word if own is None else own)
+            for (name, word), own in zip(call.arguments, shared, strict=True)
+        ]
+        for call in every
+    ]
+    columns = [filled_words(each) for each in words]
+    patches = [
+        patch
+        for at, values in enumerate(zip(*columns, strict=True))
+        if (patch := _patch(at, values, len(tiling.tiles))) is not None
+    ]
+    window = op.window
+    reads = Reach(window.stride[0], -window.padding[0], window.reach[0] - 1 - window.padding[0])
+    first = replace(every[0], arguments=words[0], rows=(0, op.output_shape[1]))
+    touched = ((source.touched, reads), (result.touched, Reach()))
+    return TiledCall(part, first, tiling.reaches[part + 1], tuple(patches), touched)
+
+
+def _ends(tiles: Sequence[Columns]) -> Sequence[Columns]:
+    """The first two tiles and the last two, of which those between are copies."""
+    return tiles if len(tiles) <= 4 else (*tiles[:2], *tiles[-2:])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An operator of a run with its images."""
+
+    op: Convolution
+    index: int
+    source: TileImage
+    result: TileImage
+    tiling: Tiling
+
+    def call(self, tile: Columns, isa: Isa) -> KernelCall:
+        """The kernel call for the columns of a tile."""
+        source, result, op = self.source, self.result, self.op
+        seen, made = tile[self.index : self.index + 2]
+        if not seen or not made:
+            raise NoTiles
+        padding = op.window.padding[0], self.tiling.padding(tile, self.index)
+        count, height, _, channels = op.output_shape
+        shape = (count, height, len(made), channels)
+        narrow = replace(op, window=replace(op.window, padding=padding), output_shape=shape)
+        inputs = replace(source.tensor, shape=_of_width(source.tensor, len(seen)))
+        output = replace(result.tensor, shape=shape)
+        calls = narrow.row_calls((inputs,), (output,), isa)
+        if len(calls) != 1:
+            raise NoTiles
+        call = calls[0].banded(self.tiling.heights[self.index + 1]).call
+        is_dense = source.row_bytes == len(seen) * source.pixel
+        own = {
+            "input.row_stride": source.row_bytes,
+            "output.row_stride": result.row_bytes,
+            "input.batch_stride": source.tensor.nbytes,
+            "output.batch_stride": result.tensor.nbytes,
+        }
+
+        def placed(name: str, word: Word) -> Word:
+            if isinstance(word, Address):
+                return source.place(seen) if word.tensor is inputs else result.place(made)
+            if isinstance(word, RingRows):
+                return source.rows if word.tensor is inputs else result.rows
+            if isinstance(word, GrowableScratch):
+                return word.sized(1)
+            if isinstance(word, ScratchCount):
+                return word.each
+            if name == "joined":
+                return int(bool(word) and is_dense)
+            return own.get(name, word)
+
+        words: Words = [(name, placed(name, word)) for name, word in call.arguments]
+        return replace(call, arguments=words)
+
+
+def _of_width(tensor: Tensor, width: int) -> tuple[int, ...]:
+    count, height, _, channels = tensor.shape
+    return count, height, width, channels
+
+
+def _largest(words: Sequence[Word]) -> Scratch | None:
+    """Scratch that is enough for all tiles; None for other words."""
+    sizes = [word.size for word in words if isinstance(word, Scratch)]
+    return Scratch(max(sizes)) if sizes else None
+
+
+def filled_words(arguments: Sequence[tuple[str, Word]]) -> list[Word]:
+    """Words of 32 bits: those that share one as one number."""
+    words: list[Word] = []
+    value = filled = 0
+    for _, word in arguments:
+        if not isinstance(word, Narrow):
+            words.append(word)
+            continue
+        value |= (int(word) & ((1 << word.bits) - 1)) << filled
+        filled += word.bits
+        if filled == 32:
+            words.append(value)
+            value = filled = 0
+    return words
+
+
+def _patch(at: int, values: Sequence[Word], tiles: int) -> Patch | None:
+    """How a word of 32 bits depends on the tile; None if it does not.
+
+    Args:
+        values: of the first two tiles and the last two.
+    """
+    if all(value == values[0] for value in values):
+        return None
+    if len(values) == 2:
+        return Patch(at, values[1], 0, values[1])
+    steps = 1 if tiles == 3 else tiles - 3
+    step, rest = divmod(_distance(values[1], values[-2]), steps)
+    if rest:
+        raise NoTiles
+    return Patch(at, values[1], step % WORD, values[-1])
+
+
+def _distance(word: Word, other: Word) -> int:
+    if isinstance(word, Address) and isinstance(other, Address):
+        return other.offset - word.offset
+    if isinstance(word, int) and isinstance(other, int):
+        return other - word
+    if word == other:
+        return 0
+    raise NoTiles

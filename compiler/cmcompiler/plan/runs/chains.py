@@ -1,0 +1,103 @@
+"""Operators of a graph that can be a run, and the graph in which some of them are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.rows import image_rows
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.plan.runs.run import Run
+
+MOST_PARTS = 3
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Nodes of a graph that follow each other and of which each alone reads the one before.
+
+    Attributes:
+        start: index of the first one.
+    """
+
+    start: int
+    parts: tuple[Node, ...]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.parts)
+
+    @property
+    def output(self) -> Tensor:
+        return self.parts[-1].outputs[0]
+
+    def in_tiles(self, band: int, columns: int) -> Node:
+        """These nodes as one."""
+        source = self.parts[0].source
+        run = Run(self.parts, band, columns)
+        return Node(run, self.parts[0].inputs, (self.output,), source)
+
+
+def chains(graph: Graph) -> Iterator[Chain]:
+    """All that can be a run; some overlap."""
+    readers: dict[Tensor, int] = {}
+    for node in graph.nodes:
+        for tensor in node.reads:
+            readers[tensor] = readers.get(tensor, 0) + 1
+    for port in graph.outputs:
+        readers[port.tensor] = readers.get(port.tensor, 0) + 1
+    for start, first in enumerate(graph.nodes):
+        parts = [first] if _may_be_part(first) else []
+        for node in graph.nodes[start + 1 : start + MOST_PARTS]:
+            if not parts or not _may_be_part(node) or readers[parts[-1].outputs[0]] > 1:
+                break
+            if node.inputs != parts[-1].outputs:
+                break
+            parts.append(node)
+            if any(isinstance(part.op, DepthwiseConv2d) for part in parts):
+                yield Chain(start, tuple(parts))
+
+
+def _may_be_part(node: Node) -> bool:
+    op, images = node.op, (*node.inputs, *node.outputs)
+    if node.guards or any(image.dtype != np.int8 for image in images):
+        return False
+    if any((image_rows(image) or 1) == 1 for image in images):
+        return False
+    if isinstance(op, Conv2d):
+        is_plain = op.window.stride == (1, 1) and op.window.padding == (0, 0)
+        return op.groups == 1 and op.window.area == 1 and is_plain
+    return isinstance(op, DepthwiseConv2d) and images[0].shape[3] == images[-1].shape[3]
+
+
+def contracted(graph: Graph, runs: Iterable[tuple[Chain, Node]]) -> Graph:
+    """The graph with nodes of some chains, which do not overlap, as runs."""
+    nodes: list[Node] = []
+    at = 0
+    for chain, run in sorted(runs, key=lambda each: each[0].start):
+        nodes += [*graph.nodes[at : chain.start], run]
+        at = chain.end
+    return replace(graph, nodes=(*nodes, *graph.nodes[at:]))
+
+
+def is_possible(run: Node, isa: Isa) -> bool:
+    """Whether its kernels take such tiles."""
+    return bool(run.op.row_calls(run.inputs, run.outputs, isa))
+
+
+def without_overlaps(found: Sequence[Chain]) -> list[Chain]:
+    """The longest chains, the first if in doubt, of which none have a node in common."""
+    taken: set[int] = set()
+    kept = []
+    for chain in sorted(found, key=lambda each: -len(each.parts)):
+        nodes = set(range(chain.start, chain.end))
+        if taken.isdisjoint(nodes):
+            taken |= nodes
+            kept.append(chain)
+    return kept

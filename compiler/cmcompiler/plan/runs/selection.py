@@ -1,0 +1,177 @@
+"""Which operators of a graph to compute as runs, for less memory than rows need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+from cmcompiler.ir.graph import Graph, Node
+from cmcompiler.ir.op import OUTSIDE, RowCall
+from cmcompiler.ir.rows import row_bytes
+from cmcompiler.isa import Isa
+from cmcompiler.plan.runs.calls import tile_images
+from cmcompiler.plan.runs.chains import Chain, chains, contracted, is_possible
+from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.streams.costs.runs import tiling_cost
+from cmcompiler.plan.streams.costs.surcharge import surcharge
+
+COLUMNS = (2, 3, 4, 6, 8, 12, 18, 24, 36)
+"""Columns of tiles to choose from."""
+
+BANDS = (1, 2, 4)
+"""Rows at once to choose from."""
+
+SIZES = 6
+"""Limits of the bytes of tiles."""
+
+PRICES = range(-7, 4)
+"""Instructions of a byte, as powers of two of what a byte of the arena costs on average."""
+
+
+@dataclass(frozen=True)
+class StageChoice:
+    """Nodes [start, end) of a graph as one stage.
+
+    Attributes:
+        run: None for a node as it is.
+        cost: instructions, roughly, more than as a whole.
+        tiles: bytes of scratch.
+        read: bytes of the rows that it reads, roughly.
+    """
+
+    start: int
+    end: int
+    run: tuple[Chain, Node] | None
+    cost: float
+    tiles: int
+    read: int
+
+
+class RunSelection:
+    """The sets of runs for which instructions and memory together cost least, at several prices.
+
+    A set is a shortest path over the nodes. Memory is the rows that each stage reads, the tiles of
+    a run at most as large as a limit.
+
+    Args:
+        row_calls: those that compute each node row by row, if that is possible.
+        effort: instructions of the graph.
+        size: bytes of an arena without runs.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        isa: Isa,
+        row_calls: Sequence[Sequence[RowCall]],
+        effort: float,
+        size: int,
+    ) -> None:
+        self._graph, self._isa, self._row_calls = graph, isa, row_calls
+        self._average = effort / size
+        self._impossible: set[StageChoice] = set()
+        self._known: dict[tuple[StageChoice, ...], Graph] = {}
+
+    def sets(self, limit: int) -> Iterator[list[tuple[StageChoice, ...]]]:
+        """For each limit of tiles, sets of runs from the fewest instructions to the least memory.
+
+        Args:
+            limit: bytes that tiles may take at most.
+        """
+        sizes = sorted({option.tiles for option in self._runs if option.tiles <= limit})
+        steps = range(1, SIZES + 1)
+        for most in sorted({sizes[step * len(sizes) // SIZES - 1] for step in steps if sizes}):
+            found: list[tuple[StageChoice, ...]] = []
+            for power in PRICES:
+                chosen = self._possible(most, self._average * 2.0**power)
+                if chosen and chosen not in found:
+                    found.append(chosen)
+            yield found
+
+    def graph(self, options: tuple[StageChoice, ...]) -> Graph:
+        """The graph with such runs."""
+        if options not in self._known:
+            runs = [option.run for option in options if option.run is not None]
+            self._known[options] = contracted(self._graph, runs)
+        return self._known[options]
+
+    def _possible(self, most: int, price: float) -> tuple[StageChoice, ...]:
+        """The runs of the shortest path that kernels can take."""
+        while True:
+            chosen = self._shortest(most, price)
+            bad = [
+                option
+                for option in chosen
+                if option.run is not None and not self._is_possible(option)
+            ]
+            if not bad:
+                return chosen
+            self._impossible.update(bad)
+
+    def _is_possible(self, option: StageChoice) -> bool:
+        assert option.run is not None
+        return option not in self._impossible and is_possible(option.run[1], self._isa)
+
+    def _shortest(self, most: int, price: float) -> tuple[StageChoice, ...]:
+        count = len(self._graph.nodes)
+        costs = [0.0] + [inf] * count
+        last: list[StageChoice | None] = [None] * (count + 1)
+        for option in self._options:
+            if option.run is not None and (option.tiles > most or option in self._impossible):
+                continue
+            cost = costs[option.start] + option.cost + price * option.read
+            if cost < costs[option.end]:
+                costs[option.end], last[option.end] = cost, option
+        path: list[StageChoice] = []
+        at = last[count]
+        while at is not None:
+            path += [at] if at.run is not None else []
+            at = last[at.start]
+        return tuple(path[::-1])
+
+    @cached_property
+    def _options(self) -> list[StageChoice]:
+        """In an order in which a path goes through them."""
+        return sorted([*self._singles, *self._runs], key=lambda option: (option.end, option.start))
+
+    @property
+    def _singles(self) -> Iterator[StageChoice]:
+        for index, (node, calls) in enumerate(zip(self._graph.nodes, self._row_calls, strict=True)):
+            costs = (surcharge(node, _alone(call), self._isa).at(0) for call in calls)
+            yield StageChoice(index, index + 1, None, sum(costs), 0, sum(map(_rows_read, calls)))
+
+    @cached_property
+    def _runs(self) -> list[StageChoice]:
+        return [option for chain in chains(self._graph) for option in self._of_chain(chain)]
+
+    def _of_chain(self, chain: Chain) -> Iterator[StageChoice]:
+        calls = [own[0] for own in self._row_calls[chain.start : chain.end] if len(own) == 1]
+        if len(calls) < len(chain.parts):
+            return
+        height, width = chain.output.shape[1:3]
+        tensors = [chain.parts[0].inputs[0], *(part.outputs[0] for part in chain.parts)]
+        for columns in sorted({min(columns, width) for columns in (*COLUMNS, width)}):
+            for band in (band for band in BANDS if band <= height):
+                node = chain.in_tiles(band, columns)
+                assert isinstance(node.op, Run)
+                tiling = node.op.tiling
+                cost = tiling_cost(node.op, [call.call for call in calls], self._isa)
+                _, tiles = tile_images(tensors, tiling)
+                read = tiling.heights[0] * row_bytes(tensors[0])
+                yield StageChoice(chain.start, chain.end, (chain, node), cost, tiles, read)
+
+
+def _alone(call: RowCall) -> RowCall:
+    """With one row at a time."""
+    return call if call.call.kernel in OUTSIDE else call.banded(1)
+
+
+def _rows_read(call: RowCall) -> int:
+    """Bytes of the rows that a row takes, of all images."""
+    sizes = (
+        max(1, (reach.high - reach.low) // reach.divisor + 1) * row_bytes(tensor)
+        for tensor, reach in call.reads.items()
+    )
+    return sum(sizes)

@@ -1,0 +1,55 @@
+"""The arguments of a tile are those of a call for its columns alone."""
+
+from __future__ import annotations
+
+from harness.examples import Example
+from harness.run_graphs import Tiles, run_graphs, tile_sizes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.ir.op import Address, Patch, Scratch, Word
+from cmcompiler.isa import Isa
+from cmcompiler.plan.runs import calls
+from cmcompiler.plan.runs.calls import filled_words, tile_images
+from cmcompiler.plan.runs.chains import chains
+from cmcompiler.plan.runs.run import Run
+
+
+def patched(word: Word, patch: Patch, tile: int, tiles: int) -> Word:
+    """As cm_take_tiles in runtime/runner/tiles.c."""
+    if tile == 0:
+        return word
+    if tile == tiles - 1:
+        return patch.last
+    if isinstance(patch.second, Address):
+        # A step that goes back is a large number of 32 bits.
+        return Address(patch.second.tensor, patch.second.offset + (tile - 1) * patch.step)
+    assert isinstance(patch.second, int)
+    return (patch.second + (tile - 1) * patch.step) % (1 << 32)
+
+
+@settings(max_examples=15)
+@given(run_graphs(), tile_sizes, st.sampled_from(list(Isa)))
+def test_every_tile_has_its_own_words(example: Example, size: Tiles, isa: Isa) -> None:
+    for chain in chains(example.graph):
+        run = chain.in_tiles(size.band, size.columns)
+        assert isinstance(run.op, Run)
+        rows = run.op.row_calls(run.inputs, run.outputs, isa)
+        if not rows:
+            continue
+        tiling, tensors = run.op.tiling, [run.inputs[0], *(p.outputs[0] for p in chain.parts)]
+        images, _ = tile_images(tensors, tiling)
+        for index, (op, tiled) in enumerate(zip(run.op.convolutions, rows[0].tiled, strict=True)):
+            part = calls._Part(op, index, images[index], images[index + 1], tiling)
+            patches = {patch.word: patch for patch in tiled.patches}
+            first = filled_words(tiled.call.arguments)
+            for number, tile in enumerate(tiling.tiles):
+                words = filled_words(part.call(tile, isa).arguments)
+                for at, (word, own) in enumerate(zip(first, words, strict=True)):
+                    if isinstance(own, Scratch):
+                        assert isinstance(word, Scratch) and word.size >= own.size
+                    elif at in patches:
+                        count = len(tiling.tiles)
+                        assert patched(word, patches[at], number, count) == own, (number, at)
+                    else:
+                        assert word == own, (number, at)

@@ -1,0 +1,35 @@
+"""Which operators may be a run."""
+
+from __future__ import annotations
+
+import numpy as np
+from harness.examples import Example
+from harness.run_graphs import Tiles, in_runs, run_graphs, tile_sizes
+from hypothesis import given, settings
+
+from cmcompiler.isa import Isa
+from cmcompiler.plan.runs.chains import chains, without_overlaps
+from cmcompiler.plan.runs.run import Run
+
+
+@settings(max_examples=15)
+@given(run_graphs(), tile_sizes)
+def test_runs_compute_what_their_operators_do(example: Example, size: Tiles) -> None:
+    changed, count = in_runs(example, Isa.SCALAR, [size])
+    assert sum(isinstance(node.op, Run) for node in changed.graph.nodes) == count
+    (expected,), (result,) = example.reference.outputs, changed.reference.outputs
+    assert np.array_equal(expected, result)
+
+
+@settings(max_examples=15)
+@given(run_graphs())
+def test_only_the_next_operator_reads_what_is_inside(example: Example) -> None:
+    outside = {port.tensor for port in example.graph.outputs}
+    for chain in chains(example.graph):
+        for part, reader in zip(chain.parts, chain.parts[1:], strict=False):
+            (inner,) = part.outputs
+            readers = [node for node in example.graph.nodes if inner in node.inputs]
+            assert readers == [reader] and inner not in outside
+    kept = without_overlaps(list(chains(example.graph)))
+    nodes = [node for chain in kept for node in range(chain.start, chain.end)]
+    assert len(set(nodes)) == len(nodes)

@@ -1,0 +1,25 @@
+"""What tiles cost: the more, the narrower they are and the fewer rows they make at once."""
+
+from __future__ import annotations
+
+import pytest
+from harness.run_graphs import bottlenecks
+
+from cmcompiler.isa import Isa
+from cmcompiler.plan.runs.chains import chains
+from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.streams.costs.runs import tiling_cost
+
+
+@pytest.mark.parametrize("isa", list(Isa))
+def test_narrow_tiles_and_small_bands_cost_more(isa: Isa) -> None:
+    chain = next(chain for chain in chains(bottlenecks()) if len(chain.parts) == 3)
+
+    def cost(band: int, columns: int) -> float:
+        run = chain.in_tiles(band, columns)
+        assert isinstance(run.op, Run)
+        (rows,) = run.op.row_calls(run.inputs, run.outputs, isa)
+        return tiling_cost(run.op, [tiled.call for tiled in rows.tiled], isa)
+
+    assert cost(2, 12) < cost(2, 6) < cost(2, 3)
+    assert cost(4, 6) < cost(2, 6) < cost(1, 6)

@@ -1,0 +1,119 @@
+"""Random graphs of bottlenecks, some of whose operators are runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cmcompiler.ir.graph import Graph, Node, Port
+from cmcompiler.ir.op import Op
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.runs.chains import chains, contracted, is_possible, without_overlaps
+from harness.convolutions import Numbers, numbers, requantizes
+from harness.examples import Example
+from harness.image_graphs import Drawing
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How a run divides its work."""
+
+    band: int
+    columns: int
+
+
+tile_sizes = st.builds(Tiles, st.integers(1, 4), st.integers(1, 12))
+
+
+class Bottlenecks(Drawing):
+    """A graph of 1x1 and depthwise convolutions under way."""
+
+    def pixels(self, x: Tensor, channels: int) -> Tensor:
+        depth = x.shape[3]
+        scale, bias = self._draw(requantizes(channels, depth)), self._data.biases(channels)
+        weights, shape = self._data.int8(channels, 1, 1, depth), (*x.shape[:3], channels)
+        return self.add(Conv2d(weights, bias, Window((1, 1)), 3, scale, shape), x, shape=shape)
+
+    def depthwise(self, x: Tensor) -> Tensor:
+        draw = self._draw
+        side, stride = draw(st.sampled_from([3, 3, 3, 5, 2])), draw(st.sampled_from([1, 1, 2]))
+        padding = draw(st.sampled_from([side // 2, side // 2, 0]))
+        window = Window((side, side), (stride, stride), (padding, padding))
+        size, channels = window.output_size(x.shape[1:3]), x.shape[3]
+        if min(size) < 2:
+            window, size = Window((3, 3), padding=(1, 1)), (x.shape[1], x.shape[2])
+        shape = (1, *size, channels)
+        scale, bias = draw(requantizes(channels, window.area)), self._data.biases(channels)
+        weights = self._data.int8(*window.kernel, channels)
+        return self.add(DepthwiseConv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
+
+    def block(self, x: Tensor) -> Tensor:
+        draw, start = self._draw, x
+        if draw(st.sampled_from([True, True, False])):
+            x = self.pixels(x, draw(st.sampled_from([8, 16, 17, 24])))
+        x = self.depthwise(x)
+        x = self.pixels(x, draw(st.sampled_from([4, 8, start.shape[3]])))
+        return self.join(x, start) if x.shape == start.shape and draw(st.booleans()) else x
+
+
+@st.composite
+def run_graphs(draw: st.DrawFn) -> Example:
+    """One to three bottlenecks."""
+    size = st.integers(5, 23)
+    shape = (1, draw(size), draw(size), draw(st.sampled_from([3, 8])))
+    data = draw(numbers)
+    drawing = Bottlenecks(draw, data, shape)
+    x = drawing.input
+    for _ in range(draw(st.integers(1, 3))):
+        x = drawing.block(x)
+    if draw(st.booleans()):
+        x = drawing.total(x)
+    return Example(drawing.graph(x), (data.int8(*shape),))
+
+
+def in_runs(example: Example, isa: Isa, tiles: list[Tiles]) -> tuple[Example, int]:
+    """The example with as many runs as possible, of such tiles in turn; and how many there are."""
+    chosen = []
+    for index, chain in enumerate(without_overlaps(list(chains(example.graph)))):
+        size = tiles[index % len(tiles)]
+        run = chain.in_tiles(size.band, size.columns)
+        if is_possible(run, isa):
+            chosen.append((chain, run))
+    return replace(example, graph=contracted(example.graph, chosen)), len(chosen)
+
+
+SIDE, NARROW, WIDE = 24, 8, 48
+
+
+@cache
+def bottlenecks(count: int = 2) -> Graph:
+    """Expansion, depthwise convolution and projection, some times."""
+    data, tensor = Numbers(1), Tensor("input_0", np.dtype(np.int8), (1, SIDE, SIDE, NARROW))
+    first, nodes = tensor, []
+
+    def add(op: type[Op], weights: tuple[int, ...], side: int, channels: int) -> None:
+        nonlocal tensor
+        shape = (1, SIDE, SIDE, channels)
+        scale = Requantize.checked(
+            [1 << 30] * channels, [-9] * channels, channels, zero_point=0, minimum=-128, maximum=127
+        )
+        window = Window((side, side), padding=(side // 2, side // 2))
+        made = op(data.int8(*weights), data.biases(channels), window, 3, scale, shape)  # type: ignore[call-arg]
+        output = Tensor(f"t{len(nodes)}", tensor.dtype, shape)
+        nodes.append(Node(made, (tensor,), (output,), f"{made.title} #{len(nodes)}"))
+        tensor = output
+
+    for _ in range(count):
+        add(Conv2d, (WIDE, 1, 1, NARROW), 1, WIDE)
+        add(DepthwiseConv2d, (3, 3, WIDE), 3, WIDE)
+        add(Conv2d, (NARROW, 1, 1, WIDE), 1, NARROW)
+    ports = [Port(name, t, t.shape, (0, 1, 2, 3)) for name, t in (("x", first), ("y", tensor))]
+    return Graph("bottlenecks", tuple(nodes), (ports[0],), (ports[1],))
