@@ -12,6 +12,8 @@ from cmcompiler.pte.values import MOST_DIMENSIONS, MOST_ELEMENTS
 from cmcompiler.tflite import schema
 from cmcompiler.tflite.schema import DTYPES, ModelTable, TensorTable
 
+AXIS = schema.QuantizationTable.QUANTIZED_DIMENSION
+
 
 class Buffers:
     """The bytes of constants."""
@@ -89,7 +91,8 @@ def _quantization(
     if quantization is None or not scales:
         return None
     zero_points = quantization.int64s(schema.QuantizationTable.ZERO_POINT) or (0,) * len(scales)
-    axis = quantization.int32(schema.QuantizationTable.QUANTIZED_DIMENSION)
+    # A vector has no other dimension, whatever old converters wrote: that of the weights.
+    axis = 0 if len(shape) == 1 else quantization.int32(AXIS)
     if len(zero_points) == 1:
         zero_points *= len(scales)
     is_whole = len(scales) == 1 or (0 <= axis < len(shape) and shape[axis] == len(scales))

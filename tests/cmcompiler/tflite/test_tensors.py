@@ -69,3 +69,15 @@ def test_a_malformed_tensor_is_invalid(further: dict[int, Any], message: str) ->
 def test_a_constant_that_is_too_short_is_invalid() -> None:
     error = refusal({TensorTable.SHAPE: Vector("i", [3, 4])}, data=np.zeros((2, 4), np.int8))
     assert error.message == ("the program is corrupt: tensor 0 has 12 bytes, its buffer has 8")
+
+
+def test_a_vector_has_a_scale_for_each_element_whatever_dimension_is_said() -> None:
+    """Old converters gave biases the dimension of their weights: person_detect.tflite."""
+    file = TfliteFile()
+    source = file.tensor((1, 4), scale=0.5)
+    weights = file.constant(np.ones((3, 4), np.int8), scale=[0.1, 0.2, 0.3])
+    bias = file.constant(np.zeros(3, np.int32), scale=[0.05, 0.1, 0.15], axis=3)
+    out = file.tensor((1, 3), scale=0.5)
+    file.operator("FULLY_CONNECTED", (source, weights, bias), (out,))
+    graph = build_graph(read_tflite(file.write((source,), (out,))))
+    assert [node.op.label for node in graph.nodes] == ["linear"]
