@@ -67,6 +67,11 @@ void cm_depthwise_conv2d_grouped(const struct cm_context *context, const struct 
     convolve(context, call, cm_isa_grouped_s8);
 }
 
+void cm_depthwise_conv2d_channels(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_channels_s8);
+}
+
 void cm_depthwise_conv2d_3x3(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_3x3_s8);

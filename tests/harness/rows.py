@@ -33,10 +33,11 @@ class InRanges(Op):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        (call,) = self.op.kernel_calls(inputs, outputs, isa)
-        bounds = sorted({call.rows[0], *self.cuts, call.rows[1]})
-        ranges = [pair for pair in pairwise(bounds) if pair[1] <= call.rows[1]]
-        return [replace(call, rows=rows) for rows in reversed(ranges)]
+        calls = self.op.kernel_calls(inputs, outputs, isa)
+        (first, end) = calls[0].rows
+        bounds = sorted({first, *self.cuts, end})
+        ranges = [pair for pair in pairwise(bounds) if pair[1] <= end]
+        return [replace(call, rows=rows) for rows in reversed(ranges) for call in calls]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,10 @@ class InRings(Op):
     def kernel_calls(
         self, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], isa: Isa
     ) -> Sequence[KernelCall]:
-        (call,) = self.op.kernel_calls(inputs, outputs, isa)
+        calls = self.op.kernel_calls(inputs, outputs, isa)
+        return [self._in_rings(call) for call in calls]
+
+    def _in_rings(self, call: KernelCall) -> KernelCall:
         count = self.rows[1] - self.rows[0]
         changes: Mapping[str, Word] = {
             "input.height": self.height,
@@ -99,4 +103,4 @@ class InRings(Op):
             "output.ring": count,
         }
         words = [(name, changes.get(name, word)) for name, word in call.arguments]
-        return [replace(call, arguments=words, rows=self.rows)]
+        return replace(call, arguments=words, rows=self.rows)

@@ -33,7 +33,7 @@ from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support import depthwise_shared
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.depthwise_schemes import FOR_3X3, SHARED, Scheme, choose
+from cmcompiler.ops.support.depthwise_schemes import ANY, FOR_3X3, SHARED, Scheme, choose
 from cmcompiler.ops.support.packing import Filters
 from cmcompiler.ops.support.product_channels import DepthwiseRule
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
@@ -92,6 +92,28 @@ class DepthwiseArguments16(Arguments):
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         return Work(macs=macs, filled=macs, outputs=outputs, calls=calls, pixels=self.output.pixels)
+
+
+MOST_PARTED = 3
+"""One of so many channels may be computed again."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LayerCall:
+    """A call that computes a layer, or again some of its channels.
+
+    Attributes:
+        family: of the kernel for the layer, whose cost is stated for both.
+    """
+
+    scheme: Scheme
+    window: Window
+    values: ConvolutionValues
+    family: str
+
+    def call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:
+        call = scheme_call(self.scheme, inputs, outputs, self.window, values=self.values)
+        return replace(call, family=self.family)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +175,8 @@ class DepthwiseConv2d(Convolution):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         if self._is_short(inputs[0]):
             return [self._short_call(inputs, outputs)]
+        if parts := self._parted(inputs, isa):
+            return [part.call(inputs, outputs) for part in parts]
         op = self._fitted(inputs, isa)
         scheme = op._scheme(inputs, isa)
         if scheme is None:
@@ -162,6 +186,9 @@ class DepthwiseConv2d(Convolution):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         if self._is_short(inputs[0]):
             return [RowCall(self._short_call(inputs, outputs), {inputs[0]: self.window.rows})]
+        if parts := self._parted(inputs, isa):
+            reads = {inputs[0]: self.window.rows}
+            return [RowCall(p.call(inputs, outputs), reads, p.scheme.band) for p in parts]
         op = self._fitted(inputs, isa)
         scheme = op._scheme(inputs, isa)
         if scheme is None:
@@ -171,6 +198,30 @@ class DepthwiseConv2d(Convolution):
         if alone and alone.kernel != scheme.kernel and alone.weights == scheme.weights:
             other = op._kernel_call(alone, inputs, outputs, isa)
         return [RowCall(call, {inputs[0]: op.window.rows}, scheme.band, other)]
+
+    def _parted(self, inputs: Tensors, isa: Isa) -> Sequence[LayerCall]:
+        """All channels with the fast roundings, then again the few for which these are wrong.
+
+        Empty if that is no gain: with Helium, windows of 3x3 and 5x5 are general at twice the cost.
+        """
+        image = inputs[0].shape
+        is_fast = self.window.kernel in ((3, 3), (5, 5)) and self.window.dilation == (1, 1)
+        if isa is not Isa.MVE or not is_fast or self.output_shape[3] != image[3] or self.is_int16:
+            return ()
+        filters = self._filters
+        if not filters.is_general(isa):
+            return ()
+        ordinary, odd = depthwise_shared.parted(filters)
+        if MOST_PARTED * len(odd) > len(filters.bias):
+            return ()
+        scheme = choose(ordinary, self.window, image[2], self.output_shape, isa)
+        again = depthwise_shared.of_some_channels(filters, odd, self.window, self.output_shape)
+        if scheme is None or scheme.microkernel is ANY or again is None:
+            return ()
+        return [
+            LayerCall(each, self.window, self.values(part.output_arguments()), scheme.family)
+            for each, part in ((scheme, ordinary), (again, filters))
+        ]
 
     def _fitted(self, inputs: Tensors, isa: Isa) -> DepthwiseConv2d:
         """The same with zeros up to 3x3 taps, where the kernel for those takes it."""

@@ -148,6 +148,9 @@ CM_MICROKERNEL void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
 /* The same with several filters for each channel. */
 CM_MICROKERNEL void cm_isa_depthwise_shared_s8(const struct cm_depthwise *depthwise);
 
+/* The same of some channels alone, whose outputs other loops cannot round. */
+CM_MICROKERNEL void cm_isa_depthwise_channels_s8(const struct cm_depthwise *depthwise);
+
 /* Convolution in groups of some channels, a multiple of four. */
 CM_MICROKERNEL void cm_isa_grouped_s8(const struct cm_depthwise *depthwise);
 

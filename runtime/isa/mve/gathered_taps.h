@@ -169,32 +169,50 @@ static const int8_t *find_taps(const struct cm_depthwise *d, const int32_t *rows
     return is_near ? d->input + low + columns.first * d->input_channels : space;
 }
 
+/* Two filters, or one that is alone, of `width` pixels that are `stride` bytes apart. */
+static inline void convolve_filters(const struct cm_depthwise *d, struct filters *filters,
+                                    const int8_t *first, int8_t *out, int32_t width, bool is_alone,
+                                    void (*multiply)(const struct filters *filters))
+{
+    const int32_t fours = width / PIXELS;
+    for (int32_t i = 0; i < PIXELS; ++i)
+        filters->places[2 * i + 1] = (uint16_t)(filters->places[2 * i] + !is_alone);
+    filters->out = out;
+    filters->pixel = first;
+    filters->end = first + (fours > 0 ? fours : 1) * filters->step;
+    multiply(filters);
+    if (fours > 0 && width % PIXELS != 0) {
+        filters->out = out + (width - PIXELS) * d->channels;
+        filters->pixel = first + (width - PIXELS) * (filters->step / PIXELS);
+        filters->end = filters->pixel + filters->step;
+        multiply(filters);
+    }
+}
+
 /* All filters of all groups of `bytes` channels, of `width` pixels from `first` on. */
 static inline void convolve_groups(const struct cm_depthwise *d, struct filters *filters, const int8_t *first,
                                    int32_t bytes, int8_t *out, int32_t width,
                                    void (*multiply)(const struct filters *filters))
 {
-    const int32_t stride = d->stride_width * d->input_channels, fours = width / PIXELS;
-    const int32_t rest = fours > 0 && width % PIXELS != 0 ? width - PIXELS : 0;
     const int32_t packed_bytes = HEAD_BYTES + (int32_t)(filters->taps_end - filters->taps) * 2 * WIDTH;
     const int32_t each = d->channels / (d->input_channels / bytes); /* filters of a group */
     for (int32_t left = d->channels; left > 0; left -= each, first += bytes)
         for (int32_t f = 0; f < each; f += 2, filters->packed += packed_bytes) {
             const bool is_alone = f + 1 == each;
-            for (int32_t i = 0; i < PIXELS; ++i)
-                filters->places[2 * i + 1] = (uint16_t)(filters->places[2 * i] + !is_alone);
-            filters->out = out;
-            filters->pixel = first;
-            filters->end = first + (fours > 0 ? fours : 1) * filters->step;
-            multiply(filters);
-            if (rest > 0) {
-                filters->out = out + rest * d->channels;
-                filters->pixel = first + rest * stride;
-                filters->end = filters->pixel + filters->step;
-                multiply(filters);
-            }
+            convolve_filters(d, filters, first, out, width, is_alone, multiply);
             out += is_alone ? 1 : 2;
         }
+}
+
+/* Steps between pixels that are `stride` bytes apart. Of less than four pixels, some are computed twice. */
+static inline void set_pixels(const struct cm_depthwise *d, struct filters *filters, int32_t width,
+                              int32_t stride)
+{
+    const int32_t second = width > 1, third = width > 3 ? 2 : width == 3;
+    filters->next = second * stride;
+    filters->further = third * stride;
+    for (int32_t i = 0; i < PIXELS; ++i)
+        filters->places[2 * i] = (uint16_t)((i % 2 * second + i / 2 * third) * d->channels);
 }
 
 static inline void convolve_gathered(const struct cm_depthwise *d, const int8_t *packed, int32_t bytes,
@@ -218,12 +236,7 @@ static inline void convolve_gathered(const struct cm_depthwise *d, const int8_t 
     for (int32_t r = 0; r < d->band; ++r)
         for (int32_t x = 0, width; x < d->out_width; x += width) {
             width = d->out_width - x < d->chunk ? d->out_width - x : d->chunk;
-            /* Of less than four pixels, some are computed twice. */
-            const int32_t second = width > 1, third = width > 3 ? 2 : width == 3;
-            filters.next = second * stride;
-            filters.further = third * stride;
-            for (int32_t i = 0; i < PIXELS; ++i)
-                filters.places[2 * i] = (uint16_t)((i % 2 * second + i / 2 * third) * d->channels);
+            set_pixels(d, &filters, width, stride);
             const int8_t *first =
                 find_taps(d, d->input_rows + r * d->stride_height, x, width, bytes, taps, space);
             filters.packed = packed;

@@ -57,32 +57,62 @@ static inline struct eight dot_eight(int16x8_t lhs, const int8_t *rhs)
     return sums;
 }
 
-/* Rows of eight by a multiple of eight columns, shifted to the right, to all of int8: those of all products
-   follow each other. */
+/* What the outputs of plain products share: they are shifted to the right, to all of int8. */
+struct plain {
+    int32_t multiplier, shift;
+    int16_t zero_point;
+};
+
+/* A row by eight columns. row_sum: of the row with its offset, times that of the columns. */
+static inline void multiply_eight(const struct plain *plain, int16x8_t row, int32_t row_sum,
+                                  const int8_t *rhs, int8_t *out)
+{
+    struct eight sums = dot_eight(row, rhs);
+    sums.even = vqrdmulhq_n_s32(vaddq_n_s32(sums.even, row_sum), plain->multiplier);
+    sums.odd = vqrdmulhq_n_s32(vaddq_n_s32(sums.odd, row_sum), plain->multiplier);
+    sums.even = vrshlq_n_s32(vqdmlahq_n_s32(sums.even, sums.even, 1), plain->shift);
+    sums.odd = vrshlq_n_s32(vqdmlahq_n_s32(sums.odd, sums.odd, 1), plain->shift);
+    int16x8_t halves = vreinterpretq_s16_s32(sums.even);
+    halves = vqmovntq_s32(vqmovnbq_s32(halves, sums.even), sums.odd);
+    halves = vqaddq_n_s16(halves, plain->zero_point);
+    int8x16_t bytes = vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves);
+    vstrbq_s16(out, vreinterpretq_s16_s8(bytes));
+}
+
+static inline struct plain plain_of(const struct cm_matmul *m)
+{
+    return (struct plain){m->multiplier, m->shift, (int16_t)m->output.zero_point};
+}
+
+/* Rows of eight by a multiple of eight columns: those of all products follow each other. */
 static __attribute__((noinline)) void multiply_eights(const struct cm_matmul *m)
 {
-    const int32_t columns = m->columns, multiplier = m->multiplier, shift = m->shift;
-    const int32_t rhs_offset = m->rhs_offset;
-    const int16_t lhs_offset = (int16_t)m->lhs_offset, zero_point = (int16_t)m->output.zero_point;
+    const struct plain plain = plain_of(m);
+    const int32_t columns = m->columns, rhs_offset = m->rhs_offset;
+    const int16_t lhs_offset = (int16_t)m->lhs_offset;
     const int8_t *lhs = m->lhs, *rhs = m->rhs;
     int8_t *out = m->out;
     for (int32_t n = 0; n < m->batch; ++n, rhs += 8 * columns)
         for (int32_t r = 0; r < m->rows; ++r, lhs += 8) {
             int16x8_t row = vaddq_n_s16(vldrbq_s16(lhs), lhs_offset);
             int32_t row_sum = vaddvq_s16(row) * rhs_offset;
-            for (int32_t c = 0; c < columns; c += 8, out += 8) {
-                struct eight sums = dot_eight(row, rhs + 8 * c);
-                sums.even = vqrdmulhq_n_s32(vaddq_n_s32(sums.even, row_sum), multiplier);
-                sums.odd = vqrdmulhq_n_s32(vaddq_n_s32(sums.odd, row_sum), multiplier);
-                sums.even = vrshlq_n_s32(vqdmlahq_n_s32(sums.even, sums.even, 1), shift);
-                sums.odd = vrshlq_n_s32(vqdmlahq_n_s32(sums.odd, sums.odd, 1), shift);
-                int16x8_t halves = vreinterpretq_s16_s32(sums.even);
-                halves = vqmovntq_s32(vqmovnbq_s32(halves, sums.even), sums.odd);
-                halves = vqaddq_n_s16(halves, zero_point);
-                int8x16_t bytes = vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves);
-                vstrbq_s16(out, vreinterpretq_s16_s8(bytes));
-            }
+            for (int32_t c = 0; c < columns; c += 8, out += 8)
+                multiply_eight(&plain, row, row_sum, rhs + 8 * c, out);
         }
+}
+
+/* The same for a row of eight by eight columns in each product. */
+static __attribute__((noinline)) void multiply_rows_of_eight(const struct cm_matmul *m)
+{
+    const struct plain plain = plain_of(m);
+    const int32_t rhs_offset = m->rhs_offset;
+    const int16_t lhs_offset = (int16_t)m->lhs_offset;
+    const int8_t *lhs = m->lhs, *rhs = m->rhs;
+    int8_t *out = m->out;
+    for (int32_t n = m->batch; n > 0; --n, lhs += 8, rhs += 64, out += 8) {
+        int16x8_t row = vaddq_n_s16(vldrbq_s16(lhs), lhs_offset);
+        multiply_eight(&plain, row, vaddvq_s16(row) * rhs_offset, rhs, out);
+    }
 }
 
 /* The offsets are multiplied out: sum (l + a)(r + b) = sum l r + a sum r + b sum l + depth a b. */
@@ -114,7 +144,7 @@ void cm_isa_matmul_s8(const struct cm_matmul *matmul)
     struct cm_matmul m = *matmul;
     bool is_plain = m.shift < 0 && m.output.minimum == INT8_MIN && m.output.maximum == INT8_MAX;
     if (m.depth == 8 && m.columns % 8 == 0 && is_plain) {
-        multiply_eights(&m);
+        (m.rows == 1 && m.columns == 8 ? multiply_rows_of_eight : multiply_eights)(&m);
         return;
     }
     for (int32_t n = 0; n < m.batch; ++n) {

@@ -22,10 +22,18 @@ FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
 FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
 SHARED = Microkernel("depthwise_shared_s8", dsp=True, mve=True)
 """For several filters of each channel."""
+CHANNELS = Microkernel("depthwise_channels_s8", mve=True)
+"""For some of the channels."""
 GROUPED = Microkernel("grouped_s8", mve=True)
 """For groups of few channels."""
 
-_SIZES = {FOR_3X3: "_3x3", FOR_5X5: "_5x5", SHARED: "_shared", GROUPED: "_grouped"}
+_SIZES = {
+    FOR_3X3: "_3x3",
+    FOR_5X5: "_5x5",
+    SHARED: "_shared",
+    GROUPED: "_grouped",
+    CHANNELS: "_channels",
+}
 
 OFFSETS = 1 << 16
 """MVE stores eight outputs at once, at offsets of 16 bits."""

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import depthwise_schemes
+from cmcompiler.ops.support.channel_sums import largest_sums
 from cmcompiler.ops.support.depthwise_schemes import (
+    CHANNELS,
     FOR_3X3,
     GROUPED,
     OFFSETS,
@@ -19,7 +21,7 @@ from cmcompiler.ops.support.depthwise_schemes import (
     has_fitting_pairs,
 )
 from cmcompiler.ops.support.packing import Filters
-from cmcompiler.ops.support.requantize import Int32Array, Rounding
+from cmcompiler.ops.support.requantize import CONSTANT_SCALE, Int32Array, Rounding
 from cmcompiler.ops.support.window import Window
 
 PIXELS = 4
@@ -75,6 +77,50 @@ def choose(
     pointers = 8 * (window.area + window.area % 2)  # of a computer with 64 bits
     workspace = pointers + image[3]
     return Scheme("depthwise_conv2d_shared", SHARED, weights, 1, 1, workspace)
+
+
+def parted(filters: Filters) -> tuple[Filters, npt.NDArray[np.int64]]:
+    """The filters with zeros in place of each channel that bars the others from the fast roundings,
+    and these channels."""
+    requantize, largest = filters.requantize, largest_sums(filters.weights, filters.bias)
+    odd = ~requantize.is_ordinary(filters.multipliers, filters.shifts, largest)
+    weights, bias = filters.weights * ~odd[:, np.newaxis], filters.bias * ~odd
+    multipliers = np.where(odd, CONSTANT_SCALE[0], filters.multipliers)
+    shifts = np.where(odd, CONSTANT_SCALE[1], filters.shifts)
+    ordinary = replace(
+        filters,
+        weights=weights.astype(np.int8),
+        bias=bias.astype(np.int32),
+        multipliers=multipliers.astype(np.int32),
+        shifts=shifts.astype(np.int32),
+        rounding=requantize.rounding(multipliers, shifts, largest_sums(weights, bias)),
+    )
+    return ordinary, np.flatnonzero(odd)
+
+
+def of_some_channels(
+    filters: Filters,
+    channels: npt.NDArray[np.int64],
+    window: Window,
+    output_shape: tuple[int, ...],
+) -> Scheme | None:
+    """The scheme for some channels of a layer with one filter each, with MVE, for any rounding.
+
+    Args:
+        output_shape: [N, H, W, C].
+    """
+    width = output_shape[2]
+    pitch = (width - 1) * window.stride[1] + window.reach[1]
+    space = window.kernel[0] * pitch
+    if space > MOST_SPACE or 8 * output_shape[3] >= OFFSETS:
+        return None
+    filled = -(-window.area // 8) * 8
+    packed = [
+        _by_lanes(TwoFilters(filters.select(np.array([c, c])), True, True), filled, 8)
+        for c in channels
+    ]
+    weights = _int32([len(channels), *channels]) + b"".join(packed)
+    return Scheme("depthwise_conv2d_channels", CHANNELS, weights, 1, width, space, base=2 * filled)
 
 
 def _of_copies(

@@ -1,0 +1,45 @@
+/* Depthwise convolution of some channels in plain C: plans for cores without MVE compute all channels alike.
+
+   Packed weights are a number of channels and these; then of each, twice, bias, left shift, multiplier,
+   whether halves are rounded away from zero, shift to the right; then eight weights, twice, in turn. */
+#include "cmrt/isa.h"
+
+#include <stdbool.h>
+
+struct scale {
+    int32_t bias, left, multiplier, is_away, right;
+};
+
+static int32_t accumulate(const struct cm_depthwise *d, const int32_t *rows, int32_t left, int32_t channel,
+                          const int8_t *weights)
+{
+    int32_t sum = 0, place = 0;
+    for (int32_t ky = 0; ky < d->kernel_height; ++ky)
+        for (int32_t kx = 0; kx < d->kernel_width; ++kx, ++place) {
+            const int32_t row = rows[ky * d->dilation_height], column = left + kx * d->dilation_width;
+            const bool is_inside = row != CM_NO_ROW && column >= 0 && column < d->input_width;
+            const int32_t value =
+                is_inside ? d->input[row + column * d->input_channels + channel] : d->input_zero_point;
+            sum += value * weights[place / 8 * 16 + place % 8];
+        }
+    return sum;
+}
+
+void cm_isa_depthwise_channels_s8(const struct cm_depthwise *d)
+{
+    const int32_t *head = d->weights, count = *head++;
+    const int32_t bytes = (d->kernel_height * d->kernel_width + 7) / 8 * 16;
+    for (int32_t r = 0; r < d->band; ++r)
+        for (int32_t x = 0; x < d->out_width; ++x) {
+            const int8_t *packed = (const int8_t *)(head + count);
+            for (int32_t i = 0; i < count; ++i, packed += bytes) {
+                const struct scale *scale = (const struct scale *)(const void *)packed;
+                packed = (const int8_t *)(scale + 2);
+                int32_t sum = accumulate(d, d->input_rows + r * d->stride_height,
+                                         x * d->stride_width - d->pad_left, head[i], packed);
+                d->out[d->out_rows[r] + x * d->channels + head[i]] =
+                    cm_output_s8(&d->output, cm_wrapping_add(sum, scale->bias), scale->multiplier,
+                                 scale->left + scale->right);
+            }
+        }
+}
