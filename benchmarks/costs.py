@@ -243,6 +243,11 @@ def main() -> None:
         help="only kernels for weights of int16; the costs of others stay",
     )
     parser.add_argument(
+        "--only-new",
+        action="store_true",
+        help="only kernels without costs, and models that call them; others stay",
+    )
+    parser.add_argument(
         "--boards",
         default=",".join(BOARDS),
         help="only the cores of these boards; the costs of others stay",
@@ -261,6 +266,17 @@ def main() -> None:
             if arguments.only_wide:
                 own = narrow(recorded[board.cpu])
                 costs = finished(known.isa, narrow(known.kernels), own)
+            elif arguments.only_new:
+                runs.add(work.pipeline, build, name, NARROW)
+                new = [step for step in runs.steps if step[1] not in known.kernels]
+                called = {model: runs.recorded[model] for model, *_ in new}
+                own = {**recorded[board.cpu], **called}
+                prices = sorted({**known.kernels, **fitted(new, runs.steps)}.items())
+                costs = finished(known.isa, dict(prices), own)
+                for model, run in called.items():
+                    print(f"{board.cpu:16} {model:30} {difference(costs, run):+6.1%}")
+                cores[board.cpu], recorded[board.cpu] = costs, own
+                continue
             else:
                 runs.add(work.pipeline, build, name, NARROW)
                 own = runs.recorded

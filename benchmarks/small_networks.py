@@ -8,7 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-NAMES = ("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat")
+NAMES = (
+    *("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat"),
+    *("several_filters", "more_filters", "grouped", "wide_groups"),
+)
 
 Made = tuple[nn.Module, Tensor, list[Tensor]]
 """A module, an input, and inputs to calibrate with."""
@@ -40,6 +43,26 @@ def strided() -> Made:
 def flat() -> Made:
     layers = (*_convolution(1, 16, 3), *_convolution(16, 16, 3), *_convolution(16, 7, 1))
     return _made((1, 9, 9), *layers)
+
+
+def several_filters() -> Made:
+    filters = nn.Conv2d(8, 16, (12, 1), groups=8), nn.ReLU()
+    return _made((1, 12, 32), *_convolution(1, 8, 3), *filters, *_convolution(16, 8, 1))
+
+
+def more_filters() -> Made:
+    filters = nn.Conv2d(4, 16, (5, 2), 2, groups=4), nn.ReLU()
+    return _made((1, 16, 24), *_convolution(1, 4, 3), *filters, *_convolution(16, 8, 1))
+
+
+def grouped() -> Made:
+    layers = (*_convolution(1, 16, 3), *_convolution(16, 16, 3, groups=4))
+    return _made((1, 12, 12), *layers, *_convolution(16, 8, 1))
+
+
+def wide_groups() -> Made:
+    layers = (*_convolution(1, 24, 3, 2), *_convolution(24, 36, 3, 2, groups=3))
+    return _made((1, 24, 20), *layers, *_convolution(36, 8, 1))
 
 
 def _convolution(
