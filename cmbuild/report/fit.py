@@ -23,6 +23,7 @@ _BASIS = {
         "~",
         "code estimated from the library of another core with the same instruction set",
     ),
+    Basis.TABLE: ("≈", "code as a table of kernels has it, because no library has been built yet"),
     Basis.ASSUMED: ("≤", "code is an upper bound, because no library has been built yet"),
 }
 

@@ -46,8 +46,10 @@ class Basis(Enum):
     """The sections that would be linked, of the very library."""
     RELATED = "related"
     """Source of figures from a library for another core with the same instruction set."""
+    TABLE = "table"
+    """No library in the cache: sections of one that was built with gcc elsewhere."""
     ASSUMED = "assumed"
-    """No library in the cache: more than any model of the zoo needs."""
+    """A kernel that the table does not have: more than any model of the zoo needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +168,8 @@ def functions(board: Board, program: ProgramSize) -> list[str]:
 
 
 def assumed(board: Board) -> CodeSize:
-    """Sizes where there is no library: kernels have no variables, so RAM is as exact as with one,
-    unless the board copies code to it.
+    """Sizes of kernels that neither a library nor the table has; they have no variables, so RAM is
+    as exact as with one, unless the board copies code to it.
     """
     sizes = replace(ASSUMED, stack=board.assumed_stack)
     return replace(sizes, hot=_ASSUMED_HOT) if _copies(board) else sizes

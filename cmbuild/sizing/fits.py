@@ -42,6 +42,7 @@ from cmbuild.sizing.results import (
     PredictedCycles,
     WideResult,
 )
+from cmbuild.sizing.sections import known_code
 from cmcompiler.isa import Isa
 from cmcompiler.target import BEST_ISA, Target
 
@@ -309,7 +310,11 @@ class Fits:
                 basis = Basis.LIBRARY if made is library else Basis.RELATED
                 linked = self._linked(made, functions(board, program))
                 return code_size(board, program, linked, basis)
-        return assumed(board)
+        known = known_code().library(library.target.cpu, library.target.isa.label)
+        if known is None or not known.has(program.kernels):
+            return assumed(board)
+        linked = known.linked(functions(board, program))
+        return code_size(board, program, linked, Basis.TABLE)
 
     def _linked(self, library: LibraryStage, names: list[str]) -> Linked:
         def linked() -> Linked:

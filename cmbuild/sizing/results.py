@@ -16,7 +16,7 @@ class NeedResult:
 
     Attributes:
         weights, arena: exact.
-        basis: of `code` and `static`: the `library`, a `related` one, or `assumed`.
+        basis: of `code` and `static`: the `library`, a `related` one, a `table`, or `assumed`.
         stack: reserved for it, as `memory.ram.reserved` of a run.
         over: by region, how many bytes there are too few; empty if all fits.
     """

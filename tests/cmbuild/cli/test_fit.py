@@ -10,6 +10,15 @@ from typing import Any
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
 
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.request import BuildRequest
+from cmbuild.process import Processes
+from cmbuild.sizing import sections
+from cmbuild.sizing.estimate import Basis
+from cmbuild.sizing.fits import Fits
+
 BOARDS = ("corstone300", "microbit", "rp2350")
 INPUTS = PROGRAMS / "two_inputs.pte"
 IMAGE = PROGRAMS / "image.pte"
@@ -133,9 +142,9 @@ def test_what_does_not_help_is_not_offered(cmbuild: Commands) -> None:
 def test_figures_without_a_library_are_marked(cmbuild: Commands, tmp_path: Path) -> None:
     bare = replace(cmbuild, cache=tmp_path / "cache")
     cell = fits(bare, NETWORK, "--board", "corstone300")[str(NETWORK), "corstone300"]
-    assert cell["need"]["basis"] == "assumed"
+    assert cell["need"]["basis"] == "table"
     assert cell["fits"] is True
-    assert "≤ code is an upper bound" in bare("fit", NETWORK, "--board", "corstone300").stdout
+    assert "≈ code as a table of kernels" in bare("fit", NETWORK, "--board", "corstone300").stdout
     # RAM does not depend on the library.
     assert cmbuild("build", NETWORK, "--board", "corstone300").exit_code == 0
     built = fits(cmbuild, NETWORK, "--board", "corstone300")[str(NETWORK), "corstone300"]
@@ -144,6 +153,23 @@ def test_figures_without_a_library_are_marked(cmbuild: Commands, tmp_path: Path)
         sum(each["need"][part] for part in ("arena", "static", "stack")) for each in (cell, built)
     )
     assert abs(before - after) <= 0.05 * after
+    # If the table is out of date: python benchmarks/code_sizes.py
+    flash = cmbuild("build", NETWORK, "--board", "corstone300", "--json").document["memory"][
+        "flash"
+    ]
+    assert cell["need"]["code"] == pytest.approx(flash["code"], rel=0.05)
+    assert cell["need"]["weights"] == flash["weights"]
+
+
+def test_kernels_that_the_table_does_not_have_are_bounded(
+    cmbuild: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sections.LibraryCode, "has", lambda self, kernels: False)
+    monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
+    pipeline = Pipeline(WorkContext(Processes(), tmp_path / "logs"))
+    request = compose(BuildRequest, model=str(NETWORK), board="rp2350", build_dir=tmp_path / "b")
+    need = Fits(pipeline).cell(request).need
+    assert need is not None and need.code.basis is Basis.ASSUMED
 
 
 def test_what_a_board_copies_to_ram_is_marked_there(cmbuild: Commands, tmp_path: Path) -> None:
@@ -155,11 +181,11 @@ def test_what_a_board_copies_to_ram_is_marked_there(cmbuild: Commands, tmp_path:
     bare = replace(cmbuild, cache=tmp_path / "cache")
     cells = [fits(bare, NETWORK, "--board", board) for board in ("rp2350", "copying")]
     plain, copying = (next(iter(each.values()))["need"] for each in cells)
-    assert copying["static"] > plain["static"] + 10_000
+    assert copying["static"] > plain["static"] + 500
     line = next(
-        x for x in bare("fit", NETWORK, "--board", "copying").stdout.splitlines() if "≤" in x
+        x for x in bare("fit", NETWORK, "--board", "copying").stdout.splitlines() if "≈" in x
     )
-    assert line.count("≤") == 2
+    assert line.count("≈") == 2
 
 
 def test_a_model_without_a_program_says_how_to_get_it(cmbuild: Commands, tmp_path: Path) -> None:
