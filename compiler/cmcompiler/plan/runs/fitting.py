@@ -31,7 +31,7 @@ class Fitting:
         fitting = {}
         for sets in self.selection.sets(self.limit):
             if (chosen := self._cheapest(sets)) is not None:
-                fitting[chosen] = sum(option.cost for option in chosen)
+                fitting[chosen] = sum(choice.cost for choice in chosen)
         best = sorted(fitting, key=lambda chosen: fitting[chosen])[:MOST]
         if not best:
             best = sorted(self._known, key=lambda chosen: self._known[chosen])[:1]
@@ -42,16 +42,19 @@ class Fitting:
         """Without the runs that others make room enough for, those that cost most first."""
         if self._size(chosen) > self.limit:
             return chosen
-        for option in sorted(chosen, key=lambda option: -option.cost):
-            fewer = tuple(other for other in chosen if other is not option)
+        for choice in sorted(chosen, key=lambda choice: -choice.cost):
+            fewer = tuple(other for other in chosen if other is not choice)
             if self._size(fewer) <= self.limit:
                 chosen = fewer
         return chosen
 
     def _cheapest(self, sets: list[tuple[StageChoice, ...]]) -> tuple[StageChoice, ...] | None:
         """The first that fits, as if all after it did; None if none does."""
-        if not sets or self._size(sets[-1]) > self.limit:
+        if not sets:
             return None
+        if self._size(sets[-1]) > self.limit:
+            lowered = self._lowered(sets[-1])
+            return lowered if self._size(lowered) <= self.limit else None
         low, high = -1, len(sets) - 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -60,6 +63,14 @@ class Fitting:
             else:
                 low = middle
         return sets[high]
+
+    def _lowered(self, chosen: tuple[StageChoice, ...]) -> tuple[StageChoice, ...]:
+        """Without the runs that save no memory: where whole images are small, they cost some."""
+        for choice in chosen[::-1]:
+            fewer = tuple(other for other in chosen if other is not choice)
+            if self._size(fewer) <= self._size(chosen):
+                chosen = fewer
+        return chosen
 
     def _size(self, chosen: tuple[StageChoice, ...]) -> int:
         if chosen not in self._known:
