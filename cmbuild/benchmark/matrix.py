@@ -93,6 +93,13 @@ class BenchCell:
         return None if self.result.cycles is None else self.result.cycles.total
 
     @property
+    def cycles_with_flash(self) -> int | None:
+        """By a model of the chip's flash; None where the board's is not described."""
+        estimate = None if self.result is None else self.result.cycles
+        flash = None if estimate is None else estimate.with_flash
+        return None if flash is None else flash.total
+
+    @property
     def milliseconds(self) -> float | None:
         """At the clock that the board starts with."""
         estimate = None if self.result is None else self.result.cycles

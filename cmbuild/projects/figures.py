@@ -55,9 +55,16 @@ class InstructionFigures(_Part):
     per_op: tuple[OpFigures, ...]
 
 
+class FlashCycleFigures(_Part):
+    total: int
+
+
 class CycleFigures(_Part):
+    """`with_flash` is null where the board's flash is not described; earlier versions had none."""
+
     total: int
     milliseconds: float | None
+    with_flash: FlashCycleFigures | None = None
 
 
 class AccuracyFigures(_Part):

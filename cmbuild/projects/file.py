@@ -56,6 +56,9 @@ class BudgetFile(Table):
     pte: Bytes | None = Field(None, description="Most bytes of the program.")
     instructions: Count | None = Field(None, description="Most instructions of one inference.")
     cycles: Count | None = Field(None, description="Most cycles of one inference.")
+    cycles_with_flash: Count | None = Field(
+        None, description="Most cycles of one inference, with what the core waits for flash."
+    )
     milliseconds: Milliseconds | None = Field(None, description="Longest inference.")
     float: Share | None = Field(None, description="Largest share of instructions in float.")
     accuracy: Share | None = Field(None, description="Least accuracy of the int8 model.")

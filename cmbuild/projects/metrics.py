@@ -68,6 +68,12 @@ def _cycles(run: RunFigures) -> float | None:
     return None if run.cycles is None else run.cycles.total
 
 
+def _cycles_with_flash(run: RunFigures) -> float | None:
+    if run.cycles is None or run.cycles.with_flash is None:
+        return None
+    return run.cycles.with_flash.total
+
+
 def _milliseconds(run: RunFigures) -> float | None:
     return None if run.cycles is None else run.cycles.milliseconds
 
@@ -105,6 +111,12 @@ METRICS = (
     Metric("pte", "bytes", lambda run: run.pte, "the program is gone"),
     Metric("instructions", "instructions", _instructions, "not counted here"),
     Metric("cycles", "cycles", _cycles, "not counted here"),
+    Metric(
+        "cycles_with_flash",
+        "cycles",
+        _cycles_with_flash,
+        "not counted here, or no [clock.flash] in board.toml",
+    ),
     Metric("milliseconds", "ms", _milliseconds, "no cycles, or no clock in board.toml"),
     Metric("float", "share", lambda run: run.float.share, "not counted here"),
     Metric("accuracy", "share", _accuracy, "no labelled samples", is_least=True),

@@ -37,8 +37,8 @@ class Threshold:
 
 
 def option(metric: Metric) -> str:
-    """`--max-flash`, `--min-accuracy`"""
-    return f"--{'min' if metric.is_least else 'max'}-{metric.name}"
+    """`--max-flash`, `--max-cycles-with-flash`, `--min-accuracy`"""
+    return f"--{'min' if metric.is_least else 'max'}-{metric.name.replace('_', '-')}"
 
 
 def thresholds(chosen: dict[str, str | None]) -> tuple[Threshold, ...]:

@@ -54,6 +54,7 @@ class CellDocument(Document):
     mac_per_instruction: float | None
     cycles: int | None
     cycles_error_percent: int | None
+    cycles_with_flash: int | None
     milliseconds: float | None
     memory: MemoryUse | None
     upstream: UpstreamDocument | None
@@ -156,6 +157,10 @@ class BenchReport:
             yield text.entry("instr", f"instructions of one inference, never cycles: {ways}")
         if models := cycle_models(self.cells):
             yield text.entry("cycles", f"of one inference: {models}")
+        waits = [c for c in self.cells if c.cycles_with_flash is not None]
+        for cell in waits:
+            place = f"{cell.model} on {cell.board}, {self._name(cell)}"
+            yield text.entry("", f"with flash: {place}: {count(cell.cycles_with_flash or 0)}")
         for board, caveat in dict.fromkeys((c.board, c.caveat) for c in self.cells if c.caveat):
             yield text.entry("mind", f"{board}: {caveat}")
         if self._compares:

@@ -49,7 +49,7 @@ COLUMNS = (
     *("model", "board", "target", "isa", "toolchain", "executor", "weights"),
     *("launcher", "verified", "rule", "failure"),
     *("macs", "instructions", "provenance", "caveat", "mac_per_instruction"),
-    *("cycles", "cycles_error_percent", "milliseconds"),
+    *("cycles", "cycles_error_percent", "cycles_with_flash", "milliseconds"),
     *("upstream_instructions", "ratio"),
     *("flash_code", "flash_weights", "flash_total"),
     *("ram_arena", "ram_static", "ram_stack", "ram_total"),

@@ -10,7 +10,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
-from cmbuild.projects.metrics import METRICS
+from cmbuild.projects.metrics import METRICS, Metric
 from cmbuild.projects.thresholds import option
 
 if TYPE_CHECKING:
@@ -42,13 +42,17 @@ not run; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
 """
 
 
+def _words(metric: Metric) -> str:
+    return metric.name.replace("_", " ")
+
+
 thresholds = options.together(
     *(
         click.option(
             option(metric),
             metric.name,
             metavar="CHANGE",
-            help=f"{'Deepest fall' if metric.is_least else 'Largest growth'} of {metric.name}.",
+            help=f"{'Deepest fall' if metric.is_least else 'Largest growth'} of {_words(metric)}.",
         )
         for metric in METRICS
     )

@@ -18,6 +18,9 @@ def sources(run: RunResult) -> Mapping[str, str]:
     }
     if run.cycles is not None and run.cycles.milliseconds is not None:
         sources["Milliseconds"] = "cycles at the clock in the board's board.toml"
+    if run.cycles is not None and (flash := run.cycles.with_flash) is not None:
+        error = "not validated" if flash.error_percent is None else f"±{flash.error_percent} %"
+        sources["With flash"] = f"the model of the chip's flash in board.toml, {error}"
     sources |= {
         "Multiply-accumulates": "exact: counted from the program's shapes",
         "Flash": "exact: sections of the linked image; weights are the plan's constants",

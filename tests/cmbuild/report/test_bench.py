@@ -10,6 +10,7 @@ from harness.results import MV2
 from cmbuild.benchmark.upstream import measured, measurements
 from cmbuild.report.bench import BenchCell, BenchReport
 from cmbuild.report.bench_files import COLUMNS, to_csv, to_markdown
+from cmbuild.cycles.results import FlashCycles
 from cmbuild.results import Instructions, Verification
 
 GOOD = BenchCell("mv2", "corstone300", "cortex-m55", "mve", "gcc", True, MV2, None)
@@ -109,6 +110,7 @@ def test_csv_has_all_figures_and_leaves_out_what_is_not_known() -> None:
         "mac_per_instruction": "2.13",
         "cycles": "86801234",
         "cycles_error_percent": "",
+        "cycles_with_flash": "",
         "milliseconds": "2712.5",
         "upstream_instructions": "166483062",
         "ratio": "1.179",
@@ -200,3 +202,13 @@ def test_a_stand_in_is_told_with_every_number() -> None:
     assert f"| mv2 | corstone320 ({caveat}) | mve |" in to_markdown([cell], "")
     assert next(csv.DictReader(io.StringIO(to_csv([cell]))))["caveat"] == caveat
     assert BenchReport([cell]).document(()).cells[0].caveat == caveat
+
+
+def test_cycles_with_flash_are_told_where_they_are_known() -> None:
+    flash = FlashCycles(109_000_000, 120_000_000, 5, 904.2, 3)
+    cell = replace(GOOD, result=replace(MV2, cycles=replace(MV2.cycles, with_flash=flash)))
+    report = BenchReport((cell, BEFORE))
+    assert "with flash: mv2 on corstone300, gcc: 109.0 M" in report.screen().plain
+    document = report.document(())
+    assert [each.cycles_with_flash for each in document.cells] == [109_000_000, None]
+    assert "with flash" not in BenchReport((GOOD,)).screen().plain

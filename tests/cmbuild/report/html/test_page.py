@@ -8,6 +8,7 @@ import pytest
 from harness.page import Page, assert_same_numbers
 from harness.results import MV2
 
+from cmbuild.cycles.results import FlashCycles
 from cmbuild.report.html.page import page
 from cmbuild.report.html.provenance import sources
 from cmbuild.report.run import RunReport
@@ -57,6 +58,14 @@ def test_reasons_and_sources_are_there() -> None:
         "cmbuild eval mv2 --sensitivity",
     ):
         assert words in text
+
+
+def test_cycles_with_flash_have_a_tile() -> None:
+    flash = FlashCycles(109_000_000, 120_000_000, 5, 904.2, 3)
+    found = Page(page(replace(MV2, cycles=replace(MV2.cycles, with_flash=flash))))
+    assert found.numbers["cycles.with_flash.total"] == "109000000"
+    assert "With flash" in found.texts
+    assert "With flash" not in Page(page(MV2)).texts
 
 
 def test_each_layer_has_its_error_beside_the_float_model() -> None:
