@@ -41,7 +41,7 @@ class Loaded:
 
 
 @dataclass(slots=True)
-class Frame:
+class FunctionFrame:
     """What a function takes and calls.
 
     Attributes:
@@ -57,7 +57,9 @@ class Frame:
     constants: set[int] = field(default_factory=set)
 
 
-def frame_of(code: bytes, start: int, entry: int, data: Mapping[int, int], memory: Loaded) -> Frame:
+def frame_of(
+    code: bytes, start: int, entry: int, data: Mapping[int, int], memory: Loaded
+) -> FunctionFrame:
     """
     Args:
         code: the function's bytes.
@@ -78,7 +80,7 @@ class _Walk:
         self._memory = memory
         self._data = data
         self._realigns = False  # an interrupt handler, which a core may enter with four bytes more
-        self._frame = Frame()
+        self._frame = FunctionFrame()
         self._lines = self._decoded(code)
         self._depths: dict[int, int] = {}
         self._jumps: list[int] = []
@@ -128,7 +130,7 @@ class _Walk:
         known[step.register] = value
         self._frame.constants.add(value)
 
-    def frame(self, entry: int) -> Frame:
+    def frame(self, entry: int) -> FunctionFrame:
         self._follow(entry, 0)
         if self._jumps:  # what a table leads to
             depth = max(self._jumps)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cmbuild.image import elf
-from cmbuild.image.frame import Frame, Loaded, UnknownFrame, frame_of
+from cmbuild.image.frame import FunctionFrame, Loaded, UnknownFrame, frame_of
 
 _LEVELS = 4
 """Calls by pointer within one another: the executor takes a turn, which calls a kernel, which calls
@@ -81,7 +81,7 @@ class StackDepths:
         self._code = elf.code(image)
         self._memory = Loaded(self._code.blocks)
         self._starts = [function.start for function in self._code.functions]
-        self._frames: dict[int, Frame] = {}
+        self._frames: dict[int, FunctionFrame] = {}
         self._depths: dict[int, _Depth] = {}
         self._open: list[int] = []
 
@@ -157,7 +157,7 @@ class StackDepths:
         calls = [self._depth(each).below(pushed) for each, pushed in frame.calls.items()]
         return _deeper([_Depth(frame.deepest, frame.pointers), *calls])
 
-    def _frame(self, function: elf.Function, entry: int) -> Frame:
+    def _frame(self, function: elf.Function, entry: int) -> FunctionFrame:
         if entry not in self._frames:
             content = self._memory.read(function.start, function.end - function.start) or b""
             data, memory = self._code.data, self._memory

@@ -6,12 +6,12 @@ import struct
 
 import pytest
 
-from cmbuild.image.frame import Frame, Loaded, UnknownFrame, frame_of
+from cmbuild.image.frame import FunctionFrame, Loaded, UnknownFrame, frame_of
 
 PLACE = 0x1000
 
 
-def frame(*words: int, data: dict[int, int] | None = None) -> Frame:
+def frame(*words: int, data: dict[int, int] | None = None) -> FunctionFrame:
     code = struct.pack(f"<{len(words)}H", *words)
     return frame_of(code, PLACE, PLACE, data or {}, Loaded({PLACE: code}))
 

@@ -8,9 +8,9 @@ import pytest
 from harness.results import MV2
 
 from cmbuild.benchmark.upstream import measured, measurements
+from cmbuild.cycles.results import FlashCycles
 from cmbuild.report.bench import BenchCell, BenchReport
 from cmbuild.report.bench_files import COLUMNS, to_csv, to_markdown
-from cmbuild.cycles.results import FlashCycles
 from cmbuild.results import Instructions, Verification
 
 GOOD = BenchCell("mv2", "corstone300", "cortex-m55", "mve", "gcc", True, MV2, None)
