@@ -5,14 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
-from cmbuild.cache.folders import remove
+from cmbuild.cache.folders import CacheFolder, remove
 from cmbuild.cache.store import Entry
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.stage import Stage, StageKind
+
+if TYPE_CHECKING:
+    from cmbuild.pipeline.pipeline import Pipeline
+    from cmbuild.pipeline.request import BoardChoice
 
 SOURCES = ("cmake", "cortexm", "include", "kernels", "libc", "runner", "kernel_harness")
 """Parts of the runtime that are compiled into the image, or determine its content and linking."""
@@ -36,6 +41,15 @@ class HarnessStage(Stage):
         self.library = library
         self.board = board
         self._folder = folder
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, place: BoardChoice) -> HarnessStage:
+        """
+        Raises:
+            UsageError, BrokenFile: see Pipeline.board_library.
+        """
+        board, library = pipeline.board_library(place)
+        return cls(library, board, CacheFolder.HARNESSES.path)
 
     def parts(self) -> Mapping[str, Value]:
         return toolchain_parts(self.library.toolchain, self.library.target) | {

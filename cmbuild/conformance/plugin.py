@@ -33,6 +33,7 @@ from cmbuild.pipeline.failures import explain
 from cmbuild.pipeline.interrupts import Interrupts
 from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.request import BoardChoice
 from cmbuild.process import Processes
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.errors import CompilerError
@@ -173,7 +174,8 @@ def _setting(config: pytest.Config) -> Setting:
     processes = Processes()
     context = WorkContext(processes, CacheFolder.LOGS.path)
     isa, toolchain = config.getoption("--cmbuild-isa"), config.getoption("--cmbuild-toolchain")
-    image = Pipeline(context).kernel_harness(name, isa, toolchain)
+    place = BoardChoice(board=name, isa=isa, toolchain=toolchain)
+    image = HarnessStage.of(Pipeline(context), place)
     launcher = choose(image.board, config.getoption("--cmbuild-launcher"))
     return Setting(processes, Interrupts(processes), image, launcher)
 

@@ -16,7 +16,7 @@ from cmbuild.conformance.results import (
     ConformanceResult,
     read_event,
 )
-from cmbuild.conformance.suite import Suite
+from cmbuild.conformance.suite import Suite, find_suite
 from cmbuild.errors import Failed, UsageError
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.selection import choose
@@ -28,6 +28,7 @@ from cmbuild.process import python_module
 from cmbuild.text import plural
 
 if TYPE_CHECKING:
+    from cmbuild.pipeline.pipeline import Pipeline
     from cmbuild.pipeline.request import ConformanceRequest
 
 RESULTS = "results.jsonl"
@@ -82,6 +83,23 @@ class ConformanceStage(RepeatedStage):
         self._request = request
         self._context = context
         self._folder = folder
+
+    @classmethod
+    def of(
+        cls, pipeline: Pipeline, request: ConformanceRequest, tests: Sequence[str] = ()
+    ) -> ConformanceStage:
+        """
+        Args:
+            tests: files of the suite; all if empty.
+
+        Raises:
+            UsageError: an unknown board, instruction set or toolchain.
+            BrokenFile: a descriptor is not valid.
+            Missing: a package that the tests need is not installed.
+        """
+        image = HarnessStage.of(pipeline, request.place)
+        suite = find_suite(parallel=request.jobs > 1)
+        return cls(suite, image, request, pipeline.context, request.folder, tests=tests)
 
     @cached_property
     def launcher(self) -> Launcher:

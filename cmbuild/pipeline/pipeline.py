@@ -40,20 +40,16 @@ from cmcompiler.target import Target
 
 if TYPE_CHECKING:
     from cmbuild.boards.board import Board
-    from cmbuild.conformance.harness_image import HarnessStage
-    from cmbuild.conformance.stages import ConformanceStage
     from cmbuild.pipeline.context import WorkContext
     from cmbuild.pipeline.request import (
+        BoardChoice,
         BuildRequest,
-        ConformanceRequest,
         FlashRequest,
         ModelChoice,
         PackageRequest,
         RunRequest,
     )
     from cmbuild.pipeline.stages.package import PackageStage
-    from cmbuild.zephyr.request import ApplicationRequest
-    from cmbuild.zephyr.stages import ApplicationStage, WorkspaceStage
 
 
 _CPU = "cortex-m55"
@@ -230,19 +226,6 @@ class Pipeline:
         folder = build_folder(request.build)
         return FlashStage(runner, request.flashing, self.context.processes, folder)
 
-    def workspace(self, folder: Path, build_dir: Path, force: bool = False) -> WorkspaceStage:
-        """A new workspace for Zephyr, in the user's folder."""
-        from cmbuild.zephyr.stages import WorkspaceStage
-
-        build = build_dir.absolute() / "zephyr"
-        return WorkspaceStage(folder, self.context.processes, build, force)
-
-    def application(self, request: ApplicationRequest) -> ApplicationStage:
-        """A Zephyr application."""
-        from cmbuild.zephyr.stages import ApplicationStage
-
-        return ApplicationStage(request, self.context.processes)
-
     def measured(
         self,
         source: ModelChoice,
@@ -293,37 +276,15 @@ class Pipeline:
             plan, reference, target, request, folder, processes=processes, board=board
         )
 
-    def kernel_harness(
-        self, board_name: str, isa: str | None = None, toolchain: str | None = None
-    ) -> HarnessStage:
-        """
-        Raises:
-            UsageError: an unknown board, instruction set or toolchain.
-            BrokenFile: a descriptor is not valid.
-        """
-        from cmbuild.conformance.harness_image import HarnessStage
-
-        board = self._board(board_name)
-        library = self._library(board, _isa(board, isa), toolchain)
-        return HarnessStage(library, board, CacheFolder.HARNESSES.path)
-
-    def tests(self, request: ConformanceRequest, tests: Sequence[str] = ()) -> ConformanceStage:
-        """
-        Args:
-            tests: files of the suite; all if empty.
+    def board_library(self, place: BoardChoice) -> tuple[Board, LibraryStage]:
+        """A board, and the runtime library for it.
 
         Raises:
             UsageError: an unknown board, instruction set or toolchain.
             BrokenFile: a descriptor is not valid.
-            Missing: a package that the tests need is not installed.
         """
-        from cmbuild.conformance.stages import ConformanceStage
-        from cmbuild.conformance.suite import find_suite
-
-        place = request.place
-        image = self.kernel_harness(place.board, place.isa, place.toolchain)
-        suite = find_suite(parallel=request.jobs > 1)
-        return ConformanceStage(suite, image, request, self.context, request.folder, tests=tests)
+        board = self._board(place.board)
+        return board, self._library(board, _isa(board, place.isa), place.toolchain)
 
     def library(self, target: Target, toolchain: str) -> LibraryStage:
         """The runtime library for a core."""

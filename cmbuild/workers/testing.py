@@ -72,7 +72,7 @@ class SuiteUnit:
     def perform(self, open_session: OpenSession) -> Answer[SuiteFound]:
         request, answers = self._placed(), SuiteFound()
         with open_session(request.folder / "logs") as session:
-            stage = session.pipeline.tests(request, self.tests)
+            stage = ConformanceStage.of(session.pipeline, request, self.tests)
             make(session, [stage] if self.tests else stage.after, [request.folder])
             if stage.result is not None:
                 junit = None if request.junit is None else request.junit.read_text()
@@ -98,7 +98,7 @@ def suite_on_workers(
         NoSuchTests: no file has a test that the request names.
         CmbuildError: of the first unit that failed, or see `perform`; not of tests that fail.
     """
-    stage = session.pipeline.tests(replace(request, jobs=1))
+    stage = ConformanceStage.of(session.pipeline, replace(request, jobs=1))
     there = replace(request, build_dir=workers_build(request.build_dir, choice), jobs=1)
     files, needed = stage.suite.files, SuiteUnit(there)
     units = [

@@ -20,7 +20,6 @@ ELSEWHERE = {
     "cmbuild.cli.verbs.monitor": "tests/cmbuild/cli/test_hardware.py",
     "cmbuild.cli.verbs.worker": "tests/cmbuild/workers/test_cluster.py",
     "cmbuild.cli.verbs.zephyr": "tests/zephyr/test_west.py",
-    "cmbuild.conformance.harness_image": "tests/cmbuild/conformance/test_command.py",
     "cmbuild.conformance.recorder": "tests/cmbuild/conformance/test_command.py",
     "cmbuild.conformance.results": "tests/cmbuild/conformance/test_command.py",
     "cmbuild.conformance.stages": "tests/cmbuild/conformance/test_command.py",

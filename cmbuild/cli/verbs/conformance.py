@@ -57,6 +57,7 @@ def command(
     and is compared bit by bit with the reference; ExecuTorch's own tolerances hold as well.
     """
     from cmbuild.cli.session import session
+    from cmbuild.conformance.stages import ConformanceStage
     from cmbuild.pipeline.options import compose
     from cmbuild.tasks.graph import results_of
     from cmbuild.workers.choice import WorkersChoice
@@ -72,5 +73,5 @@ def command(
             if (failure := stage.verdict()) is not None:
                 raise failure
         else:
-            work.make_and_show([work.pipeline.tests(request)], [folder])
+            work.make_and_show([ConformanceStage.of(work.pipeline, request)], [folder])
     return work.status

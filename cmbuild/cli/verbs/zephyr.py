@@ -51,9 +51,11 @@ _application = options.together(
 def init(workspace: Path, force: bool, build_dir: Path, as_json: bool, verbose: bool) -> int:
     """Create WORKSPACE with the Zephyr release that the samples need; takes a few gigabytes."""
     from cmbuild.cli.session import session
+    from cmbuild.zephyr.stages import WorkspaceStage
 
     with session(build_dir.absolute() / "zephyr" / "logs", json=as_json, verbose=verbose) as work:
-        stage = work.pipeline.workspace(workspace, build_dir, force)
+        build = build_dir.absolute() / "zephyr"
+        stage = WorkspaceStage(workspace, work.processes, build, force)
         work.make([stage])
         work.note(
             f"next: cd {stage.folder} && west packages pip --install; "
@@ -91,9 +93,10 @@ def _west(
     goal: Callable[[ApplicationStage], Stage], as_json: bool, verbose: bool, chosen: dict[str, Any]
 ) -> int:
     from cmbuild.cli.session import session
+    from cmbuild.zephyr.stages import ApplicationStage
 
     request = ApplicationRequest(**chosen)
     folder = request.folder
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
-        work.make_and_show([goal(work.pipeline.application(request))], [folder])
+        work.make_and_show([goal(ApplicationStage(request, work.processes))], [folder])
     return work.status

@@ -12,9 +12,11 @@ import pytest
 from harness.commands import NETWORK, Commands
 
 from cmbuild.cache.store import STAMP, Condition, Entry, content_digest
+from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.request import BoardChoice
 from cmbuild.process import Processes
 
 RUN = ("run", NETWORK, "--board", "microbit")
@@ -129,7 +131,7 @@ def test_a_damaged_kernel_harness_is_made_again(
 
     def image() -> Path:
         pipeline = Pipeline(WorkContext(Processes(), tmp_path))
-        stage = pipeline.kernel_harness("microbit")
+        stage = HarnessStage.of(pipeline, BoardChoice(board="microbit"))
         for each in (stage.library, stage):
             perform(each, lambda: None, notes.append)
         return stage.image

@@ -13,12 +13,14 @@ import pytest
 from harness.programs import program_bytes, program_graph
 
 from cmbuild.conformance.harness import KernelHarness
+from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.conformance.program_check import Array, Differs, Trials
 from cmbuild.errors import CmbuildError
 from cmbuild.launchers.selection import choose
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.performing import perform
 from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.request import BoardChoice
 from cmbuild.process import Processes
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.ir.reference import evaluate
@@ -48,7 +50,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
                 patch.setenv("CMBUILD_CACHE", str(folder / "cache"))
                 patch.setenv("CMBUILD_BOARD_PATH", str(folder / "boards"))
                 processes = Processes()
-                image = Pipeline(WorkContext(processes, folder / "logs")).kernel_harness(name)
+                pipeline = Pipeline(WorkContext(processes, folder / "logs"))
+                image = HarnessStage.of(pipeline, BoardChoice(board=name))
             perform(image.library, lambda: None, print)
             perform(image, lambda: None, print)
             runs = folder / name
