@@ -41,7 +41,7 @@ NEED_TORCH = (
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("cells", "check", "forced")),
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("layer_errors", "pairing", "turns")),
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("parts", "resolution", "rewriting")),
-    *(f"cmcompiler.frontend.fidelity.{name}" for name in ("values", "weighings")),
+    *(f"cmcompiler.frontend.fidelity.{name}" for name in ("decisions", "values", "weighings")),
     "cmcompiler.frontend.float_parts",
     "cmcompiler.frontend.gate_ranges",
     "cmcompiler.frontend.image_means",

@@ -26,6 +26,9 @@ LOW_DB = 20.0
 CLIPPED = 0.01
 """Share of a layer's elements outside of its range."""
 
+FLIPPED = 0.002
+"""Share of decisions that are not the model's: one in a hundred leaves 20 dB of a choice."""
+
 _NAMED = 3
 """Layers of each kind of warning, the worst."""
 
@@ -137,6 +140,13 @@ def _warnings(record: ExportRecord) -> Iterator[str]:
             f"{_place(state.node, record)} loses {percent(state.share)} of the updates of its "
             f"state, which are finer than a step: {_stalled(state, record).remedy}"
         )
+    for decisions in compared.flipped[:_NAMED]:
+        if decisions.share > FLIPPED:
+            yield (
+                f"{_place(decisions.node, record)} decides otherwise than the model for "
+                f"{percent(decisions.share)} of its numbers: rounding takes them across a "
+                "threshold; keep numbers away from it, or try --activations int16"
+            )
     clipped = [each for each in compared.layers if each.clipped > CLIPPED]
     for layer in sorted(clipped, key=lambda layer: -layer.clipped)[:_NAMED]:
         yield (

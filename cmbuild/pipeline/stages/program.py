@@ -13,7 +13,7 @@ import cmcompiler
 from cmbuild.cache.fingerprint import Value, digest
 from cmbuild.errors import UsageError
 from cmbuild.results import WeightsResult
-from cmcompiler.errors import InvalidProgram, Unsupported
+from cmcompiler.errors import InvalidProgram, InvalidRequest, Unsupported
 from cmcompiler.extension import Extension
 from cmcompiler.frontend.call_sites import with_lines
 from cmcompiler.frontend.portability import lacking
@@ -118,7 +118,7 @@ class ProgramSource:
         """The chosen method; raises UsageError or CompilerError like `graph`."""
         from cmcompiler.pte.methods import find_method
 
-        with self._told():
+        with self.told():
             return find_method(self._parsed(), self.method)
 
     def operators(self) -> Iterator[str]:
@@ -149,7 +149,7 @@ class ProgramSource:
         """
         from cmcompiler.importer.build import build_graph
 
-        with self._told(), self.ops.registered():
+        with self.told(), self.ops.registered():
             return build_graph(self._parsed(), self.method, self.io)
 
     def live_graph(self) -> Graph:
@@ -173,12 +173,12 @@ class ProgramSource:
         return with_lines(message, self.record.instructions, self.record.call_sites)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Names file and line in errors about programs."""
+    def told(self) -> Iterator[None]:
+        """Names file and line in errors about programs, and about what they are given."""
         try:
             yield
-        except Unsupported as error:
-            raise Unsupported(self._placed(error.message), error.hint) from error
+        except (Unsupported, InvalidRequest) as error:
+            raise type(error)(self._placed(error.message), error.hint) from error
         except InvalidProgram as error:
             message = f"{self.path.name}: {error.message}"
             raise UsageError(message=message, hint=error.hint) from error

@@ -249,7 +249,7 @@ class ReferenceStage(Stage):
         from cmcompiler.ir.reference import evaluate_all
 
         graph = self.plan.source.graph()
-        with self.plan.source.ops.registered():
+        with self.plan.source.told(), self.plan.source.ops.registered():
             count, results = len(self.samples), []
             for each in evaluate_all(graph, self.samples, self.reset):
                 results.append(each.outputs)

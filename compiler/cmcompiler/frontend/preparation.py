@@ -48,7 +48,7 @@ from cmcompiler.frontend.softmax_ranges import choose_softmax_ranges, watch_soft
 from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
 from cmcompiler.frontend.unstorable import REASON as UNSTORABLE
 from cmcompiler.frontend.unstorable import Calibration, CalibrationRun, keep_unstorable
-from cmcompiler.usercode import reason_of, unsupported
+from cmcompiler.usercode import place_of, reason_of, unsupported
 
 Inputs = tuple[Tensor, ...]
 
@@ -220,9 +220,11 @@ def _observe(
         try:
             results = run.run_on(observed[-1])
         except Exception as error:  # observers and the module's own operators raise anything
+            place = place_of(error)
+            at = f"{place}: " if place else ""
             raise InvalidRequest(
-                f"calibration sample {count}: {type(error).__name__}: {reason_of(error)}",
-                "the module must compute finite numbers from it",
+                f"{at}calibration sample {count}: {type(error).__name__}: {reason_of(error)}",
+                "the module must take each calibration input, such as tokens inside of their table",
             ) from error
         if states:
             _, states = results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from harness.commands import Commands, Result
 from harness.sources import ROOT
 
@@ -25,6 +26,28 @@ class Wrong(nn.Module):
 
     def forward(self, x):
         return self.linear(x)  # shapes
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(10, 4)
+
+    def forward(self, tokens):
+        return self.table(tokens)  # tokens
+
+
+class Logarithms(nn.Module):
+    def forward(self, x):
+        return torch.log(x - 2).relu()  # nan
+
+
+def words():
+    return Words(), torch.ones(1, 3, dtype=torch.int64)
+
+
+def logarithms():
+    return Logarithms(), torch.rand(1, 8)
 
 
 def products():
@@ -100,7 +123,31 @@ def test_a_failed_pass_of_the_backend(cmbuild: Commands) -> None:
 def test_a_misspelt_callable(cmbuild: Commands) -> None:
     result = refused(cmbuild, "mak", "--verbose")
     assert (result.exit_code, result.stdout) == (2, ""), "before anything is started"
+    made = "words, logarithms, products, wrong, make, failing"
     assert told(result) == [
-        "error: net.py does not define mak; it defines products, wrong, make, failing",
+        f"error: net.py does not define mak; it defines {made}",
         "  try: name the callable: net.py:make",
     ]
+
+
+def test_tokens_outside_of_their_table_are_refused_by_line(cmbuild: Commands) -> None:
+    place = f"error: net.py:{line('# tokens')}: "
+    np.save(cmbuild.folder / "calibration.npy", np.full((8, 1, 3), 12))
+    result = refused(cmbuild, "words", "--calibration", "calibration.npy")
+    assert result.exit_code == 2
+    assert told(result)[0].startswith(
+        f"{place}calibration sample 1: IndexError: index out of range"
+    )
+    np.save(cmbuild.folder / "tokens.npy", np.array([[1, 12, 3]]))
+    result = cmbuild("run", "net.py:words", "--board", "native", "--input", "tokens.npy")
+    assert result.exit_code == 2
+    reason = "sample 1: index 12 is outside of 0 to 9, at aten::embedding.out #0"
+    assert told(result)[0] == f"{place}{reason}"
+
+
+def test_results_that_are_nan_are_refused_by_line(cmbuild: Commands) -> None:
+    result = refused(cmbuild, "logarithms")
+    assert result.exit_code == 2
+    assert told(result)[0] == (
+        f"error: net.py:{line('# nan')}: sub → log → relu gives NaN for calibration sample 1"
+    )

@@ -12,6 +12,7 @@ from cmbuild.accuracy import Faithfulness
 from cmbuild.verify.faithfulness import faithfulness
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.fidelity.record import (
+    FlippedDecisions,
     LayerError,
     LayerResolution,
     ProgramFidelity,
@@ -95,6 +96,17 @@ def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
     second_worst = check.coarse[1]
     assert (second_worst.file, second_worst.line) == ("/home/me/net.py", 7)
     assert [each.snr_db for each in check.coarse[1:]] == [2.3, *[19.0] * 4, 20.1]
+
+
+def test_decisions_that_are_not_the_models_are_a_warning() -> None:
+    flipped = FlippedDecisions("fill", 0.0156), FlippedDecisions("conv2d", 0.001)
+    check = faithfulness(record(ProgramFidelity((FINE,), flipped=flipped)))
+    assert check.faithful
+    (told,) = check.warnings
+    assert told == (
+        "fill at net.py:21 decides otherwise than the model for 1.6 % of its numbers: rounding "
+        "takes them across a threshold; keep numbers away from it, or try --activations int16"
+    )
 
 
 def test_of_nodes_of_one_call_the_worst_counts() -> None:

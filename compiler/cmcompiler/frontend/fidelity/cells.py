@@ -156,8 +156,8 @@ class FloatCell(ABC):
         return units, step.double().expand_as(units)
 
     def project(self, units: Tensor) -> Stepped:
-        """The outputs of units that are projected, in cells that have a range for units."""
-        raise NotImplementedError
+        """The outputs of units that are rounded to a range of their own."""
+        return units, torch.zeros_like(units)
 
 
 class LstmCell(FloatCell):
@@ -192,7 +192,8 @@ class LstmCell(FloatCell):
         return self.shown(units, 2 * _TABLE, 2.0 ** (-2 * UNIT_BITS))
 
     def project(self, units: Tensor) -> Stepped:
-        assert self.projection is not None
+        if self.projection is None:
+            return super().project(units)
         outputs = units @ self.projection.T
         return outputs, self.projection_step.expand_as(outputs)
 

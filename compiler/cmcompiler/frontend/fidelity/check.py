@@ -13,6 +13,7 @@ from torch.fx import Node
 from torch.utils._pytree import tree_leaves
 
 from cmcompiler.errors import CompilerError
+from cmcompiler.frontend.fidelity.decisions import Decisions
 from cmcompiler.frontend.fidelity.forced import ForcedRun, MadeValue
 from cmcompiler.frontend.fidelity.layer_errors import LayerErrors
 from cmcompiler.frontend.fidelity.pairing import Pairing, ValuePair, pair
@@ -38,6 +39,8 @@ _log = logging.getLogger(__name__)
 _ELEMENTS = 400_000
 """Limit for all layers and samples together; at least one sample, so large models take one."""
 _MOST = 4
+_MOST_DECIDING = 16
+"""Of a model with decisions, few of which rounding changes."""
 _TURN = 16
 """Elements of gates, functions of them and states that a turn has for each of its outputs."""
 _SEQUENCE = 64
@@ -84,10 +87,10 @@ def check(
     except CompilerError as error:
         return ProgramFidelity(reason=error.message)
     pairing = pair(graph, find_method(program, "forward"), nodes, real.graph)
-    comparison = LayerComparison(graph, pairing, real)
+    comparison, decisions = LayerComparison(graph, pairing, real), Decisions(real.graph)
     taken = [
         tuple(np.array(array, order="C") for array in sample)
-        for sample in islice(samples, _number(graph))
+        for sample in islice(samples, _number(graph, _MOST_DECIDING if decisions else _MOST))
     ]
     arranged = [
         tuple(channels_last(torch.from_numpy(array)) for array in sample) for sample in taken
@@ -95,9 +98,9 @@ def check(
     resolution, kept = ResolutionRun(real.graph), real.states
     with torch.no_grad():
         for arrays, inputs in zip(taken, arranged, strict=True):
-            comparison.add(arrays, inputs)
-        for inputs in arranged:
+            made = comparison.add(arrays, inputs)
             results = resolution.run_on((*inputs, *kept))
+            decisions.add(resolution.exact, made)
             kept = results[1] if kept else kept
     rewritten = None
     if outputs is not None and real.rewritten is not None:
@@ -110,15 +113,20 @@ def check(
         resolutions=tuple(sorted(resolution.layers(), key=lambda layer: layer.snr_db)),
         stalled=tuple(comparison.stalled()),
         rewritten=rewritten,
+        flipped=tuple(sorted(decisions.flipped(), key=lambda each: -each.share)),
     )
 
 
-def _number(graph: Graph) -> int:
-    """Samples to run."""
+def _number(graph: Graph, most: int) -> int:
+    """Samples to run.
+
+    Args:
+        most: of a model without a state.
+    """
     if graph.states:
         return _SEQUENCE
     elements = sum(_elements(node) for node in graph.nodes)
-    return max(1, min(_MOST, _ELEMENTS // max(1, elements)))
+    return max(1, min(most, _ELEMENTS // max(1, elements)))
 
 
 def _elements(node: ProgramNode) -> int:
@@ -149,11 +157,13 @@ class LayerComparison:
         self._held: tuple[Tensor, ...] = real.states
         self._states: Sequence[Array] | None = None
 
-    def add(self, arrays: Sequence[Array], inputs: tuple[Tensor, ...]) -> None:
+    def add(self, arrays: Sequence[Array], inputs: tuple[Tensor, ...]) -> Mapping[Node, MadeValue]:
         """
         Args:
             arrays: inputs of the program.
             inputs: the same for the float graph.
+
+        Returns: the program's values.
         """
         evaluation = evaluate(self._graph, arrays, self._wanted, self._states)
         self._states = evaluation.states
@@ -176,6 +186,7 @@ class LayerComparison:
         for index, errors in self._outputs.items():
             if leaves[index].shape == evaluation.outputs[index].shape:
                 errors.add(leaves[index], evaluation.outputs[index])
+        return values
 
     def _parts(
         self, pair: ValuePair, tensors: Mapping[ProgramTensor, Array]

@@ -82,6 +82,19 @@ class StalledState:
 
 
 @dataclass(frozen=True, slots=True)
+class FlippedDecisions:
+    """Decisions of an operator, as of a comparison, that are not the float model's.
+
+    Attributes:
+        node: its name in the exported graph.
+        share: of all its decisions.
+    """
+
+    node: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class RewritingError:
     """The change by rewrites of the float graph at an output.
 
@@ -109,6 +122,7 @@ class ProgramFidelity:
         resolutions: of layers that lose anything, the worst first.
         stalled: states that do not move.
         rewritten: the output that rewrites changed most, if they changed any.
+        flipped: operators that decide otherwise for some elements.
     """
 
     layers: tuple[LayerError, ...] = ()
@@ -118,6 +132,7 @@ class ProgramFidelity:
     resolutions: tuple[LayerResolution, ...] = ()
     stalled: tuple[StalledState, ...] = ()
     rewritten: RewritingError | None = None
+    flipped: tuple[FlippedDecisions, ...] = ()
 
     @property
     def faithful(self) -> bool | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.call_sites import marked
+from cmcompiler.frontend.fidelity.decisions import jumps
 from cmcompiler.frontend.fidelity.forced import RoundedWeights
 from cmcompiler.frontend.fidelity.record import LayerResolution
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
@@ -43,6 +44,11 @@ class ResolutionRun(RoundedWeights):
         """The graph's results in float."""
         self._beside = {}
         return self.run(*inputs)
+
+    @property
+    def exact(self) -> Mapping[Node, Any]:
+        """The values of the last run, in float."""
+        return self.env
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module":
@@ -120,7 +126,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 def _is_jump(node: Node) -> bool:
     name = getattr(getattr(node.target, "_schema", None), "name", "").partition("::")[2]
-    return name.rstrip("_") in _JUMPS
+    return name.rstrip("_") in _JUMPS or jumps(node) is not None
 
 
 def _sentinel(exact: Tensor) -> float:

@@ -67,6 +67,5 @@ def test_turns_are_those_of_torch(
             gates = cell.gates(step, row)
             state, _ = cell.advance(gates, state)
             row, _ = cell.units(gates, state)
-            if cell.units_range is not None:
-                row, _ = cell.project(row)
+            row, _ = cell.project(row)
             assert torch.allclose(row, wanted, rtol=1e-9, atol=1e-12)

@@ -1,0 +1,138 @@
+"""Decisions of a program that are not the float model's. Importing it imports torch.
+
+A comparison of a number with one that is nearly equal may go the other way once both are rounded,
+however fine the steps: no layer is wrong then, and a result may be.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.call_sites import marked
+from cmcompiler.frontend.fidelity.forced import MadeValue
+from cmcompiler.frontend.fidelity.pairing import StepRange
+from cmcompiler.frontend.fidelity.record import FlippedDecisions
+from cmcompiler.frontend.fidelity.values import real
+from cmcompiler.frontend.operators.function import function
+from cmcompiler.frontend.own_ranges import observer_of
+
+_DECIDING = {
+    *("gt", "ge", "lt", "le", "eq", "ne", "argmax", "argmin", "argsort", "bucketize"),
+    *("searchsorted", "signbit"),
+}
+"""Operators whose results, bool or integers, are decisions."""
+
+_JUMP = 8.0
+"""Steps of a function's results, and times what lies beside it, that are not a slope."""
+
+
+class Decisions:
+    """Counts decisions that are not those of the float model.
+
+    Args:
+        prepared: in float, with a range for each quantised tensor.
+    """
+
+    def __init__(self, prepared: GraphModule) -> None:
+        nodes = [node for node in prepared.graph.nodes if node.op == "call_function"]
+        self._jumping = [(node, found) for node in nodes if (found := jumps(node)) is not None]
+        self._deciding = [node for node in nodes if _name(node) in _DECIDING]
+        self._counts: defaultdict[Node, list[int]] = defaultdict(lambda: [0, 0])
+
+    def __bool__(self) -> bool:
+        return bool(self._jumping or self._deciding)
+
+    def add(self, exact: Mapping[Node, Any], made: Mapping[Node, MadeValue]) -> None:
+        """
+        Args:
+            exact: values of the float model.
+            made: values of the program, where they are known.
+        """
+        for node in self._deciding:
+            if node in made and isinstance(exact[node], Tensor):
+                ours = _numbers(made[node]).reshape(exact[node].shape)
+                self._count(node, ours != exact[node].to(ours.dtype))
+        for node, places in self._jumping:
+            source = places.source
+            if source in made:
+                numbers = exact[source].double()
+                ours = _numbers(made[source]).double().reshape(numbers.shape)
+                self._count(node, places.lie_between(numbers, ours))
+
+    def _count(self, node: Node, flipped: Tensor) -> None:
+        count = self._counts[node]
+        count[0] += int(flipped.sum())
+        count[1] += flipped.numel()
+
+    def flipped(self) -> Iterator[FlippedDecisions]:
+        """Those that are not the model's, by the operator that decides."""
+        for node, (flipped, count) in self._counts.items():
+            name = marked(node)
+            if flipped and name is not None:
+                yield FlippedDecisions(name, flipped / count)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Jumps:
+    """Where a function of one number jumps.
+
+    Attributes:
+        source: computes the number.
+        function: as text.
+        below, above: the nearest numbers in steps of its range, by jump.
+        least: what the function's results differ by, at least.
+    """
+
+    source: Node
+    function: str
+    below: Tensor
+    above: Tensor
+    least: float
+
+    def lie_between(self, some: Tensor, others: Tensor) -> Tensor:
+        """Whether there is a jump between each two numbers."""
+        lower, upper = torch.minimum(some, others), torch.maximum(some, others)
+        begun, ended = torch.bucketize(upper, self.below), torch.bucketize(lower, self.above)
+        differences = (self._of(some) - self._of(others)).abs().nan_to_num(torch.inf)
+        return (begun > ended) & (differences > self.least)
+
+    def _of(self, numbers: Tensor) -> Tensor:
+        return function(numbers.float(), self.function).double()
+
+
+def jumps(node: Node) -> Jumps | None:
+    """The jumps of a function of one number; None without any, and for all other nodes."""
+    held = node.args[0] if node.args else None
+    is_function = node.target is torch.ops.cmbuild.function.default
+    if not is_function or not isinstance(held, Node) or held.op != "call_module":
+        return None
+    operand, text = StepRange.of(observer_of(held)), str(node.args[1])
+    readers = (user for user in node.users if user.op == "call_module")
+    step = next((StepRange.of(observer_of(user)).scale for user in readers), 0.0)
+    steps = torch.arange(operand.least, operand.largest + 1, dtype=torch.float64)
+    numbers = (steps - operand.zero_point) * operand.scale
+    rises = function(numbers.float(), text).double().nan_to_num(0.0).diff().abs()
+    beside = torch.nn.functional.pad(rises, (1, 1), value=torch.inf)
+    # Two jumps may lie side by side, as those of a sign around 0.
+    slopes = torch.minimum(beside[:-2], beside[2:])
+    is_jump = (rises > _JUMP * step) & (rises > _JUMP * slopes)
+    if not bool(is_jump.any()):
+        return None
+    below, above = numbers[:-1][is_jump], numbers[1:][is_jump]
+    return Jumps(held.all_input_nodes[0], text, below, above, _JUMP * step)
+
+
+def _numbers(made: MadeValue) -> Tensor:
+    return real(made.array, made.pair.range)
+
+
+def _name(node: Node) -> str:
+    schema = getattr(node.target, "_schema", None)
+    return str(schema.name.partition("::")[2]) if schema is not None else ""
