@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cmbuild import paths
 from cmbuild.accuracy import EvalResult
@@ -42,6 +42,11 @@ from cmbuild.workers.pool import Pool
 from cmbuild.workers.results import SweepResult
 from cmbuild.workers.units import RunUnit
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cmbuild.api.options import BuildOptions, EvaluateOptions, PackageOptions, RunOptions
+
 
 @own_errors
 def run(
@@ -51,7 +56,7 @@ def run(
     html: str | Path | None = None,
     progress: Progress | None = None,
     jobs: int = 1,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> RunResult:
     """Exports, builds and runs a model, and verifies its outputs.
 
@@ -93,7 +98,7 @@ def build(
     *,
     progress: Progress | None = None,
     jobs: int = 1,
-    **options: Any,
+    **options: Unpack[BuildOptions],
 ) -> BuildResult:
     """Exports a model and links its firmware, without running it.
 
@@ -115,7 +120,7 @@ def package(
     *,
     progress: Progress | None = None,
     jobs: int = 1,
-    **options: Any,
+    **options: Unpack[PackageOptions],
 ) -> PackageResult:
     """Packages a model as C source for another build.
 
@@ -152,7 +157,7 @@ def evaluate(
     scheduler: str | None = None,
     progress: Progress | None = None,
     jobs: int = 1,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> EvalResult:
     """Compares a model in float, fake-quantised, in int8 and, with a board, on a device.
 
@@ -213,7 +218,7 @@ def fit(
     workers: int | Pool | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[BuildOptions],
 ) -> ResultTable[FitResult]:
     """Which models fit which boards, without building.
 
@@ -260,7 +265,7 @@ def sweep(
     workers: int | Pool | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Iterator[SweepResult]:
     """Runs every model on every board, and yields each result as it comes.
 

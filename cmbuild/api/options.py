@@ -1,0 +1,137 @@
+"""Options of the functions, for type checkers and editors; generated from the requests.
+
+`./cmbuildw test tests/cmbuild/api/test_options.py --rewrite` writes this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+PathLike = str | Path
+
+
+class BuildOptions(TypedDict, total=False):
+    """What `build` and `fit` take, as `cmbuild build` does."""
+
+    isa: str | None
+    toolchain: str | None
+    seed: int
+    weights: PathLike | None
+    calibration: PathLike | None
+    activations: Literal["int8", "int16"] | None
+    no_refinement: bool
+    portable: bool
+    keep_state: bool
+    intermediates: PathLike | None
+    force: bool
+    precision: Sequence[tuple[str, str]]
+    method: str
+    io: Literal["program", "int8", "uint8", "int16"] | None
+    feed: Literal["whole", "rows"] | None
+    no_streams: bool
+    ram_budget: str | None
+    weights_as: Literal["int8", "int16"] | None
+    hot: Literal["auto", "off"]
+    executor: Literal["static", "executorch"]
+    executorch_root: PathLike | None
+    build_dir: PathLike
+
+
+class RunOptions(TypedDict, total=False):
+    """What `run` and `sweep` take, as `cmbuild run` does."""
+
+    isa: str | None
+    toolchain: str | None
+    seed: int
+    weights: PathLike | None
+    calibration: PathLike | None
+    activations: Literal["int8", "int16"] | None
+    no_refinement: bool
+    portable: bool
+    keep_state: bool
+    intermediates: PathLike | None
+    force: bool
+    precision: Sequence[tuple[str, str]]
+    method: str
+    io: Literal["program", "int8", "uint8", "int16"] | None
+    feed: Literal["whole", "rows"] | None
+    no_streams: bool
+    ram_budget: str | None
+    weights_as: Literal["int8", "int16"] | None
+    hot: Literal["auto", "off"]
+    executor: Literal["static", "executorch"]
+    executorch_root: PathLike | None
+    build_dir: PathLike
+    samples: int | Literal["all"] | None
+    inputs: PathLike | Sequence[PathLike]
+    input: PathLike | Sequence[PathLike]
+    output_dir: PathLike | None
+    reset: bool
+    max_float: str | None
+    min_snr: float | None
+    launcher: str | None
+    on: str
+    volume: PathLike | None
+    probe: str | None
+    port: str | None
+    flash_method: str | None
+    dry_run: bool
+    timeout: float | None
+
+
+class PackageOptions(TypedDict, total=False):
+    """What `package` takes, as `cmbuild package` does."""
+
+    seed: int
+    weights: PathLike | None
+    calibration: PathLike | None
+    activations: Literal["int8", "int16"] | None
+    no_refinement: bool
+    portable: bool
+    keep_state: bool
+    intermediates: PathLike | None
+    force: bool
+    precision: Sequence[tuple[str, str]]
+    form: Literal["source", "arduino", "platformio", "zephyr", "mlperf-tiny"]
+    board: str | None
+    constants: Literal["binary", "c"]
+    name: str | None
+    target: str
+    isa: str | None
+    method: str
+    io: Literal["program", "int8", "uint8", "int16"] | None
+    feed: Literal["whole", "rows"] | None
+    no_streams: bool
+    ram_budget: str | None
+    weights_as: Literal["int8", "int16"] | None
+    samples: int | Literal["all"] | None
+    inputs: PathLike | Sequence[PathLike]
+    input: PathLike | Sequence[PathLike]
+    reset: bool
+    max_float: str | None
+    build_dir: PathLike
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """What `evaluate` takes, as `cmbuild eval` does."""
+
+    seed: int
+    weights: PathLike | None
+    calibration: PathLike | None
+    activations: Literal["int8", "int16"] | None
+    no_refinement: bool
+    portable: bool
+    keep_state: bool
+    intermediates: PathLike | None
+    force: bool
+    precision: Sequence[tuple[str, str]]
+    isa: str | None
+    toolchain: str | None
+    samples: int | Literal["all"] | None
+    on: str
+    min_snr: float | None
+    build_dir: PathLike
+    chunk: int
+    resume: bool
