@@ -94,7 +94,7 @@ class DepthwiseArguments16(Arguments):
         return Work(macs=macs, filled=macs, outputs=outputs, calls=calls, pixels=self.output.pixels)
 
 
-MOST_PARTED = 3
+MOST_PARTED = 4
 """One of so many channels may be computed again."""
 
 
@@ -202,21 +202,25 @@ class DepthwiseConv2d(Convolution):
     def _parted(self, inputs: Tensors, isa: Isa) -> Sequence[LayerCall]:
         """All channels with the fast roundings, then again the few for which these are wrong.
 
-        Empty if that is no gain: with Helium, windows of 3x3 and 5x5 are general at twice the cost.
+        Empty if that is no gain: windows of 3x3, with Helium 5x5, are general at a multiple of the
+        cost.
         """
         image = inputs[0].shape
-        is_fast = self.window.kernel in ((3, 3), (5, 5)) and self.window.dilation == (1, 1)
-        if isa is not Isa.MVE or not is_fast or self.output_shape[3] != image[3] or self.is_int16:
+        kernels = ((3, 3), (5, 5)) if isa is Isa.MVE else ((3, 3),)
+        is_fast = self.window.kernel in kernels and self.window.dilation == (1, 1)
+        if not is_fast or self.output_shape[3] != image[3] or self.is_int16:
             return ()
         filters = self._filters
-        if not filters.is_general(isa):
+        if filters.suits_factors if isa is Isa.DSP else filters.suits_saturation:
             return ()
-        ordinary, odd = depthwise_shared.parted(filters)
-        if MOST_PARTED * len(odd) > len(filters.bias):
+        ordinary, odd = depthwise_shared.parted(filters, isa)
+        if MOST_PARTED * len(odd) > len(filters.bias) or not ordinary.suits_saturation:
             return ()
         scheme = choose(ordinary, self.window, image[2], self.output_shape, isa)
         again = depthwise_shared.of_some_channels(filters, odd, self.window, self.output_shape)
-        if scheme is None or scheme.microkernel is ANY or again is None:
+        if scheme is None or again is None:
+            return ()
+        if scheme.microkernel is ANY and isa is not Isa.SCALAR:
             return ()
         return [
             LayerCall(each, self.window, self.values(part.output_arguments()), scheme.family)

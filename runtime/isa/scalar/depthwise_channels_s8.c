@@ -1,10 +1,8 @@
-/* Depthwise convolution of some channels in plain C: plans for cores without MVE compute all channels alike.
+/* Depthwise convolution of some channels in plain C.
 
    Packed weights are a number of channels and these; then of each, twice, bias, left shift, multiplier,
    whether halves are rounded away from zero, shift to the right; then eight weights, twice, in turn. */
 #include "cmrt/isa.h"
-
-#include <stdbool.h>
 
 struct scale {
     int32_t bias, left, multiplier, is_away, right;
@@ -14,14 +12,18 @@ static int32_t accumulate(const struct cm_depthwise *d, const int32_t *rows, int
                           const int8_t *weights)
 {
     int32_t sum = 0, place = 0;
-    for (int32_t ky = 0; ky < d->kernel_height; ++ky)
-        for (int32_t kx = 0; kx < d->kernel_width; ++kx, ++place) {
-            const int32_t row = rows[ky * d->dilation_height], column = left + kx * d->dilation_width;
-            const bool is_inside = row != CM_NO_ROW && column >= 0 && column < d->input_width;
-            const int32_t value =
-                is_inside ? d->input[row + column * d->input_channels + channel] : d->input_zero_point;
-            sum += value * weights[place / 8 * 16 + place % 8];
+    for (int32_t ky = 0; ky < d->kernel_height; ++ky) {
+        const int32_t row = rows[ky * d->dilation_height];
+        int32_t column = left;
+        for (int32_t kx = 0; kx < d->kernel_width; ++kx, column += d->dilation_width) {
+            int32_t value = d->input_zero_point;
+            if (row != CM_NO_ROW && column >= 0 && column < d->input_width)
+                value = d->input[row + column * d->input_channels + channel];
+            sum += value * *weights++;
+            if (++place % 8 == 0)
+                weights += 8;
         }
+    }
     return sum;
 }
 

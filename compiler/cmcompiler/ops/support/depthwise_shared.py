@@ -79,11 +79,13 @@ def choose(
     return Scheme("depthwise_conv2d_shared", SHARED, weights, 1, 1, workspace)
 
 
-def parted(filters: Filters) -> tuple[Filters, npt.NDArray[np.int64]]:
+def parted(filters: Filters, isa: Isa) -> tuple[Filters, npt.NDArray[np.int64]]:
     """The filters with zeros in place of each channel that bars the others from the fast roundings,
     and these channels."""
     requantize, largest = filters.requantize, largest_sums(filters.weights, filters.bias)
     odd = ~requantize.is_ordinary(filters.multipliers, filters.shifts, largest)
+    if isa is Isa.DSP:
+        odd |= filters.shifts > -2  # as Filters.suits_factors
     weights, bias = filters.weights * ~odd[:, np.newaxis], filters.bias * ~odd
     multipliers = np.where(odd, CONSTANT_SCALE[0], filters.multipliers)
     shifts = np.where(odd, CONSTANT_SCALE[1], filters.shifts)
@@ -94,6 +96,9 @@ def parted(filters: Filters) -> tuple[Filters, npt.NDArray[np.int64]]:
         multipliers=multipliers.astype(np.int32),
         shifts=shifts.astype(np.int32),
         rounding=requantize.rounding(multipliers, shifts, largest_sums(weights, bias)),
+        requantize=replace(
+            requantize, multipliers=tuple(multipliers.tolist()), shifts=tuple(shifts.tolist())
+        ),
     )
     return ordinary, np.flatnonzero(odd)
 
@@ -104,7 +109,7 @@ def of_some_channels(
     window: Window,
     output_shape: tuple[int, ...],
 ) -> Scheme | None:
-    """The scheme for some channels of a layer with one filter each, with MVE, for any rounding.
+    """The scheme for some channels of a layer with one filter each, for any rounding.
 
     Args:
         output_shape: [N, H, W, C].
