@@ -7,6 +7,9 @@
     cmbuild bench --boards mps2-an386,mps2-an500,mps2-an505 --weights-as int16 --io int8
     python benchmarks/costs.py build
 
+    cmbuild bench --models $programs --boards $boards
+    python benchmarks/costs.py build --only-new --programs $programs
+
 Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
 folder, and writes recorded_runs.json beside this script and the costs fitted to them,
 cmbuild/sizing/costs.json. Costs are the least squares of the differences, none
@@ -48,6 +51,7 @@ from cmbuild.sizing.prediction import (
     work_of_steps,
 )
 from cmcompiler import zoo
+from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
@@ -183,11 +187,13 @@ class Runs:
     steps: list[Step] = field(default_factory=list)
     recorded: dict[str, RecordedRun] = field(default_factory=dict)
 
-    def add(self, pipeline: Pipeline, build: Path, board: str, weights: str) -> None:
+    def add(
+        self, pipeline: Pipeline, build: Path, board: str, weights: str, models: Sequence[str]
+    ) -> None:
         """Those on a board; runs of another plan than today's, and missing ones, are
         left out."""
         fits = Fits(pipeline)
-        for model in MODELS if weights == NARROW else zoo.names():
+        for model in models:
             request = compose(
                 BuildRequest,
                 model=model,
@@ -197,7 +203,8 @@ class Runs:
                 io=None if weights == NARROW else "int8",
             )
             kept = build_folder(request)
-            name = kept.parent.name if weights == NARROW else f"{kept.parent.name} {weights}"
+            name = Path(model).name if model.endswith(PROGRAMS) else kept.parent.name
+            name = name if weights == NARROW else f"{name} {weights}"
             try:
                 record = PlanRecord.model_validate_json((kept / "plan/plan.json").read_bytes())
                 run = Intervals.model_validate_json((kept / "cycles/intervals.json").read_bytes())
@@ -252,6 +259,12 @@ def main() -> None:
         default=",".join(BOARDS),
         help="only the cores of these boards; the costs of others stay",
     )
+    parser.add_argument(
+        "--programs",
+        type=lambda text: text.split(","),
+        default=MODELS,
+        help="with --only-new: of runs of these .tflite files, with commas",
+    )
     arguments = parser.parse_args()
     if arguments.models:
         print(",".join(MODELS))
@@ -267,7 +280,7 @@ def main() -> None:
                 own = narrow(recorded[board.cpu])
                 costs = finished(known.isa, narrow(known.kernels), own)
             elif arguments.only_new:
-                runs.add(work.pipeline, build, name, NARROW)
+                runs.add(work.pipeline, build, name, NARROW, arguments.programs)
                 new = [step for step in runs.steps if step[1] not in known.kernels]
                 called = {model: runs.recorded[model] for model, *_ in new}
                 own = {**recorded[board.cpu], **called}
@@ -278,7 +291,7 @@ def main() -> None:
                 cores[board.cpu], recorded[board.cpu] = costs, own
                 continue
             else:
-                runs.add(work.pipeline, build, name, NARROW)
+                runs.add(work.pipeline, build, name, NARROW, MODELS)
                 own = runs.recorded
                 costs = finished(isa.label, fitted(runs.steps), own)
             for model, run in runs.recorded.items():
@@ -288,7 +301,7 @@ def main() -> None:
                 print(f"{board.cpu:16} {model:20} {figures[0]:+6.1%} {figures[1]:+7.1%}")
             if isa is Isa.DSP:
                 wide = Runs()
-                wide.add(work.pipeline, build, name, WIDE)
+                wide.add(work.pipeline, build, name, WIDE, zoo.names())
                 if wide.recorded:
                     costs = with_wide(costs, wide, own)
                     own = {**own, **wide.recorded}
