@@ -81,6 +81,32 @@ void cm_linear_vector_w16_general(const struct cm_context *context, const struct
     apply(context, call, cm_isa_gemv_s8_w16_general);
 }
 
+/* With weights of four bits. */
+void cm_linear_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4);
+}
+
+void cm_linear_w4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4_general);
+}
+
+void cm_linear_w4_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4_half_up);
+}
+
+void cm_linear_vector_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_w4);
+}
+
+void cm_linear_vector_w4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_w4_general);
+}
+
 /* Of int16. All sizes of the arguments are bytes. */
 void cm_linear_s16(const struct cm_context *context, const struct cm_call *call)
 {
@@ -132,5 +158,23 @@ void cm_linear_w16_clamped(const struct cm_context *context, const struct cm_cal
 void cm_linear_vector_w16_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_linear_vector_w16(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w4(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w4_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_vector_w4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_vector_w4(context, call);
     clamp(context, call);
 }

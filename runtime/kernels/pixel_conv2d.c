@@ -65,6 +65,22 @@ void cm_pixel_conv2d_w16_general(const struct cm_context *context, const struct 
     convolve(context, call, cm_isa_gemm_s8_w16_general);
 }
 
+/* With weights of four bits. */
+void cm_pixel_conv2d_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4);
+}
+
+void cm_pixel_conv2d_w4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_general);
+}
+
+void cm_pixel_conv2d_w4_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_half_up);
+}
+
 /* Of int16. All sizes of the arguments are bytes. */
 void cm_pixel_conv2d_s16(const struct cm_context *context, const struct cm_call *call)
 {
@@ -98,5 +114,17 @@ void cm_pixel_conv2d_half_up_clamped(const struct cm_context *context, const str
 void cm_pixel_conv2d_w16_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_pixel_conv2d_w16(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_w4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_w4(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_w4_half_up(context, call);
     clamp(context, call);
 }

@@ -111,6 +111,22 @@ void cm_strip_conv2d_half_up(const struct cm_context *context, const struct cm_c
     convolve(context, call, cm_isa_gemm_s8_half_up);
 }
 
+/* With weights of four bits. */
+void cm_strip_conv2d_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4);
+}
+
+void cm_strip_conv2d_w4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_general);
+}
+
+void cm_strip_conv2d_w4_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_half_up);
+}
+
 static void clamp(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_strip_conv2d *op = call->arguments;
@@ -127,5 +143,17 @@ void cm_strip_conv2d_clamped(const struct cm_context *context, const struct cm_c
 void cm_strip_conv2d_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_strip_conv2d_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_w4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_w4(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_w4_half_up(context, call);
     clamp(context, call);
 }

@@ -29,7 +29,7 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.product_arguments import (
     ImplicitArguments,
     PatchArguments,
@@ -40,6 +40,7 @@ from cmcompiler.ops.support.product_arguments import (
     StripArguments,
 )
 from cmcompiler.ops.support.product_channels import ProductRule
+from cmcompiler.ops.support.requantize import Int8Array
 
 COPY_WINDOWS = Microkernel("copy_windows_s8", mve=True)
 """Gathers patches."""
@@ -102,7 +103,7 @@ class Conv2d(Convolution):
         )
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        if self.is_int16 or self._is_implicit(isa):
+        if self.is_int16 or self._is_implicit(isa) or self._filters.is_narrow:
             return None
         return packing.product(self._filters, isa)
 
@@ -135,7 +136,7 @@ class Conv2d(Convolution):
             call = self._pixel_call(images, output, isa)
         elif self._is_implicit(isa):
             call = self._implicit_call(images, output, isa)
-        elif isa is Isa.MVE and self._shares_columns:
+        elif isa is Isa.MVE and self._shares_columns and not self._is_unpacked(isa):
             call = self._strip_call(images, output, isa)
         else:
             call = self._patch_call(images, output, isa)
@@ -183,7 +184,7 @@ class Conv2d(Convolution):
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """A call that keeps in memory once what neighbouring windows of a row share."""
         width, window = self.output_shape[2], self.window
-        filters = self.filters(self.weights.swapaxes(1, 2).reshape(len(self.weights), -1))
+        filters = self._read_as(self.weights.swapaxes(1, 2))
         chunk = min(width, 4 * -(-width // (4 * -(-width // STRIP_PIXELS))))
         columns = (chunk - 1) * window.stride[1] + window.kernel[1]
         strip = columns * window.kernel[0] * images.shape[3]
@@ -317,7 +318,12 @@ class Conv2d(Convolution):
 
     @property
     def _filters(self) -> Filters:
-        return self.filters(self.weights.reshape(len(self.weights), -1))
+        return self._read_as(self.weights)
+
+    def _read_as(self, weights: Int8Array) -> Filters:
+        """Filters of weights in another order of depths."""
+        filters = self.filters(weights.reshape(len(weights), -1))
+        return filters if self.wide else filters.narrowed
 
     def _is_implicit(self, isa: Isa) -> bool:
         """Whether windows are packed without patches: in fours, as words."""
@@ -328,7 +334,13 @@ class Conv2d(Convolution):
             and self.weights.shape[3] % 4 == 0
             and self.output_shape[2] % packing.PACKED_ROWS == 0
             and packing.packs_rows(self._filters, isa)
+            # Such windows are packed for weights of eight bits.
+            and not self._filters.is_narrow
         )
+
+    def _is_unpacked(self, isa: Isa) -> bool:
+        """Whether each product unpacks its weights, which is worth it for many windows."""
+        return packing.unpacks_for_rows(self._filters, isa)
 
     def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
         """The weights of each group."""

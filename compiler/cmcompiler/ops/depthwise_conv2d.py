@@ -34,7 +34,7 @@ from cmcompiler.ops.support import depthwise_shared
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.depthwise_schemes import ANY, FOR_3X3, SHARED, Scheme, choose
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.product_channels import DepthwiseRule
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
 from cmcompiler.ops.support.window import Window

@@ -19,7 +19,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.support import long_rows, packing
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth, check_output, read_bias, read_requantize
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.packing16 import Bias, Filters16
 from cmcompiler.ops.support.product_channels import ProductRule, WeightedSums
 from cmcompiler.ops.support.requantize import (
@@ -110,7 +110,8 @@ class Linear(RequantizedOp):
 
     @property
     def as_several_rows(self) -> Linear:
-        return replace(self, by_rows=True) if self.rows == 1 and not self.is_int16 else self
+        has_choice = self.rows == 1 and not self.is_int16 and not self._filters.is_narrow
+        return replace(self, by_rows=True) if has_choice else self
 
     def _is_vector(self, isa: Isa) -> bool:
         """Whether the kernel is that of a single row."""
@@ -119,7 +120,7 @@ class Linear(RequantizedOp):
         return is_alone and not long_rows.suits_several_rows(columns, depth, isa)
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        if self.is_int16 or self._is_vector(isa):
+        if self.is_int16 or self._is_vector(isa) or self._filters.is_narrow:
             return None
         return packing.product(self._filters, isa)
 
@@ -157,7 +158,9 @@ class Linear(RequantizedOp):
             form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
-            if long_rows.takes_portions(columns, depth, isa) and not packing.is_wide(
+            if filters.is_narrow:
+                workspace = packing.narrow_workspace(filters, isa)
+            elif long_rows.takes_portions(columns, depth, isa) and not packing.is_wide(
                 isa, self.wide
             ):
                 kernel, microkernel = "linear_vector_long", long_rows.LONG_GEMV
@@ -206,7 +209,8 @@ class Linear(RequantizedOp):
 
     @property
     def _filters(self) -> Filters:
-        return Filters.of(self.weights, self.bias, self.requantize)
+        filters = Filters.of(self.weights, self.bias, self.requantize)
+        return filters if self.wide else filters.narrowed
 
 
 @program_op(
@@ -216,19 +220,49 @@ class Linear(RequantizedOp):
     "int activation_min, *, Tensor(a!) out) -> Tensor(a!)"
 )
 def read(call: Call) -> None:
+    weights = _centred(call, call.constant("weights", dtype=np.int8, rank=2))
+    scales = call.integers("requantize_multipliers"), call.integers("requantize_shifts")
+    _emit(call, weights, _bias(call, weights), *scales)
+
+
+@program_op(
+    "cmbuild::channel_linear_s8.out(Tensor input, Tensor weights, Tensor? bias, "
+    "int input_offset, int output_offset, Tensor requantize_multipliers, "
+    "Tensor requantize_shifts, int activation_max, int activation_min, *, Tensor(a!) out) "
+    "-> Tensor(a!)"
+)
+def read_by_channel(call: Call) -> None:
+    """With a scale for each output channel."""
+    weights = call.constant("weights", dtype=np.int8, rank=2)
+    multipliers, shifts = (
+        call.constant(f"requantize_{name}", dtype=np.int32).ravel().tolist()
+        for name in ("multipliers", "shifts")
+    )
+    _emit(call, weights, _folded_bias(call, weights), multipliers, shifts)
+
+
+def _emit(
+    call: Call,
+    weights: Int8Array,
+    bias: Int32Array,
+    multipliers: Sequence[int],
+    shifts: Sequence[int],
+) -> None:
+    """Appends the layer.
+
+    Args:
+        bias: for raw inputs.
+    """
     operand, result = call.tensor("input", dtype=np.int8), call.output("out")
     features = call.arrange(operand, range(operand.rank))
     output = call.arranged_output(result, range(result.rank))
-    weights = _centred(call, call.constant("weights", dtype=np.int8, rank=2))
     columns, depth = weights.shape
     if features.shape[-1:] != (depth,):
         call.invalid(f"weights have shape {list(weights.shape)} for {features.shape}")
     check_depth(call, depth)
     check_output(call, output, (*features.shape[:-1], columns))
-    requantize = read_requantize(
-        call, call.integers("requantize_multipliers"), call.integers("requantize_shifts"), columns
-    )
-    op = Linear(weights, _bias(call, weights), requantize, prod(features.shape[:-1]))
+    requantize = read_requantize(call, multipliers, shifts, columns)
+    op = Linear(weights, bias, requantize, prod(features.shape[:-1]))
     call.emit(op, [features], [output])
 
 
@@ -244,9 +278,14 @@ def _bias(call: Call, weights: Int8Array) -> Int32Array:
     """The bias of sums over raw inputs: the program's kernel sum, or made as that is."""
     kernel_sum = call.optional_constant("kernel_sum", dtype=np.int32)
     if kernel_sum is None:
-        offset = call.integer("input_offset", -FARTHEST_ZERO_POINT, FARTHEST_ZERO_POINT)
-        sums = weights.astype(np.int64).sum(axis=1)
-        return wrap32(read_bias(call, len(weights)).astype(np.int64) + offset * sums)
+        return _folded_bias(call, weights)
     if kernel_sum.size != len(weights):
         call.invalid(f"kernel_sum has shape {list(kernel_sum.shape)}")
     return kernel_sum.reshape(len(weights))
+
+
+def _folded_bias(call: Call, weights: Int8Array) -> Int32Array:
+    """The program's bias, for raw inputs."""
+    offset = call.integer("input_offset", -FARTHEST_ZERO_POINT, FARTHEST_ZERO_POINT)
+    sums = weights.astype(np.int64).sum(axis=1)
+    return wrap32(read_bias(call, len(weights)).astype(np.int64) + offset * sums)

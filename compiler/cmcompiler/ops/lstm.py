@@ -16,6 +16,7 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.gates import (
     Int16Array,
     Narrowing,
@@ -24,7 +25,7 @@ from cmcompiler.ops.support.gates import (
     sigmoid,
     tanh,
 )
-from cmcompiler.ops.support.packing import GEMV16, Filters
+from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
     NONE,
     PackedLayer,

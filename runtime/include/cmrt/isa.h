@@ -51,6 +51,13 @@ CM_MICROKERNEL void cm_isa_gemm_s8(const struct cm_gemm *gemm);
 /* The same with weights of int16 for the DSP extension, made with `wide` by packing.py: gemm_weights. */
 CM_MICROKERNEL void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);
 
+/* The same with weights of four bits, made of narrowed filters. */
+CM_MICROKERNEL void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_w4(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_w4_general(const struct cm_gemm *gemm);
+
 /* The same for one row; weights by packing.py: gemv_weights. */
 CM_MICROKERNEL void cm_isa_gemv_s8(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);

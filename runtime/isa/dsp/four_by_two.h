@@ -19,8 +19,10 @@ enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 /* Times four depths in each loop, and bytes of code for these. */
 enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
 
-/* What paired columns add for each unit of a row's sum: one of them is plus 128. */
+/* What paired columns add for each unit of a row's sum: one of them is plus 128, or else plus this. */
+#ifndef COLUMN_TERM
 #define COLUMN_TERM 128U
+#endif
 
 /* Of both columns, before their weights: what sums begin with. */
 struct starts {
@@ -85,13 +87,14 @@ struct strip {
     "ldr r11, [sp, #12]\n" \
     "ldr r9, [sp, #20]\n"
 
-/* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. */
-#define OUTPUT_FOUR(PART_COLUMNS) \
+/* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. PART_SECOND
+   parts the rows' sums of the second column. */
+#define OUTPUT_FOUR(PART_COLUMNS, PART_SECOND) \
     PART_COLUMNS \
     LOAD_RESCALE \
     "bhi.w 4f\n" \
     PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") \
-    PART("r4", "r5") SCALE("r5", "r11") PART("r6", "r7") SCALE("r7", "r11") \
+    PART_SECOND("r4", "r5") SCALE("r5", "r11") PART_SECOND("r6", "r7") SCALE("r7", "r11") \
     SCALE("r0", "r8") SCALE("r2", "r8") SCALE("r4", "r11") SCALE("r6", "r11") \
     "3:\n" \
     SHIFT("r0", "r9") SHIFT("r1", "r9") SHIFT("r2", "r9") SATURATE("r0") SHIFT("r3", "r9") SATURATE("r1") \
@@ -108,7 +111,7 @@ struct strip {
     NEXT \
     "4:\n" \
     PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") AWAY_FROM_ZERO("r1") \
-    PART("r4", "r5") SCALE("r5", "r11") AWAY_FROM_ZERO("r3") PART("r6", "r7") SCALE("r7", "r11") \
+    PART_SECOND("r4", "r5") SCALE("r5", "r11") AWAY_FROM_ZERO("r3") PART_SECOND("r6", "r7") SCALE("r7", "r11") \
     AWAY_FROM_ZERO("r5") SCALE("r0", "r8") AWAY_FROM_ZERO("r7") SCALE("r2", "r8") AWAY_FROM_ZERO("r0") \
     SCALE("r4", "r11") AWAY_FROM_ZERO("r2") SCALE("r6", "r11") AWAY_FROM_ZERO("r4") AWAY_FROM_ZERO("r6") \
     "b.w 3b\n"
@@ -216,7 +219,7 @@ typedef void strip_function(const struct strip *strip);
 typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks,
                            uint32_t *starts);
 
-pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16;
+pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16, cm_dsp_pair_four_w4;
 
 /* Pairs some chunks of four rows, from depth `at` on, behind as many terms that sums of these rows begin
  * with. */
@@ -231,7 +234,8 @@ static inline void pair_rows(uint32_t *starts, pair_function *pair, int32_t term
 
 /* The loops for one type of weights.
 
-   terms: words before the rows; turn: times four depths in a loop; code: bytes of code for these. */
+   weight_bytes: of four depths of both columns; terms: words before the rows; turn: times four depths in a
+   loop; code: bytes of code for these. */
 struct loops {
     pair_function *pair;
     strip_function *four, *three;
@@ -247,8 +251,8 @@ struct shape {
 static inline struct shape shape_of(const struct cm_gemm *gemm, int32_t weight_bytes)
 {
     struct shape shape = {.chunks = gemm->depth > 0 ? (gemm->depth + DEPTHS - 1) / DEPTHS : 1};
-    shape.block_bytes = (int32_t)sizeof(struct starts) + shape.chunks * 2 * DEPTHS * weight_bytes +
-                        2 * (int32_t)sizeof(struct rescale);
+    shape.block_bytes =
+        (int32_t)sizeof(struct starts) + shape.chunks * weight_bytes + 2 * (int32_t)sizeof(struct rescale);
     shape.weights_end = (const int8_t *)gemm->weights + gemm->columns / 2 * shape.block_bytes;
     return shape;
 }

@@ -105,7 +105,7 @@
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 PAIR_FUNCTION(cm_dsp_pair_four_w16, "", "", "");
-STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(""));
+STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR("", PART));
 STRIP_FUNCTION(cm_dsp_multiply_three_w16, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(""));
 /* clang-format on */
 
@@ -115,7 +115,7 @@ void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm)
         .pair = cm_dsp_pair_four_w16,
         .four = cm_dsp_multiply_four_w16,
         .three = cm_dsp_multiply_three_w16,
-        .weight_bytes = 2,
+        .weight_bytes = 16,
         .four_turn = FOUR_TURN,
         .four_code = FOUR_CODE,
         .three_turn = THREE_TURN,
@@ -128,7 +128,7 @@ void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm)
 {
     static const struct loops loops = {
         .three = cm_dsp_multiply_three_w16,
-        .weight_bytes = 2,
+        .weight_bytes = 16,
         .three_turn = THREE_TURN,
         .three_code = THREE_CODE,
     };

@@ -87,8 +87,8 @@ static void add_right(struct strip *strip, const int8_t *weights, int32_t bytes,
 void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
                      void *workspace)
 {
-    int32_t bytes = block_bytes(weights->depth, sizeof(int8_t), sizeof(struct rescale));
-    struct strip strip = paired_strip_of(workspace, row, weights->depth, 0);
+    int32_t bytes = block_bytes(weights->depth, PAIRED_BYTES, sizeof(struct rescale));
+    struct strip strip = paired_strip_of(workspace, row, weights->depth, 0, PAIRED_CODE);
     if (weights->rounding == CM_ROUND_GENERAL)
         add_general(&strip, weights->packed, bytes, gates, weights->gates);
     else

@@ -40,7 +40,7 @@ static uint32_t *sums_of_portions(const struct cm_gemm *gemm, int32_t bytes)
         sums[i] = 0;
     for (int32_t k = 0; k < gemm->depth; k += PORTION) {
         int32_t depth = gemm->depth - k < PORTION ? gemm->depth - k : PORTION;
-        struct strip strip = paired_strip_of(row, gemm->lhs + k, depth, gemm->output.zero_point);
+        struct strip strip = paired_strip_of(row, gemm->lhs + k, depth, gemm->output.zero_point, PAIRED_CODE);
         const int8_t *start = (const int8_t *)gemm->weights + k * COLUMNS;
         for (int32_t i = 0; i < blocks; ++i)
             add_portion(sums + i * COLUMNS, &strip, start + i * bytes, depth, k == 0);
@@ -50,7 +50,7 @@ static uint32_t *sums_of_portions(const struct cm_gemm *gemm, int32_t bytes)
 
 static void multiply_portions(const struct cm_gemm *gemm, bool is_general)
 {
-    int32_t bytes = block_bytes(gemm->depth, 1, sizeof(struct rescale));
+    int32_t bytes = block_bytes(gemm->depth, PAIRED_BYTES, sizeof(struct rescale));
     const uint32_t *sums = sums_of_portions(gemm, bytes);
     const int8_t *end = gemm->weights;
     for (int32_t c = 0; c < gemm->columns; c += COLUMNS, sums += COLUMNS) {

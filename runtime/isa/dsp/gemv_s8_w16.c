@@ -58,12 +58,14 @@ STRIP_FUNCTION(cm_dsp_sum_vector_w16, PRELOAD, TURN_OF_FOUR(MULTIPLY_WIDE), STOR
 
 void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm)
 {
-    static const struct loop loop = {cm_dsp_multiply_vector_w16, .weight_bytes = 2, .code = WIDE_CODE};
+    static const struct loop loop = {cm_dsp_multiply_vector_w16, .weight_bytes = 2 * PAIRED_BYTES,
+                                     .code = WIDE_CODE};
     multiply_row(gemm, &loop);
 }
 
 void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm)
 {
-    static const struct loop loop = {cm_dsp_sum_vector_w16, .weight_bytes = 2, .code = WIDE_CODE};
+    static const struct loop loop = {cm_dsp_sum_vector_w16, .weight_bytes = 2 * PAIRED_BYTES,
+                                     .code = WIDE_CODE};
     multiply_general(gemm, &loop);
 }

@@ -10,7 +10,7 @@
 #include "cmrt/assembly.h"
 #include "simd.h"
 
-enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, PAIRED_CODE = 72 };
+enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, PAIRED_BYTES = 16, PAIRED_CODE = 72 };
 
 /* Operands of the assembly, which copies all but the weights to its stack frame. */
 struct strip {
@@ -120,21 +120,23 @@ static inline struct strip strip_of(const uint32_t *row, int32_t depth, int32_t 
 
 /* The same for paired columns, of a row that is widened into the workspace, behind 128 times its sum. */
 static inline struct strip paired_strip_of(void *workspace, const int8_t *row, int32_t depth,
-                                           int32_t zero_point)
+                                           int32_t zero_point, int32_t code)
 {
     uint32_t *words = workspace, sum = 0;
     words[1] = words[2] = 0; /* for a depth of zero */
     for (int32_t k = 0; k < depth; k += DEPTHS)
         sum = add_bytes(widen_four(words + 1 + k / 2, row + k) ^ 0x80808080, sum - DEPTHS * 128);
     words[0] = 128 * sum;
-    return strip_of(words + 1, depth, zero_point, PAIRED_CODE);
+    return strip_of(words + 1, depth, zero_point, code);
 }
 
-/* Of the weights and biases of four columns. */
+/* Of the weights and biases of four columns.
+
+   weight_bytes: of four depths of each. */
 static inline int32_t block_bytes(int32_t depth, int32_t weight_bytes, int32_t rescale_bytes)
 {
     int32_t chunks = depth > 0 ? (depth + DEPTHS - 1) / DEPTHS : 1;
-    return COLUMNS * (chunks * DEPTHS * weight_bytes + (int32_t)sizeof(int32_t) + rescale_bytes);
+    return chunks * weight_bytes + COLUMNS * ((int32_t)sizeof(int32_t) + rescale_bytes);
 }
 
 #endif

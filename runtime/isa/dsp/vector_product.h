@@ -40,18 +40,18 @@ typedef void strip_function(const struct strip *strip);
 
 /* The loop for one type of weights, and one that leaves its sums to C.
 
-   code: bytes of code for four depths. */
+   weight_bytes: of four depths of four columns; code: bytes of code for these; paired: columns are. */
 struct loop {
     strip_function *run;
-    int32_t weight_bytes, code;
+    int32_t weight_bytes, code, paired;
 };
 
 /* All but columns and outputs. Up to three bytes after the row are read. */
 static inline struct strip widened(const struct cm_gemm *gemm, const struct loop *loop)
 {
     int32_t zero_point = gemm->output.zero_point;
-    if (loop->weight_bytes == 1)
-        return paired_strip_of(gemm->workspace, gemm->lhs, gemm->depth, zero_point);
+    if (loop->paired)
+        return paired_strip_of(gemm->workspace, gemm->lhs, gemm->depth, zero_point, loop->code);
     uint32_t *words = gemm->workspace;
     for (int32_t k = 0; k < gemm->depth; k += DEPTHS)
         widen_four(words + k / 2, gemm->lhs + k);

@@ -33,8 +33,6 @@ void cm_mve_multiply(const struct cm_gemm *gemm, product_loop *loop);
 #define LOAD_ONE "mov r4, #1\n"
 #define AWAY_FROM_ZERO(sums) "vqdmlah.s32 " sums ", " sums ", r4\n"
 #define AS_IT_IS(sums) ""
-
-PRODUCT_ENTRY(cm_mve_multiply, cm_mve_start_product);
 /* clang-format on */
 
 #endif

@@ -14,6 +14,10 @@ enum {
     MOST_STRIDE_OF_FOUR = (0xffff - 1) / 3
 };
 
+/* clang-format off */
+PRODUCT_ENTRY(cm_mve_multiply, cm_mve_start_product);
+/* clang-format on */
+
 static int32_t count_chunks(const struct cm_gemm *gemm)
 {
     return gemm->depth > CHUNK ? (int32_t)((uint32_t)(gemm->depth + CHUNK - 1) / CHUNK) : 1;

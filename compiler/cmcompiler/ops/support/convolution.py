@@ -12,7 +12,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Array
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.support.arguments import ConvolutionValues
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.packing16 import Bias, Filters16, Int64Array
 from cmcompiler.ops.support.product_channels import WeightedSums
 from cmcompiler.ops.support.requantize import (

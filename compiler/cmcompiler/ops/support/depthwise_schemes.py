@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
 

@@ -18,7 +18,7 @@ from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.op import Packed
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import (
     Int8Array,
     Int32Array,

@@ -9,7 +9,7 @@ import pytest
 
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import Requantize, Rounding
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.packing import SHALLOW_DEPTH
+from cmcompiler.ops.support.weight_orders import SHALLOW_DEPTH
 
 TURN = 45
 """Instructions of the interpreter of stages for a turn."""

@@ -1,0 +1,106 @@
+"""Weights of four bits: two in a byte of flash, unpacked for some columns at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmcompiler.ir.op import ALIGN
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.requantize import Int8Array
+
+LEAST, LARGEST = -8, 7
+"""The range of four bits."""
+
+FEWEST = 256
+"""Weights of a layer that are worth the code which unpacks them."""
+
+SUM_BITS = 27
+"""Sums are smaller than 2 to this power: 16 times them fit 32 bits, as DSP makes them."""
+
+_COLUMNS, _BYTES = 16, 4096
+"""Columns unpacked at once at least, and bytes that more of them may take."""
+
+_WORD = {Isa.SCALAR: 4, Isa.MVE: 16}
+"""Bytes that cm_unpack() of isa/*/unpack.h makes of low halves, before as many of high ones. These
+are signed with MVE, plus 8 elsewhere.
+"""
+
+
+_HEAD_BYTES = 32
+"""Size of a `struct cm_nibbles`."""
+
+
+def suits(weights: Int8Array) -> bool:
+    """Whether a layer's weights fit four bits, and are enough to gain by that."""
+    is_enough = weights.size >= FEWEST
+    return is_enough and bool(weights.min() >= LEAST and weights.max() <= LARGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class NibbleBlock:
+    """How weights of eight bits are packed: blocks of columns.
+
+    Attributes:
+        count: columns of the layer.
+        depth: products of a column.
+        isa: whose microkernels read it.
+        columns: of a block.
+        chunk: a column's weights are filled up to a multiple of it.
+        before, after: bytes of a block besides its weights.
+    """
+
+    count: int
+    depth: int
+    isa: Isa
+    columns: int
+    chunk: int
+    before: int = 0
+    after: int = 0
+
+    @property
+    def weights(self) -> int:
+        """Bytes of its weights, of eight bits."""
+        return self.columns * max(1, -(-self.depth // self.chunk)) * self.chunk
+
+    @property
+    def bytes(self) -> int:
+        """All bytes, with weights of eight bits."""
+        return self.before + self.weights + self.after
+
+    @property
+    def columns_at_once(self) -> int:
+        """Columns that are unpacked together: whole blocks."""
+        least = -(-_COLUMNS // self.columns)
+        blocks = max(least, _BYTES // self.bytes)
+        return self.columns * min(blocks, -(-self.count // self.columns))
+
+    @property
+    def unpacked(self) -> int:
+        """Bytes of workspace for these columns."""
+        return -(-self.columns_at_once // self.columns * self.bytes // ALIGN) * ALIGN
+
+
+def packed(layout: bytes, block: NibbleBlock) -> bytes:
+    """Blocks with weights of four bits, behind a `struct cm_nibbles` that tells their sizes.
+
+    Args:
+        layout: the blocks with weights of eight bits.
+    """
+    blocks = np.frombuffer(layout, np.uint8).reshape(-1, block.bytes)
+    end = block.before + block.weights
+    word = _WORD[block.isa]
+    # The low half of a byte is the weight's, whether it is signed or plus 128.
+    halves = blocks[:, block.before : end] & 15 ^ (0 if block.isa is Isa.MVE else 8)
+    low, high = np.moveaxis(halves.reshape(len(blocks), -1, 2, word), 2, 0)
+    pairs = (low | high << 4).reshape(len(blocks), -1)
+    sizes = [block.columns_at_once, block.columns, block.before, block.weights, block.after]
+    head = np.array([*sizes, block.unpacked, 0, 0], "<i4")
+    rows = np.hstack([blocks[:, : block.before], pairs, blocks[:, end:]])
+    return head.tobytes() + rows.tobytes()
+
+
+def plain(layout: bytes) -> bytes:
+    """Weights that are multiplied as they are, behind a `struct cm_nibbles` that says so."""
+    return bytes(_HEAD_BYTES) + layout

@@ -1,0 +1,225 @@
+"""Orders in which the microkernels of each instruction set read weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.requantize import Int8Array, Int32Array, wrap32
+
+SHALLOW_DEPTH = 32
+"""Largest depth of a matrix product whose weights stay in registers with MVE."""
+
+
+def gemm_scalar(filters: Filters) -> bytes:
+    """Blocks of four channels: biases, multipliers, shifts, then weights + 128 depth by depth.
+
+    The biases are less 128 times the sum of weights, and zeros fill up to a multiple of 8 depths.
+    """
+    full = filters.filled(4)
+    head = full.head
+    head[0] -= wrap32(128 * full.weights.astype(np.int64).sum(axis=1))
+    count, depth = full.weights.shape
+    blocks = (full.weights.view(np.uint8) ^ 0x80).reshape(count // 4, 4, depth)
+    shifted = np.zeros((count // 4, -(-depth // 8) * 8, 4), np.uint8)
+    shifted[:, :depth] = blocks.swapaxes(1, 2)
+    return _joined(_head_blocks(head, 4), shifted)
+
+
+def gemm_dsp(filters: Filters) -> bytes:
+    """Blocks of two channels: four starts, weights, then each one's factors.
+
+    Weights of four depths: 0 of both channels, 2 of both, 1 of both, 3 of both. Those of a depth
+    are a pair, 256 * second + 128 + first, as are those of two rows. Sums begin with what makes
+    them, once the pairs are parted, those of the weights plus the bias: for both rows and both
+    channels, one row and both channels, both rows and the second channel, and one of each.
+    """
+    full = filters.filled(2)
+    blocks = _chunk_blocks(full.weights, 2, 4)
+    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2).copy()
+    weights[..., 0] ^= -128
+    depth = 4 * blocks.shape[1]
+    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
+    paired, second_paired = _paired(full).reshape(-1, 2).T
+    # Sums of rows, which the kernel takes 128 times off, are of numbers plus 128.
+    both = 256 * second_paired + paired + (depth << 22)
+    starts = [both, first + 256 * second + (depth << 14), second_paired, second]
+    return _joined(
+        wrap32(np.stack(starts, axis=1)).astype("<i4"),
+        weights,
+        full.factors.astype("<i4").reshape(-1, 4),
+    )
+
+
+def gemm_dsp_wide(filters: Filters) -> bytes:
+    """Blocks of two channels: starts, weights, then each one's factors.
+
+    Weights are of int16: depths 0 and 2 of each channel, then 1 and 3. The starts of each channel
+    are for both rows of a pair and for one.
+    """
+    full = filters.filled(2)
+    starts = wrap32(np.stack([_paired(full), full.bias.astype(np.int64)], axis=1))
+    return _wide_blocks(full, 2, starts.astype("<i4").reshape(-1, 4))
+
+
+def _paired(full: Filters) -> npt.NDArray[np.int64]:
+    """The first sums of paired rows: less 256 times those of one row they are the other's.
+
+    A pair is 256 * one + 128 + other.
+    """
+    sums: npt.NDArray[np.int64] = full.weights.astype(np.int64).sum(axis=1)
+    bias: npt.NDArray[np.int64] = full.bias.astype(np.int64)
+    paired: npt.NDArray[np.int64] = 257 * bias - 128 * sums
+    return paired
+
+
+def gemv_dsp_wide(filters: Filters) -> bytes:
+    """As gemv_dsp; weights as those of gemm_dsp_wide."""
+    full = filters.filled(4)
+    return _wide_blocks(full, 4, full.bias.astype("<i4").reshape(-1, 4))
+
+
+def _wide_blocks(full: Filters, size: int, starts: Int32Array) -> bytes:
+    blocks = _chunk_blocks(full.weights, size, 4)
+    # Even and odd depths apart, before the channels.
+    weights = blocks.reshape(*blocks.shape[:3], 2, 2).transpose(0, 1, 4, 2, 3)
+    factors = full.factors.astype("<i4").reshape(-1, 2 * size)
+    return _joined(starts, weights.astype("<i2"), factors)
+
+
+def gemv_dsp(filters: Filters, rescale: Int32Array) -> bytes:
+    """Blocks of four channels: biases, 4 depths of each pair in turn, then each one's rescaling.
+
+    Pairs are as those of gemm_dsp. The first bias of a pair is for both: the kernel takes 256
+    times the second sum off it.
+    """
+    full = filters.filled(4)
+    channels = np.minimum(np.arange(len(full.bias)), len(rescale) - 1)
+    parts = rescale[channels].astype("<i4").reshape(len(full.bias) // 4, -1)
+    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
+    biases = wrap32(np.stack([first + 256 * second, second], axis=1)).astype("<i4").reshape(-1, 4)
+    blocks = _chunk_blocks(full.weights, 4, 4)
+    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2, 2).transpose(0, 1, 5, 2, 4, 3).copy()
+    weights[..., 0] ^= -128
+    return _joined(biases, weights, parts)
+
+
+def gemm_mve(filters: Filters) -> bytes:
+    """Blocks of channels: biases, multipliers, shifts, then 16 depths of each in turn.
+
+    They are of two channels where a product is shallow, of four elsewhere.
+    """
+    size = 2 if is_shallow(filters) else 4
+    full = filters.filled(size)
+    return _joined(_head_blocks(full.head, size), _chunk_blocks(full.weights, size, 16))
+
+
+def gemv_mve(filters: Filters) -> bytes:
+    """Blocks of eight channels: 16 depths of each in turn, then heads with even ones first."""
+    blocks = []
+    for block in filters.blocks(8):
+        even_before_odd = block.head.reshape(3, 4, 2).transpose(0, 2, 1)
+        blocks += [_by_chunks(block.weights, 16), even_before_odd.tobytes()]
+    return b"".join(blocks)
+
+
+def is_shallow(filters: Filters) -> bool:
+    """Whether Helium's weights stay in registers."""
+    depth: int = filters.weights.shape[1]
+    return depth <= SHALLOW_DEPTH and filters.suits_saturation
+
+
+def _head_blocks(head: npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
+    """The head of each block of so many channels."""
+    return np.ascontiguousarray(head.reshape(3, -1, size).swapaxes(0, 1))
+
+
+def _chunk_blocks(weights: Int8Array, channels: int, size: int) -> Int8Array:
+    """As _by_chunks, for each block of channels."""
+    depth = weights.shape[1]
+    chunks = max(1, -(-depth // size))
+    padded = np.zeros((len(weights), chunks * size), np.int8)
+    padded[:, :depth] = weights
+    return padded.reshape(-1, channels, chunks, size).swapaxes(1, 2)
+
+
+def _joined(*parts: npt.NDArray[Any]) -> bytes:
+    """The bytes of each block's parts in turn."""
+    rows = [np.ascontiguousarray(part).reshape(len(part), -1).view(np.uint8) for part in parts]
+    return np.hstack(rows).tobytes()
+
+
+def _by_chunks(weights: Int8Array, size: int) -> bytes:
+    """`size` depths of each channel in turn, padded with zeros; at least one such chunk."""
+    channels, depth = weights.shape
+    chunks = max(1, -(-depth // size))
+    padded = np.zeros((channels, chunks * size), np.int8)
+    padded[:, :depth] = weights
+    return padded.reshape(channels, chunks, size).transpose(1, 0, 2).tobytes()
+
+
+def gemm_dsp_narrow(filters: Filters) -> bytes:
+    """Blocks of two channels: four starts, weights of four bits, then each one's factors.
+
+    A byte is a depth of both channels, 16 * second + 8 + first. Sums begin with what makes them the
+    channels' once 16 times the second is taken off: of both channels for paired rows and for one
+    row, then 16 times the second's for both.
+    """
+    full = filters.filled(2)
+    blocks = _chunk_blocks(full.weights, 2, 4).astype(np.int64)
+    bytes_ = 16 * blocks[:, :, 1] + 8 + blocks[:, :, 0]
+    depth = 4 * blocks.shape[1]
+    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
+    # Rows are paired with plus 128, and their sums, which the kernel takes 8 times off, are too.
+    both = first + 16 * second + 1024 * depth
+    starts = [
+        257 * both - 128 * bytes_.sum(axis=(1, 2)),
+        both,
+        257 * 16 * second - 128 * 16 * blocks[:, :, 1].sum(axis=(1, 2)),
+        16 * second,
+    ]
+    return _joined(
+        wrap32(np.stack(starts, axis=1)).astype("<i4"),
+        bytes_.astype(np.int8),
+        full.factors.astype("<i4").reshape(-1, 4),
+    )
+
+
+def gemv_dsp_narrow(filters: Filters) -> bytes:
+    """Blocks of four channels: biases, 4 depths of each pair in turn, then each one's factors.
+
+    Bytes are those of gemm_dsp_narrow. The first bias of a pair is for both.
+    """
+    full = filters.filled(4)
+    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
+    biases = np.stack([first + 16 * second, 16 * second], axis=1)
+    # Block, chunk, pair, channel, depth.
+    blocks = _chunk_blocks(full.weights, 4, 4).astype(np.int64)
+    pairs = blocks.reshape(*blocks.shape[:2], 2, 2, 4)
+    bytes_ = 16 * pairs[:, :, :, 1] + 8 + pairs[:, :, :, 0]
+    return _joined(
+        wrap32(biases).astype("<i4").reshape(-1, 4),
+        bytes_.astype(np.int8),
+        full.factors.astype("<i4").reshape(-1, 8),
+    )
+
+
+def gemm_mve_narrow(filters: Filters) -> bytes:
+    """Blocks of four channels: heads, then 16 depths of each pair in turn.
+
+    A byte is 16 * second + first.
+    """
+    full = filters.filled(4)
+    chunks = _chunk_blocks(full.weights, 4, 16)
+    return _joined(_head_blocks(full.head, 4), 16 * chunks[:, :, 1::2] + chunks[:, :, ::2])
+
+
+def gemv_mve_narrow(filters: Filters) -> bytes:
+    """Blocks of eight channels: 16 depths of each pair in turn, then heads with even ones first."""
+    full = filters.filled(8)
+    chunks = _chunk_blocks(full.weights, 8, 16)
+    heads = full.head.reshape(3, -1, 4, 2).transpose(1, 0, 3, 2)
+    return _joined(16 * chunks[:, :, 1::2] + chunks[:, :, ::2], np.ascontiguousarray(heads))

@@ -1,0 +1,80 @@
+/* One int8 row times a matrix of weights of four bits with MVE: eight columns at a time.
+
+   A byte is 16 * odd + even of two columns, of weights from -7 to 7; others are unpacked. */
+#include "cmrt/nibbles.h"
+#include "unpack.h"
+#include "vector_product.h"
+
+/* clang-format off */
+/* 16 depths: q0 of the row, the others of pairs of columns. 17 instructions of four bytes. */
+#define MULTIPLY_NARROW(mac) \
+    "vldrb.8 q0, [r3], #16\n" \
+    "vldrw.32 q1, [r1], #64\n" \
+    mac " r8, q0, q1\n" \
+    "vldrw.32 q3, [r1, #-48]\n" \
+    mac " r10, q0, q3\n" \
+    "vshl.i8 q2, q1, #4\n" \
+    mac " r0, q0, q2\n" \
+    "vshl.i8 q2, q3, #4\n" \
+    "vldrw.32 q1, [r1, #-32]\n" \
+    mac " r2, q0, q2\n" \
+    "vldrw.32 q3, [r1, #-16]\n" \
+    mac " r12, q0, q1\n" \
+    "vshl.i8 q2, q1, #4\n" \
+    mac " lr, q0, q3\n" \
+    mac " r4, q0, q2\n" \
+    "vshl.i8 q2, q3, #4\n" \
+    mac " r6, q0, q2\n"
+
+/* Sums of even columns are 16 times theirs, and those of odd ones hold a sixteenth of these besides 16 times
+   their own. */
+#define PART_COLUMNS \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vshr.s32 q0, q0, #4\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    "vsub.i32 q1, q1, q0\n" \
+    "vldrw.32 q2, [r1], #16\n" \
+    "vshr.s32 q1, q1, #4\n"
+
+/* The sums in q0 and q1 as outputs in 16 bits in q0; r1 moves on to the next weights. */
+#define FINISH_RIGHT \
+    PART_COLUMNS \
+    "vadd.i32 q0, q0, q2\n" \
+    "vldrw.32 q3, [r1, #16]\n" \
+    "vldrw.32 q2, [r1], #80\n" \
+    "ldrd r0, r4, [sp]\n" \
+    "vqrdmulh.s32 q0, q0, q3\n" \
+    "vadd.i32 q1, q1, q2\n" \
+    "vldrw.32 q3, [r1, #-48]\n" \
+    "vqdmlah.s32 q0, q0, r4\n" \
+    "vldrw.32 q2, [r1, #-32]\n" \
+    "vqrdmulh.s32 q1, q1, q3\n" \
+    "vrshl.s32 q0, q0, q2\n" \
+    "vldrw.32 q3, [r1, #-16]\n" \
+    "vqdmlah.s32 q1, q1, r4\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "ldr r9, [sp, #8]\n" \
+    "vrshl.s32 q1, q1, q3\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, r0\n"
+
+VECTOR_FUNCTION(cm_mve_multiply_vector_narrow, MULTIPLY_NARROW, FINISH_RIGHT);
+/* clang-format on */
+
+void cm_isa_gemv_s8_w4(const struct cm_gemm *gemm)
+{
+    if (cm_are_unpacked(gemm)) {
+        cm_multiply_nibbles(gemm, unpack, cm_isa_gemv_s8);
+        return;
+    }
+    struct cm_gemm packed = *gemm;
+    packed.weights = (const struct cm_nibbles *)gemm->weights + 1;
+    multiply(&packed, cm_mve_multiply_vector_narrow);
+}
+
+void cm_isa_gemv_s8_w4_general(const struct cm_gemm *gemm)
+{
+    cm_multiply_nibbles(gemm, unpack, cm_isa_gemv_s8_general);
+}

@@ -1,0 +1,90 @@
+"""Products with weights of four bits: every runtime against the reference, and what flash holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from harness.examples import Example, single
+from harness.runtime import Runtime
+
+from cmcompiler.isa import Isa
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.linear import Linear
+from cmcompiler.ops.support import nibbles
+from cmcompiler.ops.support.requantize import Range, Requantize
+from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.planner import make_plan
+
+WHOLE = Range(-128, 127)
+ROWS = (1, 2, 3, 4, 5, 9, 16)
+SIZES = ((256, 1), (16, 17), (17, 33), (31, 40), (32, 8), (33, 9), (63, 6), (130, 35), (511, 5))
+"""Depths and columns."""
+
+OUTPUTS = ((-128, WHOLE, -7), (3, WHOLE, -6), (-20, Range(-90, 100), -7), (5, WHOLE, 1))
+"""Zero points, ranges and shifts: rounding half up, to the right, clamped, and in general."""
+
+
+def requantize(random: np.random.Generator, columns: int, output: int) -> Requantize:
+    zero_point, limits, shift = OUTPUTS[output]
+    multipliers = random.integers(1 << 30, 1 << 31, columns).tolist()
+    shifts = (shift - random.integers(0, 3, columns)).tolist()
+    return Requantize(tuple(multipliers), tuple(shifts), zero_point, limits)
+
+
+def narrow(random: np.random.Generator, *shape: int, least: int = -7) -> np.ndarray:
+    """Weights from `least` on; Helium has other loops for those without -8."""
+    return random.integers(least, nibbles.LARGEST + 1, shape).astype(np.int8)
+
+
+def linears(random: np.random.Generator) -> Iterator[Example]:
+    for place, (depth, columns) in enumerate(SIZES):
+        for more, rows in enumerate(ROWS):
+            scales = requantize(random, columns, (place + more) % len(OUTPUTS))
+            bias = random.integers(-3000, 3000, columns).astype(np.int32)
+            weights = narrow(random, columns, depth, least=-7 - (place + more) % 3 // 2)
+            op = Linear(weights, bias, scales, rows)
+            yield single(op, random.integers(-128, 128, (rows, depth)).astype(np.int8))
+
+
+def convolutions(random: np.random.Generator) -> Iterator[Example]:
+    windows = (
+        (Window((1, 1)), (1, 4, 5, 19), 15, 1),
+        (Window((1, 1), (2, 2)), (2, 5, 4, 33), 9, 1),
+        (Window((3, 3), (1, 1), (1, 1)), (1, 4, 8, 8), 6, 1),
+        (Window((3, 3), (2, 1), (1, 0), (1, 2)), (1, 6, 7, 5), 12, 1),
+        (Window((2, 3), (1, 1), (0, 1)), (1, 4, 5, 12), 30, 3),
+    )
+    for place, (window, shape, channels, groups) in enumerate(windows):
+        for output in (place % 4, (place + 1) % 4):
+            weights = narrow(random, channels, *window.kernel, shape[3] // groups)
+            bias = random.integers(-3000, 3000, channels).astype(np.int32)
+            scales = requantize(random, channels, output)
+            size = window.output_size(shape[1:3])
+            op = Conv2d(weights, bias, window, -7, scales, (shape[0], *size, channels), groups)
+            yield single(op, random.integers(-128, 128, shape).astype(np.int8))
+
+
+def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
+    random = np.random.default_rng(4)
+    runtime.check(*linears(random), *convolutions(random))
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_flash_holds_half_the_bytes(isa: Isa) -> None:
+    """Without biases and scales: those are 12 or 16 bytes a column."""
+    random, depth, columns = np.random.default_rng(5), 256, 64
+    bias, scales = np.zeros(columns, np.int32), requantize(random, columns, 0)
+    sizes = []
+    for weights in (narrow(random, columns, depth), np.full((columns, depth), 9, np.int8)):
+        op = Linear(weights, bias, scales, 4)
+        sizes.append(len(make_plan(single(op, np.zeros((4, depth), np.int8)).graph, isa).constants))
+    heads = sizes[1] - depth * columns
+    assert (sizes[0] - heads) / (sizes[1] - heads) <= 0.52
+
+
+def test_few_or_large_weights_stay_bytes() -> None:
+    assert not nibbles.suits(np.full(nibbles.FEWEST - 1, 7, np.int8))
+    for most in (nibbles.LEAST - 1, nibbles.LARGEST + 1):
+        assert not nibbles.suits(np.full(nibbles.FEWEST, most, np.int8))
