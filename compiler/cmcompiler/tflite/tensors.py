@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from math import prod
 
+import numpy as np
+
 from cmcompiler.errors import InvalidProgram, Unsupported
 from cmcompiler.pte.flatbuffer import TableReader
 from cmcompiler.pte.program import StoredQuantization, TensorValue
@@ -58,6 +60,9 @@ def read_tensor(number: int, table: TableReader, buffers: Buffers) -> TensorValu
             "convert it without tf.lite.Optimize.EXPERIMENTAL_SPARSITY",
         )
     code = table.int8(TensorTable.TYPE)
+    is_narrow = code == schema.TensorType.INT4
+    if is_narrow:
+        code = schema.TensorType.INT8
     if code not in DTYPES:
         known = {item.value: item.name for item in schema.TensorType}
         raise Unsupported(
@@ -73,14 +78,23 @@ def read_tensor(number: int, table: TableReader, buffers: Buffers) -> TensorValu
     value = TensorValue(dtype, shape, order, quantization=quantization)
     data = buffers.read(table.uint32(TensorTable.BUFFER))
     if data is None or table.boolean(TensorTable.IS_VARIABLE):
+        if is_narrow:
+            raise Unsupported(f"{label} has type INT4, which only constants may have")
         return value
-    if len(data) < value.nbytes:
+    size = (value.nbytes + 1) // 2 if is_narrow else value.nbytes
+    if len(data) < size:
         raise InvalidProgram(
-            f"the program is corrupt: {label} has {value.nbytes:,} bytes, its buffer has "
-            f"{len(data):,}"
+            f"the program is corrupt: {label} has {size:,} bytes, its buffer has {len(data):,}"
         )
-    data = data[: value.nbytes]
+    data = _unpacked(data[:size], value.nbytes) if is_narrow else data[:size]
     return TensorValue(dtype, shape, order, data, quantization=quantization)
+
+
+def _unpacked(pairs: memoryview, count: int) -> memoryview:
+    """So many signed numbers of four bits as bytes: the first of two is in the low half."""
+    both = np.frombuffer(pairs, np.int8)
+    numbers = np.stack([both << 4 >> 4, both >> 4], axis=1)
+    return memoryview(numbers.reshape(-1)[:count].tobytes())
 
 
 def _quantization(

@@ -11,6 +11,7 @@ from harness.tflite_file import TfliteFile
 
 from cmcompiler.errors import CompilerError, InvalidProgram, Unsupported
 from cmcompiler.importer.build import build_graph
+from cmcompiler.ir.reference import evaluate
 from cmcompiler.tflite.reader import read_tflite
 from cmcompiler.tflite.schema import QuantizationTable, TensorTable
 
@@ -36,7 +37,10 @@ def quantization(**fields: Any) -> dict[int, Any]:
     [
         ({TensorTable.SPARSITY: Table()}, "sparse models are not supported: tensor 0 is sparse"),
         ({TensorTable.SHAPE: Vector("i", [-1, 4])}, "tensor 0 has dimensions of unknown size"),
-        ({TensorTable.TYPE: whole("b", 17)}, "tensor 0 has type INT4"),
+        (
+            {TensorTable.TYPE: whole("b", 17)},
+            "tensor 0 has type INT4, which only constants may have",
+        ),
         ({TensorTable.TYPE: whole("b", 99)}, "tensor 0 has type unknown"),
         ({TensorTable.SHAPE: Vector("i", [1 << 20, 1 << 20])}, "tensor 0 has more than"),
     ],
@@ -81,3 +85,30 @@ def test_a_vector_has_a_scale_for_each_element_whatever_dimension_is_said() -> N
     file.operator("FULLY_CONNECTED", (source, weights, bias), (out,))
     graph = build_graph(read_tflite(file.write((source,), (out,))))
     assert [node.op.label for node in graph.nodes] == ["linear"]
+
+
+def multiplied(weights: np.ndarray, kind: int, buffer: np.ndarray) -> TfliteFile:
+    """A fully connected layer whose weights are stored as they are given."""
+    file = TfliteFile()
+    source = file.tensor((2, weights.shape[1]), scale=0.1)
+    narrow = {TensorTable.TYPE: whole("b", kind), TensorTable.SHAPE: Vector("i", weights.shape)}
+    held = file.tensor(buffer.shape, data=buffer, scale=0.2, further=narrow)
+    out = file.tensor((2, len(weights)), scale=0.9)
+    file.operator("FULLY_CONNECTED", (source, held, -1), (out,), weights_format=0)
+    return file
+
+
+def test_constants_of_four_bits_are_those_of_eight() -> None:
+    """The first of two is in the low half of a byte; the last byte may hold one."""
+    random = np.random.default_rng(4)
+    weights = random.integers(-8, 8, (3, 5)).astype(np.int8)
+    halves = np.append(weights.ravel(), 0).astype(np.uint8) & 15
+    pairs = (halves[::2] | halves[1::2] << 4).astype(np.int8)
+    x = random.integers(-128, 128, (2, 5)).astype(np.int8)
+    made = [
+        evaluate(build_graph(read_tflite(multiplied(weights, kind, buffer).write((0,), (2,)))), [x])
+        for kind, buffer in ((9, weights), (17, pairs))
+    ]
+    np.testing.assert_array_equal(made[0].outputs[0], made[1].outputs[0])
+    with pytest.raises(InvalidProgram, match="tensor 1 has 8 bytes, its buffer has 7"):
+        build_graph(read_tflite(multiplied(weights, 17, pairs[:7]).write((0,), (2,))))
