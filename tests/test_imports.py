@@ -50,6 +50,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lowering",
     "cmcompiler.frontend.meters",
+    "cmcompiler.frontend.narrow_weights",
     "cmcompiler.frontend.observations",
     "cmcompiler.frontend.operators",
     "cmcompiler.frontend.own_ranges",

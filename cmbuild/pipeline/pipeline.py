@@ -27,10 +27,10 @@ from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.simulate import SimulateStage
 from cmbuild.pipeline.stages.texts import TextsStage
+from cmbuild.pipeline.weight_types import patterns
 from cmbuild.projects.project import Project, find_project
 from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, installed
 from cmcompiler.frontend.job import ExportJob
-from cmcompiler.frontend.precision import everywhere
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import check_source
 from cmcompiler.isa import Isa
@@ -134,7 +134,7 @@ class Pipeline:
             portable=source.portable,
             sensitivity=source.sensitivity,
             refinement=not source.no_refinement,
-            precision=(*everywhere(source.activations or "int8"), *source.precision),
+            precision=patterns(source.activations, source.weight_type, source.precision),
             # A model of the project runs in its folder, wherever the user is.
             torch_ops=torch_ops.absolute() if torch_ops is not None and is_ours else torch_ops,
             intermediates=source.intermediates is not None,

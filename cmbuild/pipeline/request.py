@@ -15,6 +15,7 @@ from cmbuild.launchers import simulators
 from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.copies import Copying
 from cmbuild.pipeline.options import option
+from cmbuild.pipeline.weight_types import divided
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
@@ -26,6 +27,10 @@ MLPERF = "mlperf-tiny"
 """A package with MLPerf Tiny's benchmark around it."""
 
 _NOUNS = {"board": "board", "isa": "set of instructions", "toolchain": "toolchain"}
+
+_OF_EXPORTS = tuple(
+    ["weights", "weight_type", "calibration", "activations", "no_refinement", "portable"]
+)
 
 FORCE = "Write over files that others made or changed."
 
@@ -52,21 +57,22 @@ class ModelChoice:
             `path.tflite`.
         label: its name in the project, once `model` is what that stands for.
         precision: of its modules, as the project says, by patterns of their paths.
+        weight_type: int8 or int4, if `weights` ends with it.
         data: labelled samples that accuracy is measured on, if the project names some.
     """
 
     model: str
     seed: int = option("Seed for random weights, training and inputs.", 0)
     weights: Path | None = option(
-        "Load this state dict; for MLPerf Tiny's networks also .tflite or .npz, or `random`.",
+        "Load this state dict; for MLPerf Tiny's networks also .tflite or .npz, or `random`. int4, "
+        "alone or as FILE,int4: weights of four bits, for half the flash.",
         metavar="FILE",
     )
     calibration: Path | None = option(
         "Calibrate with this .npy, .npz or .pt file, or a folder of them.", metavar="PATH"
     )
     activations: str | None = option(
-        "int16: activations of 16 bits, for less rounding at twice the RAM; by default int8, or as "
-        "the project says.",
+        "int16: for less rounding at twice the RAM; by default int8, or as the project says.",
         choices=("int8", "int16"),
     )
     no_refinement: bool = option("Keep the quantizer's own ranges, weights and biases.", False)
@@ -83,19 +89,20 @@ class ModelChoice:
     label: str | None = None
     data: Path | None = None
     precision: tuple[tuple[str, str], ...] = ()
+    weight_type: str | None = None
 
     def __post_init__(self) -> None:
         from cmcompiler.frontend.job import MAX_SEED
 
+        for name, value in divided(self.weights, self.weight_type).items():
+            object.__setattr__(self, name, value)
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(message=f"seed {self.seed} is not from 0 to {MAX_SEED}")
         if self.is_program:
-            for name in ("weights", "calibration", "activations", "no_refinement", "portable"):
-                if getattr(self, name):
-                    flag = f"--{name.replace('_', '-')}"
-                    raise UsageError(
-                        message=f"{flag} needs a model to export; {self.model} is already a program"
-                    )
+            for name in (each for each in _OF_EXPORTS if getattr(self, each)):
+                flag = f"--{name.replace('weight_type', 'weights').replace('_', '-')}"
+                problem = f"{flag} needs a model to export; {self.model} is already a program"
+                raise UsageError(message=problem)
 
     @property
     def sensitivity(self) -> bool:

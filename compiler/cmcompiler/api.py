@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.call_sites import with_lines
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
-from cmcompiler.frontend.precision import ACTIVATIONS, everywhere, read_precision
+from cmcompiler.frontend.precision import ACTIVATIONS, WEIGHTS, everywhere, read_precision
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
@@ -125,6 +125,7 @@ def compile(
     target: str | Target = "cortex-m55",
     *,
     activations: str = "int8",
+    weights: str = "int8",
     precision: Mapping[str, str] | None = None,
 ) -> Compiled:
     """Quantises a module and lowers it to a program for a Cortex-M.
@@ -134,17 +135,22 @@ def compile(
         example_inputs: set the program's shapes and dtypes.
         calibration: inputs to observe activation ranges on; by default the example inputs.
         activations: int8 or int16, of all modules but those that `precision` names.
-        precision: `8w16a` or `8w8a` by patterns of modules' paths, as `{"encoder.*": "8w16a"}`; the
-            last that matches counts.
+        weights: int8 or int4, likewise.
+        precision: `8w16a`, `4w8a` or `8w8a` by patterns of modules' paths, as
+            `{"encoder.*": "8w16a"}`; the last that matches counts.
 
     Raises:
         CompilerError: INVALID for an unknown target and inputs that do not fit, UNSUPPORTED for a
             module that cannot be exported, quantised, lowered or planned.
     """
     target = _target(target)
-    if activations not in ACTIVATIONS:
-        raise InvalidRequest(f"activations {activations!r} are not int8 or int16")
-    patterns = (*everywhere(activations), *read_precision(precision, "compile"))
+    for name, given_type, types in (
+        ("activations", activations, ACTIVATIONS),
+        ("weights", weights, WEIGHTS),
+    ):
+        if given_type not in types:
+            raise InvalidRequest(f"{name} {given_type!r} are not {' or '.join(types)}")
+    patterns = (*everywhere(activations, weights), *read_precision(precision, "compile"))
     with quiet():
         from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.fidelity.check import fidelity_of

@@ -155,6 +155,10 @@ def _quantized() -> dict[str, Arguments]:
             *(x, matrix, constant(5, -7), None, 3, 0, 1, UNITY[:1], (-7,), 127, -128),
             Out("int8", (2, 2)),
         ),
+        "cmbuild::channel_linear_s8.out": (
+            *(x, matrix, constant(5, -7), 3, 1, constant(1 << 30, 1 << 30), constant(-7, -8)),
+            *(127, -128, Out("int8", (2, 2))),
+        ),
         "cortex_m::quantized_batch_matmul.out": (
             *(In(int8(2, 2, 3)), 3, In(int8(2, 4, 3)), -5, 1, 1 << 30, -7, constant(0)),
             Out("int8", (2, 2, 4)),

@@ -19,6 +19,7 @@ from executorch.backends.arm.quantizer.arm_quantizer_utils import (
 from executorch.backends.arm.quantizer.quantization_config import QuantizationConfig
 from executorch.backends.cortex_m.edge_compile_config import cortex_m_edge_compile_config
 from executorch.backends.cortex_m.library.cmsis_nn import Backend
+from executorch.backends.cortex_m.passes.aten_to_cortex_m_pass import AtenToCortexMPass
 from executorch.backends.cortex_m.passes.cortex_m_pass_manager import CortexMPassManager
 from executorch.backends.cortex_m.passes.passes_utils import get_activation_bounds, quantize_val
 from executorch.backends.cortex_m.quantizer.node_finders import NodeTargetNodeFinder
@@ -42,6 +43,8 @@ from torchao.quantization.pt2e.quantizer import (
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.intermediates import Note, ignore
+from cmcompiler.frontend.narrow_weights import narrow_weights
+from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
@@ -83,10 +86,12 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
 
     Args:
         is_portable: only those that become operators of ExecuTorch's runtime.
+        precision: of modules.
     """
 
-    def __init__(self, is_portable: bool = False) -> None:
+    def __init__(self, is_portable: bool = False, precision: Patterns = ()) -> None:
         super().__init__()
+        self._precision = precision
         own = [op for op, how in QUANTIZED.items() if how.is_portable or not is_portable]
         matcher = PatternMatcher({(operator,): None for operator in own})
         finder = NodeTargetNodeFinder(own)
@@ -117,6 +122,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 left = set(filter(_holds_sentinels, node.all_input_nodes))
                 for result in left | (set(further) & set(node.all_input_nodes)):
                     annotation.input_qspec_map.pop(result, None)
+        narrow_weights(annotated.graph, self._precision)
         appoint_leaders(annotated.graph)
         keep_fixed_ranges(annotated.graph)
         return annotated
@@ -329,7 +335,9 @@ def edge_compile_config() -> EdgeCompileConfig:
 def to_cortex_m(
     program: ExportedProgram,
     target: Target,
+    *,
     after_folding: Sequence[type[ExportPass]] = (),
+    before_replacement: Sequence[type[ExportPass]] = (),
     after_replacement: Sequence[type[ExportPass]] = (),
     note: Note = ignore,
 ) -> ExportedProgram:
@@ -337,6 +345,7 @@ def to_cortex_m(
 
     Args:
         after_folding: passes to run once quantize and dequantize are folded into other nodes.
+        before_replacement: passes to run right before the backend replaces its operators.
         after_replacement: passes to run once the backend has replaced its operators.
         note: sees the program after each pass.
     """
@@ -344,6 +353,8 @@ def to_cortex_m(
     passes = list(manager.legacy_pass_list)
     folded = passes.index(FoldAndAnnotateQParamsPass) + 1
     passes[folded:folded] = after_folding
+    replacement = passes.index(AtenToCortexMPass)
+    passes[replacement:replacement] = before_replacement
     passes += after_replacement
     if note is not ignore:
         passes = [each for step in passes for each in (step, _watcher(step.__name__, note))]

@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.call_sites import instruction_nodes
 from cmcompiler.frontend.intermediates import Note, ignore
+from cmcompiler.frontend.passes.channel_linears import LowerChannelLinears
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.hardsigmoid_fusion import FuseHardsigmoids
 from cmcompiler.frontend.passes.places import FindPlacesInIntegers
@@ -63,6 +64,7 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
             edge,
             target,
             after_folding=(FuseClamps, FuseHardsigmoids, CompareIntegers, StoreFills),
+            before_replacement=(LowerChannelLinears,),
             after_replacement=(
                 ReplaceQuantizedOps,
                 FindPlacesInIntegers,

@@ -7,12 +7,14 @@ from typing import Any
 
 from cmcompiler.errors import InvalidRequest
 
-NARROW, SHORT = "8w8a", "8w16a"
-"""int8 weights with int8, or with int16 activations."""
+BYTES, SHORT, NIBBLES = "8w8a", "8w16a", "4w8a"
+"""int8 weights with int8, or with int16 activations; weights of four bits with int8 ones."""
 
-PRECISIONS = (NARROW, SHORT)
-ACTIVATIONS = {"int8": NARROW, "int16": SHORT}
-"""The precision of a whole model, by the type of its activations."""
+PRECISIONS = (BYTES, SHORT, NIBBLES)
+ACTIVATIONS = ("int8", "int16")
+WEIGHTS = ("int8", "int4")
+
+_CHOICES = f"{', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}"
 
 Pattern = tuple[str, str]
 """A pattern of modules' paths, as `encoder.*`, and their precision; the last match counts."""
@@ -20,9 +22,20 @@ Pattern = tuple[str, str]
 Patterns = Sequence[Pattern]
 
 
-def everywhere(activations: str) -> tuple[Pattern, ...]:
-    """The patterns of a model whose activations are all of one type."""
-    return () if activations == "int8" else (("*", ACTIVATIONS[activations]),)
+def everywhere(activations: str, weights: str = "int8") -> tuple[Pattern, ...]:
+    """The patterns of a model whose activations and weights are all of one type.
+
+    Raises:
+        InvalidRequest: types that do not go together.
+    """
+    if weights == "int4" and activations == "int16":
+        raise InvalidRequest(
+            "int4 weights with int16 activations are not supported",
+            "int16 activations, or int4 weights; modules may differ: docs/accuracy.md",
+        )
+    if weights == "int4":
+        return (("*", NIBBLES),)
+    return () if activations == "int8" else (("*", SHORT),)
 
 
 def read_precision(given: Any, where: str) -> tuple[Pattern, ...]:
@@ -39,6 +52,6 @@ def read_precision(given: Any, where: str) -> tuple[Pattern, ...]:
     for pattern, precision in given.items():
         if not isinstance(pattern, str) or precision not in PRECISIONS:
             raise InvalidRequest(
-                f"{where}: precision {precision!r} of {pattern!r} is not {' or '.join(PRECISIONS)}"
+                f"{where}: precision {precision!r} of {pattern!r} is not {_CHOICES}"
             )
     return tuple(given.items())

@@ -113,7 +113,7 @@ def prepare(
         exported = export_channels_last(WithStates(module, tuple(buffers)), (*inputs, *states))
     note("exported", exported)
     operators.define()
-    quantizer = backend.Quantizer(is_portable)
+    quantizer = backend.Quantizer(is_portable, precision)
     with torch.no_grad():
         with unsupported("the Cortex-M quantizer"):
             graph = rewrite(_plain(exported, calibration, states), is_portable, precision)

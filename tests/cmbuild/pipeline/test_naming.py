@@ -11,6 +11,7 @@ from cmbuild.pipeline.naming import Names
 from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import ModelChoice, RunRequest
+from cmbuild.pipeline.weight_types import patterns
 from cmbuild.projects.project import find_project
 
 FILE = """
@@ -76,6 +77,19 @@ def test_unknown_names_are_compared_with_both(names: Names):
         assert error.value.hint == f"did you mean {hint}?"
 
 
+def test_weights_are_a_file_a_type_or_both():
+    plain = ModelChoice(model="digits", weights=Path("int4"))
+    assert (plain.weights, plain.weight_type) == (None, "int4")
+    both = ModelChoice(model="digits", weights=Path("my,own.pt,int8"))
+    assert (both.weights, both.weight_type) == (Path("my,own.pt"), "int8")
+    file = ModelChoice(model="digits", weights=Path("my,int4.pt"))
+    assert (file.weights, file.weight_type) == (Path("my,int4.pt"), None)
+    assert patterns(None, "int4", (("head", "8w8a"),)) == (("*", "4w8a"), ("head", "8w8a"))
+    assert patterns(None, None, ()) == ()
+
+
 def test_options_that_do_not_go_with_it(names: Names):
     with pytest.raises(UsageError, match=r"^model mv2: --weights needs a model to export"):
         names.chosen(ModelChoice(model="mv2", weights=Path("x.pt")))
+    with pytest.raises(UsageError, match=r"^--weights needs a model to export"):
+        ModelChoice(model="x.pte", weights=Path("int4"))

@@ -6,7 +6,6 @@ It runs after all other rewrites, on what the quantizer would compute in int8.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.chosen_precision import precision_of
 from cmcompiler.frontend.precision import SHORT, Patterns
 from cmcompiler.frontend.rewrites.editing import (
     constant,
@@ -50,13 +50,7 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
 
 
 def _is_chosen(node: Node, precision: Patterns) -> bool:
-    stack = node.meta.get("nn_module_stack") or {}
-    paths = ["", *(path for path, _ in stack.values())]
-    chosen = ""
-    for pattern, value in precision:
-        if any(fnmatchcase(path, pattern) for path in paths):
-            chosen = value
-    return chosen == SHORT
+    return precision_of(node, precision) == SHORT
 
 
 def _is_float(node: Node) -> bool:

@@ -1,0 +1,22 @@
+"""The type of a model's weights, as `--weights` says besides a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cmcompiler.frontend.precision import WEIGHTS, Pattern, everywhere
+
+
+def divided(weights: Path | None, kind: str | None) -> dict[str, Path | str | None]:
+    """The fields of a request for `int4` or `FILE,int4`: the file, if any, and the type."""
+    file, _, last = str(weights or "").rpartition(",")
+    if last not in WEIGHTS:
+        return {"weights": weights, "weight_type": kind}
+    return {"weights": Path(file) if file else None, "weight_type": last}
+
+
+def patterns(
+    activations: str | None, weights: str | None, precision: tuple[Pattern, ...]
+) -> tuple[Pattern, ...]:
+    """The precision of all modules by its types, then of those that the project names."""
+    return (*everywhere(activations or "int8", weights or "int8"), *precision)
