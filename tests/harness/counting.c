@@ -18,6 +18,7 @@
 /* `cmrt/pool.h` has another struct of this name. */
 #define cm_windows cm_pool_windows_of
 #include "cmrt/pool.h"
+#include "cmrt/short_pixel.h"
 #undef cm_windows
 
 /* As class Counts in counting.py. */
@@ -363,4 +364,9 @@ void cm_isa_rnn_step_s8(const int16_t *gates, const struct cm_gate_entry *table,
 {
     (void)gates, (void)table, (void)narrowing, (void)out;
     counts.outputs += units;
+}
+
+void cm_isa_depthwise_s16(const struct cm_short_pixel *pixel)
+{
+    counts.outputs += pixel->channels;
 }

@@ -28,7 +28,7 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support import depthwise_shared
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
@@ -77,6 +77,12 @@ class DepthwiseArguments(Arguments):
             pixels=pixels,
             clipped=self.window.clipped(self.output),
         )
+
+
+DEPTHWISE16 = Microkernel("depthwise_s16", dsp=True, mve=True)
+
+_MOST_ROWS = 16
+"""MOST_ROWS of kernels/short_depthwise.c."""
 
 
 @dataclass(frozen=True)
@@ -266,8 +272,10 @@ class DepthwiseConv2d(Convolution):
             weights=Packed(filters.by_taps),
             window=WindowFields.of(self.window),
         )
-        name = "short_depthwise" if filters.is_short else "short_depthwise_long"
-        return KernelCall.of(name, arguments, (0, self.output_shape[1]))
+        rows = (0, self.output_shape[1])
+        if filters.is_short and self.window.kernel[0] <= _MOST_ROWS:
+            return KernelCall.of("short_depthwise", arguments, rows, microkernel=DEPTHWISE16)
+        return KernelCall.of("short_depthwise_long", arguments, rows)
 
     @property
     def _filters(self) -> Filters:

@@ -9,10 +9,12 @@ from harness.examples import Example, single
 from harness.runtime import Runtime
 
 from cmcompiler.isa import Isa
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.requantize import Range16
 from cmcompiler.ops.support.requantize16 import INT16, Requantize16
+from cmcompiler.ops.support.window import Window
 
 SHAPES = [
     *((rows, depth, columns) for rows in (1, 2, 3) for depth in (1, 2, 7) for columns in (1, 4, 6)),
@@ -51,6 +53,37 @@ def long_product(random: np.random.Generator, is_long: bool) -> Example:
     multipliers = random.integers(1 << 30, 1 << 31, 5).tolist()
     requantize = Requantize16.of(multipliers, [-14, -3, 2, -20, -16], INT16, is_long)
     return single(Linear(weights, bias, requantize, 3), features)
+
+
+def depthwise(random: np.random.Generator, channels: int, window: Window) -> Example:
+    """Windows that hang over each side of the image."""
+    weights = random.integers(-128, 128, (*window.kernel, channels)).astype(np.int8)
+    images = random.choice([-32768, -1, 0, 9876, 32767], (2, 6, 7, channels)).astype(np.int16)
+    bias = random.integers(-30000, 30000, channels)
+    multipliers = random.integers(1 << 30, 1 << 31, channels).tolist()
+    shifts = (-random.integers(3, 12, channels)).tolist()
+    limits = LIMITS[channels % len(LIMITS)]
+    requantize = Requantize16.of(multipliers, shifts, limits, is_long=True)
+    shape = (2, *window.output_size((6, 7)), channels)
+    return single(DepthwiseConv2d(weights, bias, window, 0, requantize, shape), images)
+
+
+WINDOWS = (
+    Window((3, 3), (1, 1), (1, 1)),
+    Window((1, 5), (1, 2), (0, 2)),
+    Window((3, 2), (2, 1), (2, 0), (2, 3)),
+    Window((17, 1), (1, 1), (8, 0)),
+)
+"""The last one has more rows than a pixel's microkernel takes."""
+
+
+def pixels() -> list[Example]:
+    random = np.random.default_rng(34)
+    return [depthwise(random, channels, w) for channels in (*range(1, 10), 17, 24) for w in WINDOWS]
+
+
+def test_pixels_of_depthwise_layers_equal_the_reference(runtime: Runtime) -> None:
+    runtime.check(*pixels())
 
 
 def examples() -> list[Example]:
