@@ -28,8 +28,8 @@ from cmbuild.process import python_module
 from cmbuild.text import plural
 
 if TYPE_CHECKING:
+    from cmbuild.conformance.request import ConformanceRequest
     from cmbuild.pipeline.pipeline import Pipeline
-    from cmbuild.pipeline.request import ConformanceRequest
 
 RESULTS = "results.jsonl"
 FAILURES = "failures.txt"

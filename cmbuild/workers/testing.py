@@ -9,13 +9,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from cmbuild.cache.fingerprint import fingerprint
+from cmbuild.conformance.request import ConformanceRequest
 from cmbuild.conformance.results import CaseOutcome, CaseVerdict
 from cmbuild.conformance.stages import RESULTS, ConformanceStage
 from cmbuild.errors import CmbuildError
 from cmbuild.files import write
 from cmbuild.outputs.delivery import deliver
 from cmbuild.pipeline.events import WorkStep
-from cmbuild.pipeline.request import ConformanceRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.tasks.run import run as make
 from cmbuild.workers.choice import WorkersChoice

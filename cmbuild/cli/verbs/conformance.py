@@ -9,7 +9,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
-from cmbuild.pipeline.request import ConformanceRequest
+from cmbuild.conformance.request import ConformanceRequest
 
 EPILOG = """\b
 Examples:

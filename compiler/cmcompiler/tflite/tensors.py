@@ -65,10 +65,7 @@ def read_tensor(number: int, table: TableReader, buffers: Buffers) -> TensorValu
         code = schema.TensorType.INT8
     if code not in DTYPES:
         known = {item.value: item.name for item in schema.TensorType}
-        raise Unsupported(
-            f"{label} has type {known.get(code, 'unknown')} ({code})",
-            "convert it with int8 weights" if code == schema.TensorType.INT4 else None,
-        )
+        raise Unsupported(f"{label} has type {known.get(code, 'unknown')} ({code})")
     dtype = DTYPES[code]
     # NumPy ignores zeros when it checks a shape's size.
     if prod(max(size, 1) for size in shape) > MOST_ELEMENTS:

@@ -10,8 +10,8 @@ import pytest
 from harness.commands import Commands, shared_cache
 from harness.suite import FOLDER, with_small_suite
 
+from cmbuild.conformance.request import ConformanceRequest
 from cmbuild.pipeline.options import compose
-from cmbuild.pipeline.request import ConformanceRequest
 from cmbuild.workers.testing import SuiteUnit, _merged
 
 WORDS = ("conformance", "--board", "native", "--json", "-k", "maximum or phases", "--workers", "1")

@@ -20,7 +20,7 @@ from cmcompiler.ops.support.depthwise_schemes import (
     Scheme,
     has_fitting_pairs,
 )
-from cmcompiler.ops.support.packing import Filters
+from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import CONSTANT_SCALE, Int32Array, Rounding
 from cmcompiler.ops.support.window import Window
 

@@ -14,8 +14,8 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.support.packing import spare_rows
 from cmcompiler.ops.support.product_arguments import PatchArguments, PixelArguments, StripArguments
-from cmcompiler.plan.runs.run import Run
 from cmcompiler.ops.support.weight_orders import SHALLOW_DEPTH
+from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.growth import Growth
 from cmcompiler.plan.streams.costs.rates import (
