@@ -33,9 +33,14 @@ _HEAD_BYTES = 32
 
 
 def suits(weights: Int8Array) -> bool:
-    """Whether a layer's weights fit four bits, and are enough to gain by that."""
-    is_enough = weights.size >= FEWEST
-    return is_enough and bool(weights.min() >= LEAST and weights.max() <= LARGEST)
+    """Whether a layer's weights are rounded to four bits, and enough to gain by that.
+
+    The largest weight of a channel makes its step, so some weight is as large as can be.
+    """
+    if weights.size < FEWEST:
+        return False
+    least, largest = int(weights.min()), int(weights.max())
+    return least >= LEAST and largest <= LARGEST and max(-least, largest) >= LARGEST
 
 
 @dataclass(frozen=True, slots=True)

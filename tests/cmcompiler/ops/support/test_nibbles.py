@@ -86,5 +86,7 @@ def test_flash_holds_half_the_bytes(isa: Isa) -> None:
 
 def test_few_or_large_weights_stay_bytes() -> None:
     assert not nibbles.suits(np.full(nibbles.FEWEST - 1, 7, np.int8))
-    for most in (nibbles.LEAST - 1, nibbles.LARGEST + 1):
+    for most in (nibbles.LEAST - 1, nibbles.LARGEST + 1, nibbles.LARGEST - 1):
         assert not nibbles.suits(np.full(nibbles.FEWEST, most, np.int8))
+    for most in (nibbles.LEAST, nibbles.LARGEST):
+        assert nibbles.suits(np.full(nibbles.FEWEST, most, np.int8))
