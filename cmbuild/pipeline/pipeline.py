@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from cmbuild.boards.registry import board_folders, hides_builtin
 from cmbuild.cache.folders import CacheFolder, below, slug
 from cmbuild.catalog import find_board
-from cmbuild.conformance.request import ConformanceRequest
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.files import check_input
 from cmbuild.pipeline.naming import Names, check_state, package_folder
