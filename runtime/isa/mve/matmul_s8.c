@@ -52,7 +52,7 @@ static inline struct eight dot_eight(int16x8_t lhs, const int8_t *rhs)
                    "vmladav.s16 %[high], %q[lhs], q1\n"
                    "vmov %q[odd][3], %q[odd][1], %[low], %[high]\n"
                    : [even] "=&w"(sums.even), [odd] "=&w"(sums.odd), [low] "=&Te"(low), [high] "=&Te"(high)
-                   : [rhs] "r"(rhs), [lhs] "w"(lhs), "m"(*(const int8_t (*)[64])rhs)
+                   : [rhs] "l"(rhs), [lhs] "w"(lhs), "m"(*(const int8_t (*)[64])rhs)
                    : "q0", "q1");
     return sums;
 }
