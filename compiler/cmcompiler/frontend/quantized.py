@@ -42,6 +42,10 @@ class OperatorCost:
     snr_db: float
 
 
+EXACT = 150.0
+"""In dB: more than single precision has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refinement:
     """A step beyond the quantizer's own settings, taken as it raises the SNR.
@@ -54,6 +58,11 @@ class Refinement:
     name: str
     before_db: float
     snr_db: float
+
+    @classmethod
+    def of(cls, name: str, before_db: float, snr_db: float) -> Refinement:
+        """The step with an SNR of numbers in single precision where nothing is lost at all."""
+        return cls(name, max(-EXACT, before_db), min(snr_db, EXACT))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

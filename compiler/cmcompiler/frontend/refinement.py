@@ -200,7 +200,7 @@ class Refiner:
         if not self._holds(MINIMAL_GAIN):
             return False
         self._each = [after, further]
-        self._found.append(Refinement("operators in float", before[gained], after[gained]))
+        self._found.append(Refinement.of("operators in float", before[gained], after[gained]))
         self._snr, self._others_snr = self._measure(), self._measure_others()
         return True
 
@@ -289,7 +289,7 @@ class Refiner:
         others = self._measure_others()
         if others < self._others_snr + min(least, 0.0) or not self._holds(least):
             return False
-        self._found.append(Refinement(name, self._snr, snr_db))
+        self._found.append(Refinement.of(name, self._snr, snr_db))
         self._snr, self._others_snr = snr_db, others
         return True
 

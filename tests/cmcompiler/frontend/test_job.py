@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.job import (
+    CalibrationRecord,
     ExportJob,
     ExportRecord,
     dependencies,
@@ -19,6 +21,7 @@ from cmcompiler.frontend.job import (
     superseded,
     versions,
 )
+from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.weights import Origin
 
 FOLDER = Path(cmcompiler.__file__).parent
@@ -163,3 +166,10 @@ def test_versions_are_those_of_what_makes_a_program():
 
     assert versions()["torch"] == torch.__version__.partition("+")[0]
     assert versions()["executorch"] == executorch.version.__version__.partition("+")[0]
+
+
+def test_a_refinement_that_loses_nothing_at_all_is_read_back():
+    step = Refinement.of("operators in float", 3.0, math.inf)
+    record = CalibrationRecord(samples=1, detail="", held_out=0, refinements=(step,))
+    assert CalibrationRecord.model_validate_json(record.model_dump_json()) == record
+    assert step.snr_db == 150.0
