@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -122,9 +123,17 @@ class Search:
 
     def search(self, study: optuna.Study, candidates: int, at_once: int) -> None:
         """Until so many different candidates are known; repeated ones cost nothing."""
+        start, before = time.monotonic(), len(self.known(study))
+        shown = set(self.known(study))
 
-        def stop(study: optuna.Study, _: FrozenTrial) -> None:
-            if len(self.known(study)) >= candidates:
+        def stop(study: optuna.Study, trial: FrozenTrial) -> None:
+            known, model = self.known(study), trial.user_attrs.get("model")
+            if model in known and model not in shown:
+                shown.add(model)
+                left = (time.monotonic() - start) * (candidates - len(known))
+                told = _told(known[model], left / max(1, len(known) - before))
+                print(f"{len(known)} of {candidates}: {told}", file=sys.stderr, flush=True)
+            if len(known) >= candidates:
                 study.stop()
 
         study.optimize(
@@ -155,6 +164,17 @@ def suggested(trial: Trial) -> list[Stage]:
         for number in range(1, 5)
     ]
     return stages[: trial.suggest_int("stages", 1, 4)]
+
+
+def _told(estimate: Estimate, left: float) -> str:
+    """A line about a candidate."""
+    over = ", ".join(name for name, over in estimate.exceeded.items() if over > 0)
+    verdict = f"too much {over}" if over else "within the limits"
+    seconds = max(0, round(left))
+    return (
+        f"{estimate.accuracy:.1%}, {estimate.cycles:,.0f} cycles, {verdict};"
+        f" {seconds // 60}:{seconds % 60:02} left"
+    )
 
 
 def _fits(trial: FrozenTrial) -> bool:

@@ -80,13 +80,18 @@ def test_the_front_fits_and_alone_runs(
     )
     monkeypatch.setattr(sys, "argv", ["search.py", *words, "--folder", str(tmp_path / "s")])
     search.main()
-    first = capsys.readouterr().out
+    first, told = capsys.readouterr()
+    lines = re.findall(
+        r"^(\d+) of 12: [\d.]+%, [\d,]+ cycles, .+; 0:\d\d left$", told, re.MULTILINE
+    )
+    assert list(map(int, lines)) == list(range(1, 13))
     assert "12 candidates, " in first and "75.0%" in first and "12,345" in first
     widths = [max(map(int, re.findall(r"(\d+)x", Path(model).stem))) for model in ran]
     assert widths == sorted(widths) and 0 < max(widths) <= 16
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--candidates", "24"])
     search.main()
-    assert "24 candidates, " in capsys.readouterr().out
+    summary, told = capsys.readouterr()
+    assert "24 candidates, " in summary and told.count(" of 24: ") == 12
     assert len(set(made)) == len(made) == 24
 
 
