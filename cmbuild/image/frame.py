@@ -104,6 +104,8 @@ class _Walk:
             if is_long(first) and after >= len(words):
                 break
             step = decode(place, first, words[after] if after < len(words) else 0)
+            if step.flow is Flow.CALL and step.target == place + step.size:
+                step = Thumb(step.size)  # how a linker leaves out a weak function that is not there
             self._learn(step, known)
             if step.sets is Sets.BY_REGISTER:
                 self._realigns |= aligned

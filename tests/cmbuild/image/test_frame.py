@@ -40,6 +40,12 @@ def test_a_tail_call_is_made_with_what_is_left_on_the_stack() -> None:
     assert (made.deepest, made.pointers, list(made.calls.values())) == (8, 8, [0])
 
 
+def test_a_call_of_the_next_instruction_is_none() -> None:
+    # push {r4, lr}; bl .+4; pop {r4, pc}
+    made = frame(0xB510, 0xF000, 0xF800, 0xBD10)
+    assert (made.deepest, made.calls) == (8, {})
+
+
 @pytest.mark.parametrize(
     "words",
     [
