@@ -89,7 +89,7 @@ def hot_blocks(estimator: Estimator, segments: Iterable[Edges], most: int) -> li
                 instructions=_timed(estimator, before, block, after),
             )
         )
-    return windows
+    return sorted(windows, key=lambda window: -window.cycles)
 
 
 def _merged(estimator: Estimator, hottest: Sequence[int], most: int) -> list[tuple[int, list[int]]]:
