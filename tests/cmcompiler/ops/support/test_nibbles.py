@@ -90,3 +90,8 @@ def test_few_or_large_weights_stay_bytes() -> None:
         assert not nibbles.suits(np.full(nibbles.FEWEST, most, np.int8))
     for most in (nibbles.LEAST, nibbles.LARGEST):
         assert nibbles.suits(np.full(nibbles.FEWEST, most, np.int8))
+
+
+def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
+    random = np.random.default_rng(7)
+    cortex_m7.check(*linears(random), *convolutions(random))
