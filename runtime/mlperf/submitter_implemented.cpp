@@ -1,5 +1,5 @@
-/* What MLPerf Tiny's benchmark/api asks of a submission: a model as its benchmark declares it, on a board as its port
-   does. */
+/* What MLPerf Tiny's benchmark/api asks of a submission: a model as its benchmark declares it, on a board
+   as its port does. */
 #include "api/submitter_implemented.h"
 
 #include <cmath>
