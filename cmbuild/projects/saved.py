@@ -27,7 +27,7 @@ class NotResults(UsageError):
 
 
 def read_side(place: Path) -> Side:
-    """The runs of a build's folder, of a folder of builds, or of a JSON file.
+    """The runs of a build's folder, of a folder of builds, of a project, or of a JSON file.
 
     Raises:
         NoResults: a folder without any.
@@ -43,7 +43,7 @@ def read_side(place: Path) -> Side:
 
 
 def _in_folder(folder: Path) -> Iterator[RunFigures]:
-    patterns = (FILE, f"simulate/{FILE}", f"*/simulate/{FILE}", f"*/*/simulate/{FILE}")
+    patterns = (FILE, *(f"{'*/' * depth}simulate/{FILE}" for depth in range(4)))
     files = next((matching for each in patterns if (matching := sorted(folder.glob(each)))), [])
     if not files:
         raise NoResults(folder=folder)
