@@ -5,6 +5,7 @@
 
 #include "cmrt/isa.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct cm_nibbles {
     int32_t unused[2];
 };
 
-static inline int32_t cm_are_unpacked(const struct cm_gemm *gemm)
+static inline bool cm_are_unpacked(const struct cm_gemm *gemm)
 {
     return ((const struct cm_nibbles *)gemm->weights)->unpacked != 0;
 }

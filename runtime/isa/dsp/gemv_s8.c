@@ -9,13 +9,13 @@ STRIP_FUNCTION(cm_dsp_sum_vector, PAIRED_PRELOAD, TURN_OF_FOUR(MULTIPLY_PAIRED),
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
     static const struct loop loop = {cm_dsp_multiply_vector, .weight_bytes = PAIRED_BYTES,
-                                     .code = PAIRED_CODE, .paired = 1};
+                                     .code = PAIRED_CODE, .paired = true};
     multiply_row(gemm, &loop);
 }
 
 void cm_isa_gemv_s8_general(const struct cm_gemm *gemm)
 {
     static const struct loop loop = {cm_dsp_sum_vector, .weight_bytes = PAIRED_BYTES, .code = PAIRED_CODE,
-                                     .paired = 1};
+                                     .paired = true};
     multiply_general(gemm, &loop);
 }

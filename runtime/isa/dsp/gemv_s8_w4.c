@@ -40,12 +40,12 @@ STRIP_FUNCTION(cm_dsp_sum_vector_w4, TAKE_EIGHTS_OFF, TURN_OF_FOUR(MULTIPLY_NARR
 
 void cm_isa_gemv_s8_w4(const struct cm_gemm *gemm)
 {
-    static const struct loop loop = {cm_dsp_multiply_vector_w4, NARROW_BYTES, NARROW_CODE, .paired = 1};
+    static const struct loop loop = {cm_dsp_multiply_vector_w4, NARROW_BYTES, NARROW_CODE, .paired = true};
     multiply_row(gemm, &loop);
 }
 
 void cm_isa_gemv_s8_w4_general(const struct cm_gemm *gemm)
 {
-    static const struct loop loop = {cm_dsp_sum_vector_w4, NARROW_BYTES, NARROW_CODE, .paired = 1};
+    static const struct loop loop = {cm_dsp_sum_vector_w4, NARROW_BYTES, NARROW_CODE, .paired = true};
     multiply_general(gemm, &loop);
 }

@@ -6,6 +6,7 @@
 #include "cmrt/isa.h"
 #include "row_product.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Of each column, after the weights of four; see gemm_s8.c. */
@@ -43,7 +44,8 @@ typedef void strip_function(const struct strip *strip);
    weight_bytes: of four depths of four columns; code: bytes of code for these; paired: columns are. */
 struct loop {
     strip_function *run;
-    int32_t weight_bytes, code, paired;
+    int32_t weight_bytes, code;
+    bool paired;
 };
 
 /* All but columns and outputs. Up to three bytes after the row are read. */
