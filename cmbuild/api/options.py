@@ -27,6 +27,7 @@ class BuildOptions(TypedDict, total=False):
     intermediates: PathLike | None
     force: bool
     precision: Sequence[tuple[str, str]]
+    weight_type: str | None
     method: str
     io: Literal["program", "int8", "uint8", "int16"] | None
     feed: Literal["whole", "rows"] | None
@@ -54,6 +55,7 @@ class RunOptions(TypedDict, total=False):
     intermediates: PathLike | None
     force: bool
     precision: Sequence[tuple[str, str]]
+    weight_type: str | None
     method: str
     io: Literal["program", "int8", "uint8", "int16"] | None
     feed: Literal["whole", "rows"] | None
@@ -94,6 +96,7 @@ class PackageOptions(TypedDict, total=False):
     intermediates: PathLike | None
     force: bool
     precision: Sequence[tuple[str, str]]
+    weight_type: str | None
     form: Literal["source", "arduino", "platformio", "zephyr", "mlperf-tiny"]
     board: str | None
     constants: Literal["binary", "c"]
@@ -127,6 +130,7 @@ class EvaluateOptions(TypedDict, total=False):
     intermediates: PathLike | None
     force: bool
     precision: Sequence[tuple[str, str]]
+    weight_type: str | None
     isa: str | None
     toolchain: str | None
     samples: int | Literal["all"] | None

@@ -65,7 +65,7 @@ CM_MICROKERNEL void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);
 /* The same for a long row and few columns, with the workspace of long_rows.py. */
 CM_MICROKERNEL void cm_isa_gemv_s8_long(const struct cm_gemm *gemm);
 
-/* The same for outputs whose rescaling allows no shortcuts, as packing.py: is_general says. They are rare, so
+/* The same for outputs whose rescaling allows no shortcuts, as filters.py: is_general says. They are rare, so
    images link the code for them only if their plans name it. */
 CM_MICROKERNEL void cm_isa_gemm_s8_general(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s8_w16_general(const struct cm_gemm *gemm);

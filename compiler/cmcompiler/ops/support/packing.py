@@ -124,8 +124,10 @@ def _unpacks_for_a_row(filters: Filters, isa: Isa) -> bool:
 
     DSP multiplies them as they are, and Helium does if pairs of them fit a byte.
     """
+    if not filters.is_narrow or isa is Isa.DSP:
+        return False
     fits = bool(filters.weights.min() > nibbles.LEAST) and not filters.is_general(isa)
-    return filters.is_narrow and isa is not Isa.DSP and not (isa is Isa.MVE and fits)
+    return not (isa is Isa.MVE and fits)
 
 
 def unpacks_for_rows(filters: Filters, isa: Isa) -> bool:

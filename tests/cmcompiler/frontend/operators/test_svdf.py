@@ -26,7 +26,7 @@ def test_a_sequence() -> None:
     graph = build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
     labels = [node.op.label for node in graph.nodes]
     assert labels.count("svdf") == 2
-    assert set(labels) == {"svdf", "linear", "quantize", "dequantize", "view", "store"}
+    assert set(labels) == {"svdf", "linear", "quantize", "dequantize", "store"}
     assert [state.initial.dtype for state in graph.states] == [np.int16, np.int16]
     with torch.no_grad():
         real = np.stack([module(*frame).numpy() for frame in frames])
