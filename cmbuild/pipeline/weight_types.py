@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cmbuild.errors import UsageError
 from cmcompiler.frontend.precision import WEIGHTS, Pattern, everywhere
 
 
 def divided(weights: Path | None, kind: str | None) -> dict[str, Path | str | None]:
-    """The fields of a request for `int4` or `FILE,int4`: the file, if any, and the type."""
+    """The fields of a request for `int4` or `FILE,int4`: the file, if any, and the type.
+
+    Raises:
+        UsageError: no type of weights.
+    """
+    if kind not in (None, *WEIGHTS):
+        expected = " or ".join(WEIGHTS)
+        raise UsageError(message=f"weight_type={kind!r}: expected {expected}")
     file, _, last = str(weights or "").rpartition(",")
     if last not in WEIGHTS:
         return {"weights": weights, "weight_type": kind}
