@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cmbuild.pipeline.events import StepProgress, no_progress
-from cmbuild.process import Processes
+from cmbuild.process import Processes, python_module
 from cmbuild.remote.storage import RemoteCache
 
 
@@ -28,7 +28,8 @@ class WorkContext:
         progress: shows what a long step is doing.
         note: shows a line at once.
         remote: a cache shared with other machines, if there is one.
-        warm: makes exports and float models faster; None: each imports torch for itself.
+        warm: gives what makes exports and float models faster, when one is due; None: each imports
+            torch for itself.
     """
 
     processes: Processes
@@ -36,4 +37,9 @@ class WorkContext:
     progress: StepProgress = no_progress
     note: Callable[[str], None] = lambda text: None
     remote: RemoteCache | None = None
-    warm: Warm | None = None
+    warm: Callable[[], Warm | None] = lambda: None
+
+    def compiler(self) -> list[str]:
+        """The command that does what `python -m cmcompiler` would, given its arguments after it."""
+        warm = self.warm()
+        return python_module("cmcompiler") if warm is None else warm.command()

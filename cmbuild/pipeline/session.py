@@ -53,7 +53,7 @@ class Session:
         Args:
             remarks: lines to show before the first stage.
             remote_mode: of the remote cache: see cmbuild.remote.storage.connect.
-            warm: see WorkContext; by default the process that a user's commands share.
+            warm: for all exports; by default the process that a user's commands share.
 
         Raises:
             UsageError, Missing: see there.
@@ -67,7 +67,7 @@ class Session:
             reporter.progress,
             reporter.note,
             connect(remote_mode, reporter.note),
-            shared_exports() if warm is None else warm,
+            shared_exports if warm is None else lambda: warm,
         )
         self.interrupts = Interrupts(self.processes)
         self.failures = Failures(keep_going)

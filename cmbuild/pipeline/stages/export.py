@@ -23,7 +23,6 @@ from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.events import Portion
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.process import python_module
 from cmbuild.remote.pins import pinned
 from cmbuild.results import ExportResult
 from cmbuild.toolchain.tools import pip_command
@@ -281,10 +280,8 @@ class Batch:
                     hint = pip_command("export")
                 outcomes[stage.name] = compiler_failure(kind, event["error"], hint)
 
-        warm = self._context.warm
-        command = python_module("cmcompiler") if warm is None else warm.command()
         completed = self._context.processes.run(
-            [*command, "export", *jobs],
+            [*self._context.compiler(), "export", *jobs],
             log=self._context.logs / "export.txt",
             timeout=_SECONDS,
             cwd=due[0].home,

@@ -14,7 +14,6 @@ from cmbuild.cache.store import Condition, Entry
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.process import python_module
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -137,10 +136,8 @@ class FloatStage(Stage):
         file = samples / "job.json"
         file.write_text(job.model_dump_json())
         answers: list[dict[str, str]] = []
-        warm = self._context.warm
-        command = python_module("cmcompiler") if warm is None else warm.command()
         done = self._context.processes.run(
-            [*command, "float", file],
+            [*self._context.compiler(), "float", file],
             log=self._context.logs / "float.txt",
             timeout=_SECONDS,
             cwd=export.home,

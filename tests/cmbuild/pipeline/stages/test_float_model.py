@@ -43,7 +43,7 @@ def made(folder: Path, model: FakeModel, **others: Any) -> FloatStage:
     )
     ports = [SimpleNamespace(scale=0.5, zero_point=3), SimpleNamespace(scale=None)]
     plan: Any = SimpleNamespace(source=SimpleNamespace(export=export, name="mlp"), inputs=ports)
-    context: Any = SimpleNamespace(warm=None, processes=model, logs=folder)
+    context: Any = SimpleNamespace(compiler=lambda: ["cmcompiler"], processes=model, logs=folder)
     stage = FloatStage(
         plan,
         context,
