@@ -45,20 +45,7 @@
     "vldrw.32 q3, [r1, #16]\n" \
     "vldrw.32 q2, [r1], #80\n" \
     "ldrd r0, r4, [sp]\n" \
-    "vqrdmulh.s32 q0, q0, q3\n" \
-    "vadd.i32 q1, q1, q2\n" \
-    "vldrw.32 q3, [r1, #-48]\n" \
-    "vqdmlah.s32 q0, q0, r4\n" \
-    "vldrw.32 q2, [r1, #-32]\n" \
-    "vqrdmulh.s32 q1, q1, q3\n" \
-    "vrshl.s32 q0, q0, q2\n" \
-    "vldrw.32 q3, [r1, #-16]\n" \
-    "vqdmlah.s32 q1, q1, r4\n" \
-    "vqmovnb.s32 q0, q0\n" \
-    "ldr r9, [sp, #8]\n" \
-    "vrshl.s32 q1, q1, q3\n" \
-    "vqmovnt.s32 q0, q1\n" \
-    "vqadd.s16 q0, q0, r0\n"
+    RESCALE_BY_SHIFTS
 
 VECTOR_FUNCTION(cm_mve_multiply_vector_narrow, MULTIPLY_NARROW, FINISH_RIGHT);
 /* clang-format on */

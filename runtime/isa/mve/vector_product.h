@@ -39,6 +39,24 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
     "vmax.s16 q0, q0, q5\n" \
     "vmin.s16 q0, q0, q6\n"
 
+/* The same for scales that divide: q0 has its biases already, which q2 has for q1; q3 has multipliers, and
+   r0 and r4 the zero point and one. */
+#define RESCALE_BY_SHIFTS \
+    "vqrdmulh.s32 q0, q0, q3\n" \
+    "vadd.i32 q1, q1, q2\n" \
+    "vldrw.32 q3, [r1, #-48]\n" \
+    "vqdmlah.s32 q0, q0, r4\n" \
+    "vldrw.32 q2, [r1, #-32]\n" \
+    "vqrdmulh.s32 q1, q1, q3\n" \
+    "vrshl.s32 q0, q0, q2\n" \
+    "vldrw.32 q3, [r1, #-16]\n" \
+    "vqdmlah.s32 q1, q1, r4\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "ldr r9, [sp, #8]\n" \
+    "vrshl.s32 q1, q1, q3\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, r0\n"
+
 #define VECTOR_FUNCTION(name, MULTIPLY, FINISH) \
     void name(const struct vector *vector); \
     __asm(CM_ASM_FUNCTION(name) \
