@@ -13,7 +13,7 @@ PathLike = str | Path
 
 
 class BuildOptions(TypedDict, total=False):
-    """What `build` and `fit` take, as `cmbuild build` does."""
+    """Options of `build` and `fit`: those of `cmbuild build`."""
 
     isa: str | None
     toolchain: str | None
@@ -40,32 +40,9 @@ class BuildOptions(TypedDict, total=False):
     build_dir: PathLike
 
 
-class RunOptions(TypedDict, total=False):
-    """What `run` and `sweep` take, as `cmbuild run` does."""
+class RunOptions(BuildOptions, total=False):
+    """Options of `run` and `sweep`: those of `cmbuild run`."""
 
-    isa: str | None
-    toolchain: str | None
-    seed: int
-    weights: PathLike | None
-    calibration: PathLike | None
-    activations: Literal["int8", "int16"] | None
-    no_refinement: bool
-    portable: bool
-    keep_state: bool
-    intermediates: PathLike | None
-    force: bool
-    precision: Sequence[tuple[str, str]]
-    weight_type: str | None
-    method: str
-    io: Literal["program", "int8", "uint8", "int16"] | None
-    feed: Literal["whole", "rows"] | None
-    no_streams: bool
-    ram_budget: str | None
-    weights_as: Literal["int8", "int16"] | None
-    hot: Literal["auto", "off"]
-    executor: Literal["static", "executorch"]
-    executorch_root: PathLike | None
-    build_dir: PathLike
     samples: int | Literal["all"] | None
     inputs: PathLike | Sequence[PathLike]
     input: PathLike | Sequence[PathLike]
@@ -84,7 +61,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class PackageOptions(TypedDict, total=False):
-    """What `package` takes, as `cmbuild package` does."""
+    """Options of `package`: those of `cmbuild package`."""
 
     seed: int
     weights: PathLike | None
@@ -118,7 +95,7 @@ class PackageOptions(TypedDict, total=False):
 
 
 class EvaluateOptions(TypedDict, total=False):
-    """What `evaluate` takes, as `cmbuild eval` does."""
+    """Options of `evaluate`: those of `cmbuild eval`."""
 
     seed: int
     weights: PathLike | None

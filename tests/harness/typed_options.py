@@ -34,10 +34,10 @@ _REQUESTS: dict[str, tuple[type, ...]] = {
     "EvaluateOptions": (EvalRequest, DataRequest),
 }
 _DOCS = {
-    "BuildOptions": "What `build` and `fit` take, as `cmbuild build` does.",
-    "RunOptions": "What `run` and `sweep` take, as `cmbuild run` does.",
-    "PackageOptions": "What `package` takes, as `cmbuild package` does.",
-    "EvaluateOptions": "What `evaluate` takes, as `cmbuild eval` does.",
+    "BuildOptions": "Options of `build` and `fit`: those of `cmbuild build`.",
+    "RunOptions": "Options of `run` and `sweep`: those of `cmbuild run`.",
+    "PackageOptions": "Options of `package`: those of `cmbuild package`.",
+    "EvaluateOptions": "Options of `evaluate`: those of `cmbuild eval`.",
 }
 
 
@@ -47,6 +47,18 @@ def typed_options() -> str:
 
 
 def _class(name: str) -> str:
+    fields = _fields(name)
+    inherited = {each: _fields(each) for each in _REQUESTS if each != name}
+    bases = [each for each, own in inherited.items() if own.items() < fields.items()]
+    known = {field for base in bases for field in inherited[base]}
+    parents = ", ".join(bases or ["TypedDict"])
+    lines = [f"class {name}({parents}, total=False):", f'    """{_DOCS[name]}"""', ""]
+    own = (f"    {field}: {kind}" for field, kind in fields.items() if field not in known)
+    return "\n".join([*lines, *own]) + "\n"
+
+
+def _fields(name: str) -> dict[str, str]:
+    """The types of a class's options, by name."""
     given = _PARAMETERS | _INTERNAL | ({"output_dir"} if name == "PackageOptions" else set())
     if name == "PackageOptions":
         given.discard("board")
@@ -56,8 +68,7 @@ def _class(name: str) -> str:
             for spelling in dict.fromkeys((each.field, each.name)):
                 if spelling not in given and spelling.isidentifier() and not iskeyword(spelling):
                     fields.setdefault(spelling, " | ".join(_types(each)))
-    lines = [f"class {name}(TypedDict, total=False):", f'    """{_DOCS[name]}"""', ""]
-    return "\n".join([*lines, *(f"    {field}: {kind}" for field, kind in fields.items())]) + "\n"
+    return fields
 
 
 def _types(option: Option) -> Iterator[str]:
