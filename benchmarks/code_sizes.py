@@ -112,7 +112,9 @@ def _kind(section: Any) -> SectionKind:
 
 
 def merged(functions: dict[str, int], rows: list[Row]) -> tuple[dict[str, int], list[Row]]:
-    """The same without what no name leads to; a section that one other needs is part of that."""
+    """Functions and sections without those that no name leads to; one that only one other needs
+    is merged into it.
+    """
     rows = _reached(set(functions.values()), rows)
     users: dict[int, set[int]] = {index: set() for index in range(len(rows))}
     for index, (_, _, needed) in enumerate(rows):

@@ -182,7 +182,7 @@ def difference(costs: CoreCosts, run: RecordedRun) -> float:
 
 @dataclass
 class Runs:
-    """What a core took in the runs in a build folder."""
+    """Measured steps and recorded runs of a core, from a build folder."""
 
     steps: list[Step] = field(default_factory=list)
     recorded: dict[str, RecordedRun] = field(default_factory=dict)
@@ -190,8 +190,9 @@ class Runs:
     def add(
         self, pipeline: Pipeline, build: Path, board: str, weights: str, models: Sequence[str]
     ) -> None:
-        """Those on a board; runs of another plan than today's, and missing ones, are
-        left out."""
+        """Adds the runs of models on a board; missing ones, and those of another plan than today's,
+        are left out.
+        """
         fits = Fits(pipeline)
         for model in models:
             request = compose(

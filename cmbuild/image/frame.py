@@ -42,7 +42,7 @@ class Loaded:
 
 @dataclass(slots=True)
 class FunctionFrame:
-    """What a function takes and calls.
+    """The stack that a function takes, and the functions that it calls.
 
     Attributes:
         deepest: bytes that it pushes itself.

@@ -64,7 +64,7 @@ class _Depth:
     pointers: int | None
 
     def below(self, pushed: int) -> _Depth:
-        """As a caller sees it that has pushed some bytes before."""
+        """The depth for a caller that has pushed some bytes before."""
         pointers = None if self.pointers is None else pushed + self.pointers
         return _Depth(pushed + self.most, pointers)
 
@@ -133,7 +133,7 @@ class StackDepths:
         return self._code.functions[index]
 
     def _depth(self, place: int) -> _Depth:
-        """Of a path that enters a function at some address."""
+        """The depth of a path that enters a function at an address."""
         function = self._function(place)
         if function is None:  # in a ROM
             return _Depth(0, None)
@@ -190,6 +190,6 @@ def stack_need(image: Path, *, has_limit: bool, has_floats: bool) -> int:
 
 
 def stack_bytes(depth: int, *, has_limit: bool) -> int:
-    """What to reserve for calls and interrupts of some depth."""
+    """Bytes to reserve for calls and interrupts of a depth."""
     need = depth + _ROOM + (0 if has_limit else _GUARD)
     return -(-need // _STEP) * _STEP

@@ -15,7 +15,7 @@ EXECUTOR = ("runner/program.c", "runner/state.c", "runner/step.c", "vectors/matc
 """Files that every package needs."""
 
 TILER = "runner/tiles.c"
-"""What runs of steps need besides."""
+"""The file that plans with runs of steps need besides."""
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _NAME = re.compile(r"\bcm_\w+")
