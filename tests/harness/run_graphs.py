@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -16,7 +17,7 @@ from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
-from cmcompiler.plan.runs.chains import chains, contracted, is_possible, without_overlaps
+from cmcompiler.plan.runs.chains import Chain, chains, contracted, is_possible
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
 from harness.image_graphs import Drawing
@@ -117,3 +118,15 @@ def bottlenecks(count: int = 2) -> Graph:
         add(Conv2d, (NARROW, 1, 1, WIDE), 1, NARROW)
     ports = [Port(name, t, t.shape, (0, 1, 2, 3)) for name, t in (("x", first), ("y", tensor))]
     return Graph("bottlenecks", tuple(nodes), (ports[0],), (ports[1],))
+
+
+def without_overlaps(found: Sequence[Chain]) -> list[Chain]:
+    """The longest chains, the first if in doubt, of which none have a node in common."""
+    taken: set[int] = set()
+    kept = []
+    for chain in sorted(found, key=lambda each: -len(each.parts)):
+        nodes = set(range(chain.start, chain.end))
+        if taken.isdisjoint(nodes):
+            taken |= nodes
+            kept.append(chain)
+    return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,15 +89,3 @@ def contracted(graph: Graph, runs: Iterable[tuple[Chain, Node]]) -> Graph:
 def is_possible(run: Node, isa: Isa) -> bool:
     """Whether its kernels take such tiles."""
     return bool(run.op.row_calls(run.inputs, run.outputs, isa))
-
-
-def without_overlaps(found: Sequence[Chain]) -> list[Chain]:
-    """The longest chains, the first if in doubt, of which none have a node in common."""
-    taken: set[int] = set()
-    kept = []
-    for chain in sorted(found, key=lambda each: -len(each.parts)):
-        nodes = set(range(chain.start, chain.end))
-        if taken.isdisjoint(nodes):
-            taken |= nodes
-            kept.append(chain)
-    return kept

@@ -82,7 +82,7 @@ class Run(Op):
         return [call.call for call in self.row_calls(inputs, outputs, isa)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
-        """None if there are no such tiles."""
+        """The only call; none if there are no such tiles."""
         key = (inputs, outputs, isa)
         if key not in self._known:
             self._known[key] = self._calls(inputs, outputs, isa)

@@ -104,15 +104,11 @@ class RunSelection:
             bad = [
                 option
                 for option in chosen
-                if option.run is not None and not self._is_possible(option)
+                if option.run is not None and not is_possible(option.run[1], self._isa)
             ]
             if not bad:
                 return chosen
             self._impossible.update(bad)
-
-    def _is_possible(self, option: StageChoice) -> bool:
-        assert option.run is not None
-        return option not in self._impossible and is_possible(option.run[1], self._isa)
 
     def _shortest(self, most: int, price: float) -> tuple[StageChoice, ...]:
         count = len(self._graph.nodes)
@@ -164,7 +160,7 @@ class RunSelection:
 
 
 def _alone(call: RowCall) -> RowCall:
-    """With one row at a time."""
+    """The call with one row at a time."""
     return call if call.call.kernel in OUTSIDE else call.banded(1)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from harness.examples import Example
-from harness.run_graphs import Tiles, in_runs, run_graphs, tile_sizes
+from harness.run_graphs import Tiles, in_runs, run_graphs, tile_sizes, without_overlaps
 from hypothesis import given, settings
 
 from cmcompiler.isa import Isa
-from cmcompiler.plan.runs.chains import chains, without_overlaps
+from cmcompiler.plan.runs.chains import chains
 from cmcompiler.plan.runs.run import Run
 
 
