@@ -15,9 +15,9 @@ from cmbuild.cache.folders import remove
 from cmbuild.conformance.harness import KernelHarness, Stopped
 from cmbuild.conformance.harness_image import HarnessStage
 from cmbuild.errors import Failed
+from cmbuild.firmware.capacity import check_sizes
 from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Execution, Interface, Request, Watch, execute, time_limit
-from cmbuild.toolchain.cmake import check_sizes
 from cmbuild.verify.tolerance import describe, mismatches
 from cmcompiler.emit.folder import emit
 from cmcompiler.emit.harness_batch import Case, to_array

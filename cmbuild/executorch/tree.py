@@ -11,8 +11,8 @@ from pathlib import Path
 from cmbuild.cache.fingerprint import digest, files
 from cmbuild.cache.folders import CacheFolder, remove
 from cmbuild.errors import ProcessFailed
-from cmbuild.toolchain.cmake import Builder, find_program
-from cmbuild.toolchain.tools import CMAKE, NINJA
+from cmbuild.firmware.builder import Builder
+from cmbuild.toolchain.tools import CMAKE, NINJA, find_program
 
 _SECONDS = 3600.0  # all kernels of upstream take three minutes on two slow cores
 

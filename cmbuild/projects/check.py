@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cmbuild.boards.registry import board_folders
 from cmbuild.errors import CmbuildError, Failed, UnknownName, UsageError
@@ -15,9 +14,6 @@ from cmbuild.projects.project import Project, needed_project
 from cmbuild.results import RunResult
 from cmbuild.text import plural
 from cmcompiler.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from cmbuild.pipeline.stages.simulate import SimulateStage
 
 
 class NoModels(UsageError):
@@ -168,9 +164,9 @@ def _units(project: Project, name: str) -> Iterator[Unit]:
         yield Unit(name, board, budgets.get(board))
 
 
-def checked(unit: Unit, run: SimulateStage, failure: CmbuildError | None) -> CheckedUnit:
-    """The outcome of a unit's run."""
-    figures = None if run.result is None else RunFigures.of(run.result)
+def checked(unit: Unit, run: RunResult | None, failure: CmbuildError | None) -> CheckedUnit:
+    """The outcome of a unit's run, whose result is None if it has none."""
+    figures = None if run is None else RunFigures.of(run)
     told = None if failure is None else failure.message
     if figures is None and told is None:
         told = "it did not run"

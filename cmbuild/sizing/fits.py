@@ -16,6 +16,7 @@ from cmbuild.cache.folders import CacheFolder, slug
 from cmbuild.catalog import find_board
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
+from cmbuild.firmware.remedies import Attempt, Choice, advice, attempts
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import NARROW, WIDE, Boundary, BuildRequest, Planning
@@ -34,7 +35,6 @@ from cmbuild.sizing.estimate import (
 )
 from cmbuild.sizing.linking import Linked, link
 from cmbuild.sizing.prediction import predict
-from cmbuild.sizing.remedies import Attempt, Choice, advice, attempts
 from cmbuild.sizing.results import (
     ExportedAccuracy,
     FitResult,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cmbuild.accuracy import Share
 from cmbuild.display.tables import HtmlTable
-from cmbuild.sizing.remedies import Attempt
+from cmbuild.firmware.remedies import Attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Compilers and CMake: finding them, and building with them."""
+"""Compilers and other tools: where they are, and what they are told."""

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.errors import CmbuildError
+from cmbuild.errors import CmbuildError, MissingTool
 from cmbuild.process import Processes
 
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -71,6 +71,15 @@ def find(name: str) -> Path | None:
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
     program = beside or shutil.which(name)
     return Path(program) if program else None
+
+
+def find_program(tool: Tool) -> Path:
+    """Raises MissingTool, with the command that installs it."""
+    program = find(tool.name)
+    if program is None:
+        hint = f"{pip_command('build')}, or {install_command(tool)}"
+        raise MissingTool(tool=tool.name, hint=hint)
+    return program
 
 
 def find_tool(tool: Tool) -> Path | None:

@@ -10,12 +10,12 @@ from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import fingerprint
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.errors import CmbuildError
+from cmbuild.firmware.remedies import Attempt
 from cmbuild.pipeline.events import WorkStep
 from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.sizing.estimate import Need
 from cmbuild.sizing.fits import Cell, Fits
-from cmbuild.sizing.remedies import Attempt
 from cmbuild.sizing.results import ExportedAccuracy
 from cmbuild.tasks.run import run as make
 from cmbuild.text import plural

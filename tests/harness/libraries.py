@@ -7,9 +7,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from cmbuild import paths
+from cmbuild.firmware.builder import LIBRARY, Builder
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
-from cmbuild.toolchain.cmake import LIBRARY, Builder
 from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from cmbuild import paths
-from cmbuild.toolchain.cmake import LIBRARY, Builder
+from cmbuild.firmware.builder import LIBRARY, Builder
 from cmbuild.toolchain.toolchains import cpu_flags
 
 SOURCES = ("checksum", "finish", "host", "runner", "semihosting", "state", "step", "text")

@@ -12,9 +12,9 @@ from harness.libraries import builder, library
 
 from cmbuild.boards.board import Board
 from cmbuild.catalog import find_board
+from cmbuild.firmware.builder import Builder
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.toolchain.cmake import Builder
 from cmcompiler.target import Target
 
 

@@ -13,12 +13,12 @@ from harness.toy_image import write_toy_model
 from cmbuild import paths
 from cmbuild.boards.memory import Memory
 from cmbuild.errors import ProcessFailed
+from cmbuild.firmware.capacity import DoesNotFit, check_sizes
 from cmbuild.image import elf
 from cmbuild.process import Processes
 from cmbuild.sizing.estimate import ProgramSize
 from cmbuild.sizing.linking import link
 from cmbuild.toolchain import tools
-from cmbuild.toolchain.cmake import DoesNotFit, check_sizes
 from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.frontend.job import PROGRAM
 from cmcompiler.importer.build import build_graph

@@ -11,6 +11,7 @@ from harness.toy_image import INTERFACE, expected, write_toy_model
 
 from cmbuild.boards.memory import Memory, Region
 from cmbuild.catalog import find_board
+from cmbuild.firmware.builder import Builder
 from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import Execution, Request, execute
@@ -18,7 +19,6 @@ from cmbuild.launchers.fault import Fault
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.simulators.qemu import Qemu
 from cmbuild.process import Processes
-from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cmbuild.catalog import read_board
+from cmbuild.firmware.builder import Builder
 from cmbuild.hardware import frames
 from cmbuild.hardware.messages import Message, MessageKind
 from cmbuild.launchers.execution import VERSION, Request, Watch, execute
 from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
-from cmbuild.toolchain.cmake import Builder
 
 BOARD = Path(__file__).parent / "serial_board"
 SAMPLES = [bytes(range(100)), bytes(range(100, 200)), bytes(100)]

@@ -74,7 +74,7 @@ def command(
         runs = [work.pipeline.simulate(request) for request in requests]
         work.make(runs, folders, jobs)
         results = [
-            check.checked(unit, run, work.failures.of(run))
+            check.checked(unit, run.result, work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)
         ]
         work.show(CheckReport(results))

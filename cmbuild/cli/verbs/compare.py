@@ -171,7 +171,7 @@ class _Sides:
         runs = [self._work.pipeline_of(project).simulate(request) for request in requests]
         self._work.make(runs, [build_folder(each.build) for each in requests], self._jobs)
         checks = [
-            checked(unit, run, self._work.failures.of(run))
+            checked(unit, run.result, self._work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)
         ]
         self._stages[name] = {unit.title: run for unit, run in zip(units, runs, strict=True)}
@@ -198,7 +198,7 @@ class _Sides:
         runs = [pipeline.simulate(request) for request in requests]
         self._work.make(runs, [build_folder(each.build) for each in requests], self._jobs)
         checks = [
-            checked(unit, run, self._work.failures.of(run))
+            checked(unit, run.result, self._work.failures.of(run))
             for unit, run in zip(chosen, runs, strict=True)
         ]
         return _side(title, checks)

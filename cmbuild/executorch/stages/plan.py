@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from cmbuild.cache.fingerprint import Value
+from cmbuild.firmware.capacity import check_sizes
 from cmbuild.pipeline.stages.plan import PlanStage
-from cmbuild.toolchain.cmake import check_sizes
 
 
 class ExecutorchPlanStage(PlanStage):

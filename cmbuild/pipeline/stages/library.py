@@ -11,11 +11,10 @@ from cmbuild import paths
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.folders import remove
 from cmbuild.cache.store import Entry
+from cmbuild.firmware.builder import LIBRARY, Builder
 from cmbuild.image.archive import check_archive
 from cmbuild.pipeline.context import WorkContext
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.toolchain.cmake import LIBRARY, Builder
-from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.toolchain.toolchains import HOST, Toolchain, find_toolchain
 from cmcompiler.extension import Extension
 from cmcompiler.target import Target
@@ -86,6 +85,8 @@ class LibraryStage(Stage):
 
     def make(self, folder: Path) -> None:
         if self.ops.kernels is not None:
+            from cmbuild.toolchain.kernel_sources import read_kernels
+
             # If two kernels have the same name, a linker silently takes the first.
             read_kernels(self.ops.kernels)
         built = self.builder.library(folder / "build")

@@ -12,11 +12,11 @@ from cmbuild import text
 from cmbuild.boards.board import Board
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
+from cmbuild.firmware.capacity import ARENA, DoesNotFit, Excess, excesses
 from cmbuild.pipeline.layers import step_name
 from cmbuild.pipeline.stages.program import ProgramSource
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.results import ArenaPeak, ArenaResult, ArenaStep, PortResult, TensorUse
-from cmbuild.toolchain.cmake import ARENA, DoesNotFit, Excess, excesses
 from cmcompiler.isa import Isa
 from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.record import PlanRecord, PortRecord
@@ -137,8 +137,8 @@ class PlanStage(Stage):
 
     def _does_not_fit(self, excess: Excess, plan: Plan) -> DoesNotFit:
         """Says where the arena is largest, and which remedies help; each of them is tried."""
-        from cmbuild.sizing.peak import describe_peak
-        from cmbuild.sizing.remedies import Choice, advice, attempts
+        from cmbuild.firmware.peak import describe_peak
+        from cmbuild.firmware.remedies import Choice, advice, attempts
         from cmcompiler.plan.planner import make_plan
 
         assert self.board is not None

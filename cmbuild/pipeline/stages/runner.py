@@ -13,6 +13,7 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Memory, PartUse, RegionUse
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
+from cmbuild.firmware.capacity import check_sizes
 from cmbuild.image.products import PRODUCTS
 from cmbuild.image.record import RECORD, ImageRecord
 from cmbuild.launchers.base import Launcher
@@ -30,7 +31,6 @@ from cmbuild.results import (
     PoolUse,
     RamUse,
 )
-from cmbuild.toolchain.cmake import check_sizes
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")

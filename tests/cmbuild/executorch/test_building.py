@@ -27,8 +27,8 @@ from cmbuild.executorch.families import (
     needed_sources,
 )
 from cmbuild.executorch.tree import Tree
+from cmbuild.firmware.builder import Builder
 from cmbuild.process import Processes
-from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import HOST, find_toolchain
 from cmcompiler.isa import Isa
 from cmcompiler.target import Target

@@ -11,13 +11,13 @@ from harness.toy_image import INTERFACE, expected, write_toy_model
 
 from cmbuild.catalog import find_board
 from cmbuild.errors import ExitCode, TimedOut
+from cmbuild.firmware.builder import Builder
 from cmbuild.launchers.base import EndedEarly, LauncherMissing, Silent
 from cmbuild.launchers.execution import Execution, Request, execute
 from cmbuild.launchers.fault import Fault
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.launchers.simulators.fvp import Fvp
 from cmbuild.process import Processes
-from cmbuild.toolchain.cmake import Builder
 from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cmbuild.sizing.remedies import Attempt, Choice, advice, attempts
+from cmbuild.firmware.remedies import Attempt, Choice, advice, attempts
 from cmcompiler.errors import Unsupported
 from cmcompiler.isa import Isa
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from harness.commands import NETWORK
 
-from cmbuild.sizing.peak import describe_peak
+from cmbuild.firmware.peak import describe_peak
 from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.options import PlanOptions

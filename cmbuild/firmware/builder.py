@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.boards.link_script import has_own_script, link_script
-from cmbuild.errors import Failed, MissingTool, NotWritable, ProcessFailed, UsageError
+from cmbuild.errors import NotWritable, ProcessFailed, UsageError
+from cmbuild.firmware.capacity import DoesNotFit
 from cmbuild.hardware.registry import write_products
 from cmbuild.image.checks import check_placement
 from cmbuild.image.record import ImageRecord
-from cmbuild.image.stack_depth import UnknownDepth, stack_need
 from cmbuild.launchers.registry import simulated_memory
 from cmbuild.process import Processes
-from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import Toolchain, fpus, has_stack_limit
+from cmbuild.toolchain.tools import CMAKE, NINJA, find_program
 from cmcompiler.target import Target
 
 LIBRARY = "libcmrt.a"
-ARENA = "the arena"
 
 # A compiler that takes this long for a few files hangs.
 _TIMEOUT = 600.0
@@ -35,65 +34,6 @@ _UNFIT = re.compile(r"""["$%;\[\\|\n]""")
 class UnfitPath(UsageError):
     template = "{path} has a {character!r}; CMake cannot build in such a folder"
     hint = NotWritable.hint
-
-
-class DoesNotFit(Failed):
-    template = "{what} needs {needed:,} bytes in {region} of {board}, {over:,} bytes over"
-    hint = "`cmbuild fit MODEL --board {board}` tries what makes it smaller"
-
-
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """A part of a program that does not fit a region of a board.
-
-    Attributes:
-        needed, over: bytes.
-    """
-
-    what: str
-    board: str
-    region: str
-    needed: int
-    over: int
-
-    def error(self, detail: str | None = None, **hint: str) -> DoesNotFit:
-        """
-        Args:
-            detail: ends the message.
-            hint: `hint=` replaces the error's own.
-        """
-        what, region = self.what, self.region
-        made = DoesNotFit(
-            what=what, needed=self.needed, region=region, board=self.board, over=self.over, **hint
-        )
-        if detail is not None:
-            made.message += f"; {detail}"
-        return made
-
-
-def check_sizes(board: Board, *, constants: int, arena: int) -> None:
-    """Checks that a plan can fit, before anything is built.
-
-    Raises:
-        DoesNotFit: naming the region and by how much.
-    """
-    for excess in excesses(board, constants=constants, arena=arena):
-        raise excess.error()
-
-
-def excesses(board: Board, *, constants: int, arena: int) -> Iterator[Excess]:
-    """The parts of a plan that do not fit, even if nothing else was there."""
-    if board.layout is None:
-        return
-    for what, size, name in (
-        (ARENA, arena, board.layout.arena),
-        ("the model's constant data", constants, board.layout.constants),
-    ):
-        room = board.regions[name].size
-        if name == board.layout.data:
-            room -= board.stack or 0
-        if size > room:
-            yield Excess(what, board.name, name, size, size - room)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +136,7 @@ class Builder:
             if unfit := _UNFIT.search(str(place.absolute())):
                 raise UnfitPath(path=place, character=unfit[0])
         folder.mkdir(parents=True, exist_ok=True)
-        cmake, ninja = find_program(tools.CMAKE), find_program(tools.NINJA)
+        cmake, ninja = find_program(CMAKE), find_program(NINJA)
         configure: list[str | Path] = [
             *(cmake, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"),
             *("-S", source, "-B", folder),
@@ -208,7 +148,7 @@ class Builder:
         self._ninja(folder)
 
     def _ninja(self, folder: Path) -> None:
-        self._run([find_program(tools.NINJA), "-C", folder], log=folder / "build.log")
+        self._run([find_program(NINJA), "-C", folder], log=folder / "build.log")
 
     def _run(self, command: Sequence[str | Path], log: Path) -> None:
         self.processes.run(command, log=log, timeout=_TIMEOUT, env=self.toolchain.environment)
@@ -216,6 +156,8 @@ class Builder:
 
 def _stack(image: Path, board: Board) -> tuple[int, str | None]:
     """What an image needs at most; else what is assumed, and why."""
+    from cmbuild.image.stack_depth import UnknownDepth, stack_need
+
     try:
         return stack_need(
             image,
@@ -242,12 +184,3 @@ def _overflow(log: Path, board: Board, project: str) -> DoesNotFit | None:
         board=board.name,
         over=over,
     )
-
-
-def find_program(tool: tools.Tool) -> Path:
-    """Raises MissingTool, with the command that installs it."""
-    program = tools.find(tool.name)
-    if program is None:
-        hint = f"{tools.pip_command('build')}, or {tools.install_command(tool)}"
-        raise MissingTool(tool=tool.name, hint=hint)
-    return program
