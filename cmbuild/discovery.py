@@ -10,7 +10,7 @@ from typing import Any
 
 def names(package: ModuleType) -> tuple[str, ...]:
     """The entries' names, without importing them: `probe-rs` is in probe_rs.py."""
-    return tuple(sorted(each.name.replace("_", "-") for each in iter_modules(package.__path__)))
+    return tuple(sorted([each.name.replace("_", "-") for each in iter_modules(package.__path__)]))
 
 
 def entries(package: ModuleType, attribute: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,10 +25,13 @@ class NotUtf8(UsageError):
     hint = "rename it: builds, records and reports name it in UTF-8"
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def check_utf8(*names: str | Path) -> None:
     """Raises NotUtf8 for the first text or path that holds other bytes."""
     for name in names:
-        if any("\ud800" <= character <= "\udfff" for character in str(name)):
+        if _SURROGATE.search(str(name)):
             raise NotUtf8(text=str(name))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -124,11 +124,7 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
         raise _syntax_error(path, error) from error
     except RecursionError as error:
         raise _unusable(path, "is nested too deeply") from error
-    for key, value in _leaves(document, ()):
-        if len(key) > _MOST_DEPTH:
-            raise _unusable(path, "is nested too deeply")
-        if isinstance(value, int) and value not in _INTEGERS:
-            raise _unusable(path, f"{'.'.join(key)}: the number has more than 64 bits")
+    _check_values(path, document)
     return text, document
 
 
@@ -239,17 +235,20 @@ def _line(text: str, key: Sequence[str]) -> int | None:
     return inside if innermost is None else innermost[1]
 
 
-def _leaves(value: object, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
-    """All values that are not tables or arrays, and those that lie too deep."""
-    ahead = [(key, value)]
+def _check_values(path: Path, document: dict[str, Any]) -> None:
+    """Raises BrokenFile for tables that are nested too deeply, and for numbers that no other reader
+    of TOML takes.
+    """
+    ahead: list[tuple[tuple[str, ...], object]] = [((), document)]
     while ahead:
         key, value = ahead.pop()
-        if len(key) > _MOST_DEPTH or not isinstance(value, (dict, list)):
-            yield key, value
-        elif isinstance(value, dict):
-            ahead += [((*key, name), item) for name, item in value.items()]
-        else:
-            ahead += [((*key, str(index)), item) for index, item in enumerate(value)]
+        if len(key) > _MOST_DEPTH:
+            raise _unusable(path, "is nested too deeply")
+        if isinstance(value, int) and value not in _INTEGERS:
+            raise _unusable(path, f"{'.'.join(key)}: the number has more than 64 bits")
+        if isinstance(value, (dict, list)):
+            for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+                ahead.append(((*key, str(name)), item))
 
 
 def _unusable(path: Path, problem: str, line: int | None = None) -> BrokenFile:

@@ -29,7 +29,7 @@ class Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         folder = import_module(PACKAGE).__path__
-        return sorted(module.name for module in pkgutil.iter_modules(folder))
+        return sorted([module.name for module in pkgutil.iter_modules(folder)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):

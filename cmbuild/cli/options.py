@@ -125,13 +125,13 @@ def of(
         changes: by field, what differs for a verb: keywords of click.option, and `flags`.
     """
     return together(
-        *(
+        *[
             _option(option, option.spelling, **changes.get(option.field, {}))
             for option in options(request)
             if option.spelling is not None
             and option.field not in without
             and option.field in (only or (option.field,))
-        )
+        ]
     )
 
 
@@ -139,18 +139,16 @@ def _option(
     option: Option, spelling: Spelling, *, flags: Sequence[str] = (), **changes: Any
 ) -> Callable[[F], F]:
     flags = flags or (f"--{option.name.replace('_', '-')}", *spelling.flags)
-    keywords: dict[str, Any] = {
-        "type": _type(option, spelling),
-        "metavar": spelling.metavar,
-        "show_default": spelling.shown,
-        "help": spelling.help,
-    }
+    keywords: dict[str, Any] = {"help": spelling.help}
     if option.kind is bool:
-        keywords = {"is_flag": True, "help": spelling.help}
-    elif option.is_multiple:
-        keywords["multiple"] = True
-    elif option.field in _COMPLETE:
-        keywords["shell_complete"] = _COMPLETE[option.field]
+        keywords["is_flag"] = True
+    else:
+        keywords["type"] = _type(option, spelling)
+        keywords["metavar"], keywords["show_default"] = spelling.metavar, spelling.shown
+        if option.is_multiple:
+            keywords["multiple"] = True
+        elif option.field in _COMPLETE:
+            keywords["shell_complete"] = _COMPLETE[option.field]
     if option.default is not None:  # None would count as the value of a required option
         keywords.setdefault("default", option.default)
     return click.option(*flags, option.field, **keywords | changes)

@@ -91,6 +91,16 @@ class Launcher(ABC):
             LauncherMissing: it is not installed; the hint says how to install it.
         """
 
+    def check(self, processes: Processes, logs: Path) -> None:  # noqa: B027  # most need nothing
+        """Checks what would make a run fail, before anything is built for it.
+
+        Args:
+            logs: folder for what is printed.
+
+        Raises:
+            CmbuildError: what lacks.
+        """
+
     def instructions(self, ticks: int) -> int | None:
         """Ticks of the board's clock as instructions; None if they cannot be converted."""
         return None

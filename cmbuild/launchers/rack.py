@@ -86,9 +86,9 @@ class RackLine(Launcher):
     def find(self) -> Path:
         return Path(str(self._address))
 
-    def check(self, processes: Processes, log: Path) -> None:
+    def check(self, processes: Processes, logs: Path) -> None:
         """Raises as check_rack."""
-        check_rack(self._address, processes, log)
+        check_rack(self._address, processes, logs / "labgrid.txt")
 
     def run(
         self, processes: Processes, image: Path, folder: Path, *, timeout: float, log: Path

@@ -29,7 +29,12 @@ TABLE = LaunchersTable.of(discovery.entries(simulators, "TABLE"))
 def launchers_of(board: Board) -> tuple[Launcher, ...]:
     """Launchers by name, the preferred one first."""
     table = board.table(LaunchersTable)
-    return () if table is None else tuple(t.launcher(board) for t in table.chosen.values())
+    if table is None:
+        return ()
+    launchers = []
+    for each in table.chosen.values():
+        launchers.append(each.launcher(board))
+    return tuple(launchers)
 
 
 def simulated_memory(board: Board) -> list[Region]:

@@ -2,85 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cmbuild.boards.board import Board
-from cmbuild.errors import Failed, UnknownName, UsageError
-from cmbuild.hardware.method import Selection
-from cmbuild.hardware.port import find_port
-from cmbuild.hardware.program_method import ProgramMethod
-from cmbuild.hardware.rack.address import RackAddress
-from cmbuild.hardware.rack.flashing import FlashChoice
-from cmbuild.hardware.registry import Flashing, flashing
+from cmbuild.errors import Failed, UnknownName
 from cmbuild.launchers.base import Launcher, LauncherMissing
-from cmbuild.launchers.probe import ProbeLine
-from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.launchers.serial import SerialLine
 
 
 class NoSimulator(Failed):
     template = "no simulator models the memory and devices of {board}"
     hint = "`cmbuild build` builds its firmware and `cmbuild flash` flashes it"
-
-
-class NoHardware(UsageError):
-    template = "models cannot run on a real {board}: its board.toml has no [serial]"
-    hint = "docs/flashing.md explains how to add it"
-
-
-def hardware(board: Board, port: str | None = None) -> SerialLine:
-    """The launcher for a real board.
-
-    Args:
-        port: its serial port; found if None.
-
-    Raises:
-        NoHardware, NoPort, SeveralPorts.
-    """
-    if board.uart is None:
-        raise NoHardware(board=board.name)
-    return SerialLine(board.uart.baud, board.uart.usb, port or find_port(board.uart.usb))
-
-
-class NoProbe(UsageError):
-    template = "{board} has no debug probe: no [flash.probe-rs], [flash.pyocd] or [flash.openocd]"
-    hint = "docs/flashing.md explains how to add one"
-
-
-def probe(board: Board, method: str | None, selection: Selection) -> ProbeLine:
-    """The launcher for a real board behind a debug probe.
-
-    Args:
-        method: of the board's flash methods; the first one available if None.
-
-    Raises:
-        NoProbe: the board has no method with a gdb server.
-        UnknownName, NoMethod: see Flashing.choose.
-    """
-    flash = flashing(board)
-    able = {} if flash is None else dict(flash.with_servers(selection))
-    if not able:
-        raise NoProbe(board=board.name)
-    chosen = Flashing(able).choose(board.name, method, selection)
-    assert isinstance(chosen, ProgramMethod)
-    return ProbeLine(board.name, chosen, selection)
-
-
-def rack(
-    board: Board,
-    address: RackAddress,
-    flashing: FlashChoice,
-    note: Callable[[str], None],
-) -> RackLine:
-    """The launcher for a real board in a rack; see RackLine.
-
-    Raises:
-        NoHardware.
-    """
-    if board.uart is None:
-        raise NoHardware(board=board.name)
-    return RackLine(address, board, SerialLine(board.uart.baud), flashing, note)
 
 
 def choose(board: Board, name: str | None = None) -> Launcher:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache
 from math import inf
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -59,6 +60,7 @@ class Option:
 
     Attributes:
         field: its name.
+        name: of the option and the variable.
         kind: type of a value; of each value if there are several.
         default: a value, or a function that returns it.
         is_optional: whether None is a value.
@@ -66,15 +68,12 @@ class Option:
     """
 
     field: str
+    name: str
     kind: type
     default: Any
     is_multiple: bool = False
     is_optional: bool = False
     spelling: Spelling | None = None
-
-    @property
-    def name(self) -> str:
-        return (self.spelling and self.spelling.name) or self.field
 
 
 def option_value(option: Option, value: Any) -> Any:
@@ -112,25 +111,32 @@ def option(help: str, default: Any = None, **spelling: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-def options(request: type) -> Iterator[Option]:
+@cache
+def options(request: type) -> tuple[Option, ...]:
     """The fields of a request, with those of what it is composed of in their place."""
     hints = get_type_hints(request)
+    known: list[Option] = []
     for each in fields(request):
         kind = hints[each.name]
         if is_dataclass(kind):
-            yield from options(kind)  # type: ignore[arg-type]
+            known += options(kind)  # type: ignore[arg-type]
             continue
         default: Callable[[], object] | object = each.default
         if each.default_factory is not MISSING:
             default = each.default_factory
-        yield Option(
-            each.name,
-            next(part for part in (*get_args(kind), kind) if part is not NoneType),
-            None if default is MISSING else default,
-            is_multiple=Ellipsis in get_args(kind),
-            is_optional=NoneType in get_args(kind),
-            spelling=each.metadata.get(_META),
+        parts, spelling = get_args(kind), each.metadata.get(_META)
+        known.append(
+            Option(
+                each.name,
+                (spelling and spelling.name) or each.name,
+                parts[0] if parts else kind,
+                None if default is MISSING else default,
+                is_multiple=Ellipsis in parts,
+                is_optional=NoneType in parts,
+                spelling=spelling,
+            )
         )
+    return tuple(known)
 
 
 def compose(request: type[R], **chosen: Any) -> R:
@@ -165,7 +171,7 @@ def checked(request: type, chosen: Mapping[str, Any]) -> dict[str, Any]:
         each = known[name]
         if each.field in values:
             raise UsageError(message=f"{name} and {each.field} are the same option")
-        values[each.field] = option_value(each, value)
+        values[each.field] = value if value is each.default else option_value(each, value)
     return values
 
 

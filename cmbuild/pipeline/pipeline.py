@@ -17,7 +17,6 @@ from cmbuild.pipeline.naming import Names, check_state, package_folder
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import FEEDS, HARDWARE, IO, Boundary, Sampling
 from cmbuild.pipeline.stages.export import Batch, ExportStage
-from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.labelled import LabelledStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.measured import MeasuredStage
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         PackageRequest,
         RunRequest,
     )
+    from cmbuild.pipeline.stages.flash import FlashStage
     from cmbuild.pipeline.stages.package import PackageStage
 
 
@@ -191,15 +191,15 @@ class Pipeline:
                 labelled.beside_float(self.context, CacheFolder.FLOATS.path, is_own=True)
             if sampling.inputs and sampling.is_compared and not _has_samples(runner.plan):
                 reference.beside_float(self.context, CacheFolder.FLOATS.path)
-        folder, processes, flash = build_folder(build), self.context.processes, None
+        flash = None
         if request.on == HARDWARE:
-            flash = FlashStage(runner, request.flashing, processes, folder, only_if_needed=True)
+            flash = self.flash(runner, request, only_if_needed=True)
         return SimulateStage(
             runner,
             reference,
             request,
-            processes,
-            folder,
+            self.context.processes,
+            build_folder(build),
             measured=measured,
             labelled=labelled,
             flash=flash,
@@ -221,10 +221,24 @@ class Pipeline:
             for job in jobs
         ]
 
-    def flash(self, runner: RunnerStage, request: FlashRequest | RunRequest) -> FlashStage:
-        """Flashes a runner onto a real board."""
-        folder = build_folder(request.build)
-        return FlashStage(runner, request.flashing, self.context.processes, folder)
+    def flash(
+        self,
+        runner: RunnerStage,
+        request: FlashRequest | RunRequest,
+        *,
+        only_if_needed: bool = False,
+    ) -> FlashStage:
+        """Flashes a runner onto a real board.
+
+        Args:
+            only_if_needed: if another image runs there.
+        """
+        from cmbuild.pipeline.stages.flash import FlashStage
+
+        folder, processes = build_folder(request.build), self.context.processes
+        return FlashStage(
+            runner, request.flashing, processes, folder, only_if_needed=only_if_needed
+        )
 
     def measured(
         self,

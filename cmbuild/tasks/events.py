@@ -45,8 +45,8 @@ class TaskEvents:
                 self._session = task.meta["session"]
         if self._session is not None:
             everyone = closure(self._goals)
-            self._kinds.update(stage.kind for stage in everyone)
-            self._session.reporter.begin(tuple(stage.step for stage in everyone))
+            self._kinds.update([stage.kind for stage in everyone])
+            self._session.reporter.begin(tuple([stage.step for stage in everyone]))
             self._session.selected = everyone
 
     def get_status(self, task: Task) -> None:

@@ -65,7 +65,7 @@ def _tasks(
     there = {stage.kind for stage in stages}
     for kind in StageKind:
         if kind in _VERBS and kind not in there:
-            yield _refusal(session, kind, _not_in_runs(kind))
+            yield _refusal(session, kind)
         else:
             yield {"basename": kind.label, "name": None, "doc": kind.value}
     for stage in stages:
@@ -88,7 +88,7 @@ def results_of(stages: Iterable[Stage]) -> list[object]:
 def refusals(session: Session, error: CmbuildError) -> Iterator[dict[str, Any]]:
     """A task of each kind that can be listed, but fails when run."""
     for kind in StageKind:
-        yield _refusal(session, kind, _not_in_runs(kind) if kind in _VERBS else error)
+        yield _refusal(session, kind, None if kind in _VERBS else error)
 
 
 def closure(stages: Sequence[Stage]) -> list[Stage]:
@@ -101,30 +101,32 @@ def closure(stages: Sequence[Stage]) -> list[Stage]:
     ahead = list(stages)
     while ahead:
         stage = ahead.pop()
-        known = stages_by_name.get(name_of(stage))
-        if known is None:
-            stages_by_name[name_of(stage)] = stage
+        name = name_of(stage)
+        if name not in stages_by_name:
+            stages_by_name[name] = stage
             ahead += stage.after
-        elif known is not stage:
+        elif stages_by_name[name] is not stage:
             raise SameName(name=stage.name)
     order = list(StageKind)
     return sorted(stages_by_name.values(), key=lambda stage: (order.index(stage.kind), stage.name))
 
 
-def _not_in_runs(kind: StageKind) -> CmbuildError:
-    return NotInRuns(task=kind.label, verb=_VERBS[kind])
-
-
-def _refusal(session: Session, kind: StageKind, error: CmbuildError) -> dict[str, Any]:
-    return _task(session, partial(_refuse, error)) | {
+def _refusal(
+    session: Session, kind: StageKind, error: CmbuildError | None = None
+) -> dict[str, Any]:
+    """
+    Args:
+        error: by default, that the kind is not part of a run.
+    """
+    return _task(session, partial(_refuse, kind, error)) | {
         "basename": kind.label,
         "doc": kind.value,
         "meta": {"session": session},
     }
 
 
-def _refuse(error: CmbuildError) -> None:
-    raise error
+def _refuse(kind: StageKind, error: CmbuildError | None) -> None:
+    raise error or NotInRuns(task=kind.label, verb=_VERBS[kind])
 
 
 def _task(

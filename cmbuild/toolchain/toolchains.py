@@ -29,7 +29,7 @@ HOST = next(name for name, kind in TOOLCHAINS.items() if kind.is_host)
 
 DEFAULT = next(iter(TOOLCHAINS))
 
-CROSS = tuple(name for name in TOOLCHAINS if name != HOST)
+CROSS = tuple(filter(HOST.__ne__, TOOLCHAINS))
 
 
 class UnusableTool(Missing):

@@ -19,8 +19,8 @@ from cmbuild.image.elf import Symbols
 from cmbuild.image.record import ImageRecord
 from cmbuild.launchers.execution import Request, execute
 from cmbuild.launchers.fault import Fault
+from cmbuild.launchers.real import hardware
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.launchers.selection import hardware
 from cmbuild.launchers.serial import SerialLine
 from cmbuild.process import Processes
 

@@ -40,7 +40,7 @@ def command(*, board: str | None, port: str | None, timeout: float | None, as_js
     from cmbuild.catalog import find_board
     from cmbuild.hardware.port import SerialPort
     from cmbuild.hardware.transcript import Transcript
-    from cmbuild.launchers.selection import hardware
+    from cmbuild.launchers.real import hardware
     from cmbuild.pipeline.defaults import find_board_name
 
     name, remarks = find_board_name(board)

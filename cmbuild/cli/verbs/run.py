@@ -52,7 +52,6 @@ def command(
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.report.html.page import page
     from cmbuild.report.run import RunReport
 
     named, remarks = complete(chosen)
@@ -68,5 +67,7 @@ def command(
             if run.result is not None:
                 work.show(RunReport(run.result, layers))
                 if html is not None:
+                    from cmbuild.report.html.page import page
+
                     deliver({html: page(run.result).encode()}, force)
     return work.status

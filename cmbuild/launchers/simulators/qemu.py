@@ -137,7 +137,7 @@ class QemuTable(LauncherTable):
 
     def launcher(self, board: Board) -> Qemu:
         blocks = self.memory and tuple(
-            Region(self.machine, Memory.RAM, block.origin, block.size) for block in self.memory
+            [Region(self.machine, Memory.RAM, block.origin, block.size) for block in self.memory]
         )
         return Qemu(**{**dict(self), "memory": blocks})
 

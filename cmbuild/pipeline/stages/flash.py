@@ -12,7 +12,7 @@ from cmbuild.hardware.conversation import GREETING_SECONDS, NoGreeting, OtherIma
 from cmbuild.hardware.method import FlashJob, FlashMethod, Selection
 from cmbuild.hardware.port import CannotOpen, NoPort, PortLost, SerialPort, SeveralPorts, find_port
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
-from cmbuild.launchers.selection import hardware
+from cmbuild.launchers.real import hardware
 from cmbuild.pipeline.request import FlashOptions
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind

@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import Faithfulness, Fidelity
 from cmbuild.cache.store import Entry
-from cmbuild.cycles.counter import Counter, counter
-from cmbuild.cycles.plugin import NoCounter
 from cmbuild.cycles.results import Cycles, Executed
 from cmbuild.errors import CmbuildError, Failed, Interrupted
 from cmbuild.files import check_input, check_output_folder, write
-from cmbuild.hardware.method import Selection
-from cmbuild.hardware.rack.flashing import FlashChoice
 from cmbuild.image.checks import OutsideMemory, check_image
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.execution import (
@@ -27,29 +23,27 @@ from cmbuild.launchers.execution import (
     execute,
     time_limit,
 )
-from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.launchers.selection import choose, hardware, probe, rack
+from cmbuild.launchers.selection import choose
 from cmbuild.outputs.delivery import Destination, check_delivery
 from cmbuild.pipeline.events import StepProgress, no_progress
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.growth import samples_written
 from cmbuild.pipeline.layers import PlacedLayer, layers
 from cmbuild.pipeline.performing import is_made
-from cmbuild.pipeline.request import EXECUTORS, HARDWARE, PROBE, SIMULATOR, ModelChoice, RunRequest
+from cmbuild.pipeline.request import EXECUTORS, HARDWARE, SIMULATOR, ModelChoice, RunRequest
 from cmbuild.pipeline.stages.export import ExportStage
-from cmbuild.pipeline.stages.flash import FlashStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
-from cmbuild.projects.figures import FILE as FIGURES
-from cmbuild.projects.figures import RunFigures
 from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
 from cmbuild.verify.faithfulness import faithfulness, fault_of
 from cmbuild.verify.shortfall import shortfall
 
 if TYPE_CHECKING:
+    from cmbuild.cycles.counter import Counter
+    from cmbuild.pipeline.stages.flash import FlashStage
     from cmbuild.verify.comparison import Comparison
     from cmcompiler.ir.reference import Array
 
@@ -108,9 +102,9 @@ class SimulateStage(RepeatedStage):
         """
         self.name = runner.name
         self.subject = runner.subject
-        floats = (stage.real for stage in (reference, labelled) if stage is not None)
+        floats = (reference.real, labelled and labelled.real)
         needed = (runner, reference, measured, labelled, *floats, flash)
-        self.after = tuple(dict.fromkeys(stage for stage in needed if stage is not None))
+        self.after = tuple(dict.fromkeys(filter(None, needed)))
         self.measured = measured
         self.labelled = labelled
         self.flash = flash
@@ -135,16 +129,18 @@ class SimulateStage(RepeatedStage):
     @cached_property
     def launcher(self) -> Launcher:
         request, board = self._request, self.runner.board
+        if request.on == SIMULATOR:
+            return choose(board, request.launcher)
+        from cmbuild.hardware.method import Selection
+        from cmbuild.launchers.real import hardware, probe, rack
+
         options = request.flashing
         if request.rack is not None:
             selection = Selection(options.volume, options.probe)
-            choice = FlashChoice(options.flash_method, selection)
-            return rack(board, request.rack, choice, self._note)
+            return rack(board, request.rack, options.flash_method, selection, self._note)
         if request.on == HARDWARE:
             return hardware(board, options.port)
-        if request.on == PROBE:
-            return probe(board, options.flash_method, Selection(probe=options.probe))
-        return choose(self.runner.board, self._request.launcher)
+        return probe(board, options.flash_method, Selection(probe=options.probe))
 
     def check(self) -> None:
         """
@@ -152,8 +148,7 @@ class SimulateStage(RepeatedStage):
             UnknownName, LauncherMissing: see `choose`.
             UsageError: an input file does not exist.
         """
-        if isinstance(self.launcher, RackLine):
-            self.launcher.check(self._processes, self._folder / "logs" / "labgrid.txt")
+        self.launcher.check(self._processes, self._folder / "logs")
         for file in self._request.sampling.inputs:
             check_input(file)
         wanted = self._request.sampling.output_dir
@@ -194,9 +189,11 @@ class SimulateStage(RepeatedStage):
         self.outputs = comparison.outputs
         outputs = self._write_outputs(comparison.outputs, folder)
         self.result = self._result(comparison, execution, outputs, cycles)
+        from cmbuild.projects.figures import FILE, RunFigures
+
         plan, is_own = self.runner.plan.record, self.runner.executor == EXECUTORS[0]
         figures = RunFigures.of(self.result, plan.identity if is_own else None)
-        write(folder / FIGURES, figures.model_dump_json() + "\n")
+        write(folder / FILE, figures.model_dump_json() + "\n")
 
     def verdict(self) -> Failed | None:
         if self.result is None:
@@ -278,6 +275,9 @@ class SimulateStage(RepeatedStage):
 
     def _counter(self, folder: Path, launcher: Launcher) -> Counter | None:
         """The counter of cycles; None where `_uncounted` says why there is none."""
+        from cmbuild.cycles.counter import counter
+        from cmbuild.cycles.plugin import NoCounter
+
         if self.runner.executor != "static":
             self._uncounted = "of the static executor only"
             return None
@@ -301,6 +301,8 @@ class SimulateStage(RepeatedStage):
         return Entry(self._folder / "cycles")
 
     def _cycles(self, counting: Counter) -> Cycles | None:
+        from cmbuild.cycles.plugin import NoCounter
+
         kept = self.cycles_entry
         try:
             cycles, self._executed = counting.counts(self.runner.plan.record, self._processes, kept)

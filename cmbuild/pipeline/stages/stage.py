@@ -38,9 +38,8 @@ class StageKind(Enum):
     SIMULATE = "run a runner and compare with the reference"
     TESTS = "ExecuTorch's own tests of its Cortex-M backend, on a board"
 
-    @property
-    def label(self) -> str:
-        return self.name.lower()
+    def __init__(self, meaning: str) -> None:
+        self.label = self.name.lower()
 
 
 class Stage(ABC):

@@ -10,7 +10,7 @@ from cmbuild.catalog import find_board
 from cmbuild.errors import UsageError
 from cmbuild.hardware.method import Selection
 from cmbuild.launchers.probe import ProbeLine
-from cmbuild.launchers.selection import probe
+from cmbuild.launchers.real import probe
 
 
 def test_the_launcher_is_the_boards_first_available_probe(
