@@ -89,7 +89,7 @@ def _is_quick(item: pytest.Item) -> bool:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec")
         else {}
     )
-    for_boards = {"cortex_m7", "runtimes"}
+    for_boards = {"cortex_m0", "cortex_m7", "runtimes"}
     return parameters.get("runtime", "native") == "native" and for_boards.isdisjoint(
         item.fixturenames
     )
@@ -126,6 +126,12 @@ def runtimes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runtime, ...]:
 def cortex_m7(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
     """For what has other inner loops on this core than on others with the DSP extension."""
     return _runtime(tmp_path_factory, "mps2-an500", "dsp")
+
+
+@pytest.fixture(scope="session")
+def cortex_m0(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    """For loops in assembly for Armv6-M."""
+    return _runtime(tmp_path_factory, "microbit", "scalar")
 
 
 def _runtime(folders: pytest.TempPathFactory, board: str, isa: str) -> Runtime:

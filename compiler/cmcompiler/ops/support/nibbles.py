@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmcompiler.ir.op import ALIGN
-from cmcompiler.isa import Isa
 from cmcompiler.ops.support.requantize import Int8Array
 
 LEAST, LARGEST = -8, 7
@@ -22,10 +21,8 @@ SUM_BITS = 27
 _COLUMNS, _BYTES = 16, 4096
 """Columns unpacked at once at least, and bytes that more of them may take."""
 
-_WORD = {Isa.SCALAR: 4, Isa.MVE: 16}
-"""Bytes that cm_unpack() of isa/*/unpack.h makes of low halves, before as many of high ones. These
-are signed with MVE, plus 8 elsewhere.
-"""
+_WORD = 16
+"""Bytes that unpack() of isa/mve/unpack.h makes of low halves, before as many of high ones."""
 
 
 _HEAD_BYTES = 32
@@ -50,7 +47,6 @@ class NibbleBlock:
     Attributes:
         count: columns of the layer.
         depth: products of a column.
-        isa: whose microkernels read it.
         columns: of a block.
         chunk: a column's weights are filled up to a multiple of it.
         before, after: bytes of a block besides its weights.
@@ -58,7 +54,6 @@ class NibbleBlock:
 
     count: int
     depth: int
-    isa: Isa
     columns: int
     chunk: int
     before: int = 0
@@ -95,10 +90,8 @@ def packed(layout: bytes, block: NibbleBlock) -> bytes:
     """
     blocks = np.frombuffer(layout, np.uint8).reshape(-1, block.bytes)
     end = block.before + block.weights
-    word = _WORD[block.isa]
-    # The low half of a byte is the weight's, whether it is signed or plus 128.
-    halves = blocks[:, block.before : end] & 15 ^ (0 if block.isa is Isa.MVE else 8)
-    low, high = np.moveaxis(halves.reshape(len(blocks), -1, 2, word), 2, 0)
+    halves = blocks[:, block.before : end] & 15
+    low, high = np.moveaxis(halves.reshape(len(blocks), -1, 2, _WORD), 2, 0)
     pairs = (low | high << 4).reshape(len(blocks), -1)
     sizes = [block.columns_at_once, block.columns, block.before, block.weights, block.after]
     head = np.array([*sizes, block.unpacked, 0, 0], "<i4")

@@ -25,6 +25,7 @@ from cmcompiler.ops.support.weight_orders import (
     gemv_mve,
     gemv_mve_narrow,
     is_shallow,
+    scalar_narrow,
 )
 
 GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
@@ -89,45 +90,39 @@ def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     """For the microkernel of `gemm`: filters are the columns of the product."""
     if is_wide(isa, wide):
         return gemm_dsp_wide(filters)
-    if filters.is_narrow and not unpacks_for_rows(filters, isa):
-        return (
-            gemm_dsp_narrow(filters) if isa is Isa.DSP else nibbles.plain(gemm_mve_narrow(filters))
-        )
-    packed = _GEMM_ORDERS[GEMM.provider(isa)](filters)
-    return nibbles.packed(packed, _gemm_block(filters, isa)) if filters.is_narrow else packed
+    if not filters.is_narrow:
+        return _GEMM_ORDERS[GEMM.provider(isa)](filters)
+    if isa is not Isa.MVE:
+        return gemm_dsp_narrow(filters) if isa is Isa.DSP else scalar_narrow(filters)
+    if unpacks_for_rows(filters, isa):
+        return nibbles.packed(gemm_mve(filters), _gemm_block(filters))
+    return nibbles.plain(gemm_mve_narrow(filters))
 
 
 def gemv_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     """For the microkernel of `gemv`: filters are the columns of the matrix."""
     if is_wide(isa, wide):
         return gemv_dsp_wide(filters)
-    if filters.is_narrow and not _unpacks_for_a_row(filters, isa):
-        return (
-            gemv_dsp_narrow(filters) if isa is Isa.DSP else nibbles.plain(gemv_mve_narrow(filters))
-        )
-    packed = _gemv_bytes(filters, isa)
-    return nibbles.packed(packed, _gemv_block(filters, isa)) if filters.is_narrow else packed
-
-
-def _gemv_bytes(filters: Filters, isa: Isa) -> bytes:
-    """Weights of eight bits for one row."""
+    if filters.is_narrow and isa is Isa.MVE:
+        if _unpacks_for_a_row(filters, isa):
+            return nibbles.packed(gemv_mve(filters), _gemv_block(filters))
+        return nibbles.plain(gemv_mve_narrow(filters))
     provider = GEMV.provider(isa)
     if provider is Isa.SCALAR:
-        return gemm_scalar(filters)
+        return scalar_narrow(filters) if filters.is_narrow else gemm_scalar(filters)
     if provider is Isa.DSP:
-        return gemv_dsp(filters, filters.factors)
+        return gemv_dsp_narrow(filters) if filters.is_narrow else gemv_dsp(filters, filters.factors)
     return gemv_mve(filters)
 
 
 def _unpacks_for_a_row(filters: Filters, isa: Isa) -> bool:
     """Whether weights of four bits become bytes before they are multiplied by one row.
 
-    DSP multiplies them as they are, and Helium does if pairs of them fit a byte.
+    Helium multiplies them as they are if pairs of them fit a byte, the others always.
     """
-    if not filters.is_narrow or isa is Isa.DSP:
+    if not filters.is_narrow or isa is not Isa.MVE:
         return False
-    fits = bool(filters.weights.min() > nibbles.LEAST) and not filters.is_general(isa)
-    return not (isa is Isa.MVE and fits)
+    return filters.is_general(isa) or bool(filters.weights.min() <= nibbles.LEAST)
 
 
 def unpacks_for_rows(filters: Filters, isa: Isa) -> bool:
@@ -136,21 +131,17 @@ def unpacks_for_rows(filters: Filters, isa: Isa) -> bool:
     return has_own or _unpacks_for_a_row(filters, isa)
 
 
-def _gemm_block(filters: Filters, isa: Isa) -> NibbleBlock:
-    """How the blocks of _GEMM_ORDERS are made up."""
+def _gemm_block(filters: Filters) -> NibbleBlock:
+    """How the blocks of gemm_mve are made up."""
     channels, depth = filters.weights.shape
-    if GEMM.provider(isa) is Isa.SCALAR:
-        return NibbleBlock(channels, depth, isa, columns=4, chunk=8, before=48)
     columns = 2 if is_shallow(filters) else 4
-    return NibbleBlock(channels, depth, isa, columns=columns, chunk=16, before=12 * columns)
+    return NibbleBlock(channels, depth, columns=columns, chunk=16, before=12 * columns)
 
 
-def _gemv_block(filters: Filters, isa: Isa) -> NibbleBlock:
-    """How the blocks of _gemv_bytes are made up."""
+def _gemv_block(filters: Filters) -> NibbleBlock:
+    """How the blocks of gemv_mve are made up."""
     channels, depth = filters.weights.shape
-    if GEMV.provider(isa) is Isa.SCALAR:
-        return _gemm_block(filters, isa)
-    return NibbleBlock(channels, depth, isa, columns=8, chunk=16, after=96)
+    return NibbleBlock(channels, depth, columns=8, chunk=16, after=96)
 
 
 def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
@@ -182,7 +173,7 @@ def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
         rows: of a product, or a divisor of those of each.
     """
     depth: int = filters.weights.shape[1]
-    unpacked = _gemm_block(filters, isa).unpacked if unpacks_for_rows(filters, isa) else 0
+    unpacked = _gemm_block(filters).unpacked if unpacks_for_rows(filters, isa) else 0
     only_fours = rows % 4 == 0 and not filters.is_general(isa)
     return (
         unpacked
@@ -210,7 +201,7 @@ def packed_workspace(filters: Filters, isa: Isa) -> int:
 
 def narrow_workspace(filters: Filters, isa: Isa) -> int:
     """Bytes of workspace that cm_isa_gemv_s8_w4 needs."""
-    unpacked = _gemv_block(filters, isa).unpacked if _unpacks_for_a_row(filters, isa) else 0
+    unpacked = _gemv_block(filters).unpacked if _unpacks_for_a_row(filters, isa) else 0
     return unpacked + gemv_workspace(filters.weights.shape[1], isa)
 
 

@@ -29,6 +29,25 @@ def gemm_scalar(filters: Filters) -> bytes:
     return _joined(_head_blocks(head, 4), shifted)
 
 
+def scalar_narrow(filters: Filters) -> bytes:
+    """The same with weights of four bits plus 8, in words of two depths of four columns.
+
+    From the lowest bits on: columns 0 and 2 of the first depth, then of the second one; then
+    columns 1 and 3.
+    """
+    full = filters.filled(4)
+    head = full.head
+    head[0] -= wrap32(128 * full.weights.astype(np.int64).sum(axis=1))
+    count, depth = full.weights.shape
+    nibbles = np.zeros((count, depth + depth % 2), np.uint32)
+    nibbles[:, :depth] = full.weights + np.int8(8)
+    # Block, word, odd columns, depth, the later ones.
+    order = nibbles.reshape(count // 4, 2, 2, -1, 2).transpose(0, 3, 2, 4, 1)
+    places = np.arange(0, 32, 4, dtype=np.uint32)
+    words = (order.reshape(count // 4, -1, 8) << places).sum(axis=2, dtype=np.uint32)
+    return _joined(_head_blocks(head, 4), words.astype("<u4").view(np.uint8))
+
+
 def gemm_dsp(filters: Filters) -> bytes:
     """Blocks of two channels: four starts, weights, then each one's factors.
 

@@ -95,3 +95,8 @@ def test_few_or_large_weights_stay_bytes() -> None:
 def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
     random = np.random.default_rng(7)
     cortex_m7.check(*linears(random), *convolutions(random))
+
+
+def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
+    random = np.random.default_rng(8)
+    cortex_m0.check(*linears(random), *convolutions(random))

@@ -1,0 +1,79 @@
+/* A word of weights of nibble_product.h in the eight low registers of Armv6-M. */
+#ifndef NIBBLE_PRODUCT_THUMB1_H
+#define NIBBLE_PRODUCT_THUMB1_H
+
+/* clang-format off */
+/* The weights are in r0, the mask is in r5. Sums of two columns each are r8 and r9 of the first row, r10 and r11 of
+   the second one. */
+#define NIBBLE_TWO_COLUMNS(shift, sum, next_sum) \
+    "lsrs r3, r0, #" shift "\n" \
+    "ands r3, r5\n" \
+    "mov r4, r3\n" \
+    "muls r3, r6, r3\n" \
+    "add " sum ", r3\n" \
+    "muls r4, r7, r4\n" \
+    "add " next_sum ", r4\n"
+/* Without a shift: as many instructions. */
+#define NIBBLE_FIRST_COLUMNS(sum, next_sum) \
+    "mov r3, r0\n" \
+    "ands r3, r5\n" \
+    "mov r4, r3\n" \
+    "muls r3, r6, r3\n" \
+    "add " sum ", r3\n" \
+    "muls r4, r7, r4\n" \
+    "add " next_sum ", r4\n"
+#define NIBBLE_WORD(k) \
+    "ldr r0, [r2, #4*" k "]\n" \
+    "ldrb r6, [r1, #4*" k "]\n" \
+    "ldrb r7, [r1, #4*" k "+1]\n" \
+    NIBBLE_FIRST_COLUMNS("r8", "r10") NIBBLE_TWO_COLUMNS("4", "r9", "r11") \
+    "ldrb r6, [r1, #4*" k "+2]\n" \
+    "ldrb r7, [r1, #4*" k "+3]\n" \
+    NIBBLE_TWO_COLUMNS("8", "r8", "r10") NIBBLE_TWO_COLUMNS("12", "r9", "r11")
+#define NIBBLE_WORD_CODE "66"
+
+/* The same for one row. */
+#define NIBBLE_COLUMNS_OF_ROW(take, sum) \
+    take \
+    "ands r3, r5\n" \
+    "muls r3, r6, r3\n" \
+    "add " sum ", r3\n"
+#define NIBBLE_ROW_WORD(k) \
+    "ldr r0, [r2, #4*" k "]\n" \
+    "ldrb r6, [r1, #2*" k "]\n" \
+    NIBBLE_COLUMNS_OF_ROW("mov r3, r0\n", "r8") NIBBLE_COLUMNS_OF_ROW("lsrs r3, r0, #4\n", "r9") \
+    "ldrb r6, [r1, #2*" k "+1]\n" \
+    NIBBLE_COLUMNS_OF_ROW("lsrs r3, r0, #8\n", "r8") NIBBLE_COLUMNS_OF_ROW("lsrs r3, r0, #12\n", "r9")
+#define NIBBLE_ROW_WORD_CODE "38"
+
+#define NIBBLE_SUM_0 "r8"
+#define NIBBLE_SUM_1 "r9"
+#define NIBBLE_SUM_2 "r10"
+#define NIBBLE_SUM_3 "r11"
+/* Adds both halves to the sums at r0. */
+#define NIBBLE_PART(sum) \
+    "mov r3, " sum "\n" \
+    "ldr r6, [r0]\n" \
+    "ldr r7, [r0, #4]\n" \
+    "lsrs r4, r3, #16\n" \
+    "uxth r3, r3\n" \
+    "adds r6, r6, r3\n" \
+    "adds r7, r7, r4\n" \
+    "stm r0!, {r6, r7}\n"
+
+#define NIBBLE_ENTER \
+    "push {r4-r7, lr}\n" \
+    "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
+    "push {r0, r4-r7}\n" \
+    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+#define NIBBLE_START "stm r0!, {r4-r7}\n"
+#define NIBBLE_MASK "movs r5, #15\n" "lsls r4, r5, #16\n" "orrs r5, r4\n"
+#define NIBBLE_CLEAR "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
+#define NIBBLE_AGAIN "b 1b\n"
+#define NIBBLE_LEAVE \
+    "pop {r0, r4-r7}\n" \
+    "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
+    "pop {r4-r7, pc}\n"
+/* clang-format on */
+
+#endif

@@ -1,0 +1,58 @@
+/* A word of weights of nibble_product.h with Thumb-2: the shifter of AND takes nibbles out, and loads follow
+   each other. 26 cycles for 16 products on a Cortex-M3. */
+#ifndef NIBBLE_PRODUCT_THUMB2_H
+#define NIBBLE_PRODUCT_THUMB2_H
+
+/* clang-format off */
+/* The weights are in r3, the mask is in r11. Sums of two columns each are r4 and r5 of the first row, r6 and r7 of
+   the second one. */
+#define NIBBLE_TWO_COLUMNS(shift, sum, next_sum, x, next_x) \
+    "and.w r10, r11, r3" shift "\n" \
+    "mla " sum ", r10, " x ", " sum "\n" \
+    "mla " next_sum ", r10, " next_x ", " next_sum "\n"
+#define NIBBLE_WORD(k) \
+    "ldr.w r3, [r2, #4*" k "]\n" \
+    "ldrb.w r8, [r1, #4*" k "]\n" \
+    "ldrb.w r9, [r1, #4*" k "+1]\n" \
+    "ldrb.w lr, [r1, #4*" k "+2]\n" \
+    "ldrb.w r0, [r1, #4*" k "+3]\n" \
+    NIBBLE_TWO_COLUMNS("", "r4", "r6", "r8", "r9") NIBBLE_TWO_COLUMNS(", lsr #4", "r5", "r7", "r8", "r9") \
+    NIBBLE_TWO_COLUMNS(", lsr #8", "r4", "r6", "lr", "r0") NIBBLE_TWO_COLUMNS(", lsr #12", "r5", "r7", "lr", "r0")
+#define NIBBLE_WORD_CODE "68"
+
+/* The same for one row. */
+#define NIBBLE_COLUMNS_OF_ROW(shift, sum, x) \
+    "and.w r10, r11, r3" shift "\n" \
+    "mla " sum ", r10, " x ", " sum "\n"
+#define NIBBLE_ROW_WORD(k) \
+    "ldr.w r3, [r2, #4*" k "]\n" \
+    "ldrb.w r8, [r1, #2*" k "]\n" \
+    "ldrb.w lr, [r1, #2*" k "+1]\n" \
+    NIBBLE_COLUMNS_OF_ROW("", "r4", "r8") NIBBLE_COLUMNS_OF_ROW(", lsr #4", "r5", "r8") \
+    NIBBLE_COLUMNS_OF_ROW(", lsr #8", "r4", "lr") NIBBLE_COLUMNS_OF_ROW(", lsr #12", "r5", "lr")
+#define NIBBLE_ROW_WORD_CODE "44"
+
+#define NIBBLE_SUM_0 "r4"
+#define NIBBLE_SUM_1 "r5"
+#define NIBBLE_SUM_2 "r6"
+#define NIBBLE_SUM_3 "r7"
+/* Adds both halves to the sums at r0. */
+#define NIBBLE_PART(sum) \
+    "ldrd r8, r9, [r0]\n" \
+    "uxth r10, " sum "\n" \
+    "add r8, r10\n" \
+    "add.w r9, r9, " sum ", lsr #16\n" \
+    "strd r8, r9, [r0], #8\n"
+
+#define NIBBLE_ENTER \
+    "push {r4-r11, lr}\n" \
+    "push {r0}\n" \
+    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+#define NIBBLE_START "stm r0!, {r4-r7}\n"
+#define NIBBLE_MASK "mov r11, #0x000f000f\n"
+#define NIBBLE_CLEAR "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+#define NIBBLE_AGAIN "b.w 1b\n"
+#define NIBBLE_LEAVE "add sp, #4\n" "pop {r4-r11, pc}\n"
+/* clang-format on */
+
+#endif
