@@ -102,6 +102,27 @@ void cm_depthwise_conv2d_3x3_stride_2_half_up(const struct cm_context *context, 
     convolve(context, call, cm_isa_depthwise_3x3_s8_stride_2_half_up);
 }
 
+void cm_depthwise_conv2d_3x3_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s16);
+}
+
+void cm_depthwise_conv2d_3x3_s16_rectified(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s16_rectified);
+}
+
+void cm_depthwise_conv2d_3x3_s16_stride_2(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s16_stride_2);
+}
+
+void cm_depthwise_conv2d_3x3_s16_stride_2_rectified(const struct cm_context *context,
+                                                    const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_3x3_s16_stride_2_rectified);
+}
+
 void cm_depthwise_conv2d_5x5(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_5x5_s8);

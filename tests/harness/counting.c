@@ -133,6 +133,19 @@ DEPTHWISE(3x3_s8_row_half_up)
 DEPTHWISE(3x3_s8_stride_2)
 DEPTHWISE(3x3_s8_stride_2_half_up)
 
+/* Channels of int16 are bytes. */
+#define SHORT_DEPTHWISE(name)                                                                                \
+    void cm_isa_depthwise_##name(const struct cm_depthwise *d)                                               \
+    {                                                                                                        \
+        struct cm_depthwise elements = *d;                                                                   \
+        elements.channels /= 2;                                                                              \
+        depthwise(&elements);                                                                                \
+    }
+SHORT_DEPTHWISE(3x3_s16)
+SHORT_DEPTHWISE(3x3_s16_rectified)
+SHORT_DEPTHWISE(3x3_s16_stride_2)
+SHORT_DEPTHWISE(3x3_s16_stride_2_rectified)
+
 /* Channels that are computed once more are not counted. */
 void cm_isa_depthwise_channels_s8(const struct cm_depthwise *d)
 {

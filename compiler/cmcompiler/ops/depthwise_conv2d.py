@@ -33,8 +33,16 @@ from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support import depthwise_shared
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.ops.support.depthwise_schemes import ANY, FOR_3X3, SHARED, Scheme, choose
+from cmcompiler.ops.support.depthwise_schemes import (
+    ANY,
+    FOR_3X3,
+    SHARED,
+    Scheme,
+    choose,
+    choose_short,
+)
 from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.product_channels import DepthwiseRule
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
 from cmcompiler.ops.support.window import Window
@@ -180,7 +188,7 @@ class DepthwiseConv2d(Convolution):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         if self._is_short(inputs[0]):
-            return [self._short_call(inputs, outputs)]
+            return [self._short_call(inputs, outputs, isa).call]
         if parts := self._parted(inputs, isa):
             return [part.call(inputs, outputs) for part in parts]
         op = self._fitted(inputs, isa)
@@ -191,7 +199,7 @@ class DepthwiseConv2d(Convolution):
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         if self._is_short(inputs[0]):
-            return [RowCall(self._short_call(inputs, outputs), {inputs[0]: self.window.rows})]
+            return [self._short_call(inputs, outputs, isa)]
         if parts := self._parted(inputs, isa):
             reads = {inputs[0]: self.window.rows}
             return [RowCall(p.call(inputs, outputs), reads, p.scheme.band) for p in parts]
@@ -242,6 +250,8 @@ class DepthwiseConv2d(Convolution):
             return self
         weights = np.pad(self.weights, ((0, 3 - height), (0, 3 - width), (0, 0)))
         filled = replace(self, weights=weights, window=replace(self.window, kernel=(3, 3)))
+        if self.is_int16:
+            return filled
         scheme = filled._scheme(inputs, isa)
         return filled if scheme is not None and scheme.microkernel is FOR_3X3 else self
 
@@ -263,9 +273,20 @@ class DepthwiseConv2d(Convolution):
         """Whether images are int16, with one filter for each channel."""
         return self.is_int16 and images.shape[3] == self.output_shape[3]
 
-    def _short_call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:
+    def _short_call(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> RowCall:
         """The kernel call for int16 images."""
-        filters = self.filters16(self.weights.reshape(self.window.area, -1).T)
+        op = self._fitted(inputs, isa)
+        scheme = choose_short(op._filters16, op.window, self.output_shape, isa)
+        if scheme is None:
+            return RowCall(self._pixels_call(inputs, outputs), {inputs[0]: self.window.rows})
+        # The weights hold the limits.
+        values = ConvolutionValues(0, 0, 0, 0, 0)
+        call = scheme_call(scheme, inputs, outputs, op.window, values=values)
+        return RowCall(call, {inputs[0]: op.window.rows}, scheme.band)
+
+    def _pixels_call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:
+        """The same for any kernel, pixel by pixel."""
+        filters = self._filters16
         arguments = DepthwiseArguments16(
             ImageRows.of(inputs[0]),
             ImageRows.of(outputs[0]),
@@ -276,6 +297,10 @@ class DepthwiseConv2d(Convolution):
         if filters.is_short and self.window.kernel[0] <= _MOST_ROWS:
             return KernelCall.of("short_depthwise", arguments, rows, microkernel=DEPTHWISE16)
         return KernelCall.of("short_depthwise_long", arguments, rows)
+
+    @property
+    def _filters16(self) -> Filters16:
+        return self.filters16(self.weights.reshape(self.window.area, -1).T)
 
     @property
     def _filters(self) -> Filters:

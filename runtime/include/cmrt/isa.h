@@ -174,4 +174,11 @@ CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwis
 CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *depthwise);
 CM_MICROKERNEL void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *depthwise);
 
+/* The same for int16 images, whose channels are bytes, and sums of 32 bits; weights by packing16.py, after a
+   struct cm_short_range. rectified: for outputs from 0. */
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s16(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s16_rectified(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s16_stride_2(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_3x3_s16_stride_2_rectified(const struct cm_depthwise *depthwise);
+
 #endif

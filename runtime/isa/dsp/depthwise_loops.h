@@ -126,8 +126,8 @@ struct run {
     "strb r10, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
-/* With stride 1. */
-#define TWO_BY_TWO(RESCALE) \
+/* With stride 1; OUTPUT rescales and stores the sums. */
+#define TWO_BY_TWO(OUTPUT) \
     LOAD_FIRST_COLUMNS \
     START_ROWS("r8", "r9", "r10", "r11", "r0", "r3") \
     START_ROWS("r10", "r11", "r7", "r12", "r0", "r3") ADD_ROWS("r8", "r9", "r1", "r4") \
@@ -135,11 +135,11 @@ struct run {
     ADD_ROWS("r10", "r11", "r1", "r4") ADD_ROWS("r8", "r9", "r2", "r5") \
     LOAD_MULTIPLIER LOAD_COLUMN("96", "112") \
     ADD_ROWS("r10", "r11", "r2", "r5") \
-    OUTPUT_FOUR(RESCALE) \
+    OUTPUT \
     "add r6, #64\n"
 
 /* With stride 2. */
-#define TWO_BY_TWO_APART \
+#define TWO_BY_TWO_APART(OUTPUT) \
     "ldr r11, [sp, #32]\n" \
     LOAD_LONG_COLUMN("0", "16", "32") \
     START_ROWS_APART("r8", "r9", "r0", "r3") \
@@ -152,11 +152,11 @@ struct run {
     LOAD_LONG_COLUMN("192", "208", "224") \
     ADD_ROWS_APART("r10", "r11", "r2", "r5") \
     LOAD_MULTIPLIER \
-    OUTPUT_FOUR(RESCALE_RIGHT) \
+    OUTPUT \
     "add r6, #192\n"
 
 /* With stride 2, a single row. */
-#define TWO_APART \
+#define TWO_APART(OUTPUT) \
     "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
     START_ROW("r8", "r0", "r3") \
     LOAD_COLUMN("32", "48") \
@@ -167,11 +167,11 @@ struct run {
     ADD_ROW("r10", "r1", "r4") \
     LOAD_MULTIPLIER LOAD_COLUMN("128", "144") \
     ADD_ROW("r10", "r2", "r5") \
-    OUTPUT_TWO \
+    OUTPUT \
     "add r6, #128\n"
 
 /* With stride 1, a single row. */
-#define TWO_ALONE \
+#define TWO_ALONE(OUTPUT) \
     "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
     START_ROW("r8", "r0", "r3") \
     LOAD_COLUMN("32", "48") \
@@ -180,7 +180,7 @@ struct run {
     ADD_ROW("r10", "r1", "r4") ADD_ROW("r8", "r2", "r5") \
     LOAD_MULTIPLIER LOAD_COLUMN("96", "112") \
     ADD_ROW("r10", "r2", "r5") \
-    OUTPUT_TWO \
+    OUTPUT \
     "add r6, #64\n"
 
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
@@ -229,12 +229,6 @@ struct run {
           "add sp, #56\n" \
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
-
-RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO(RESCALE_RIGHT));
-RUN_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_BY_TWO(RESCALE_HALF_UP));
-RUN_FUNCTION(cm_dsp_convolve_rows_apart, TWO_BY_TWO_APART);
-RUN_FUNCTION(cm_dsp_convolve_row, TWO_ALONE);
-RUN_FUNCTION(cm_dsp_convolve_row_apart, TWO_APART);
 /* clang-format on */
 
 typedef void run_function(const struct run *run);

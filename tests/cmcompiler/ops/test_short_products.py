@@ -55,16 +55,25 @@ def long_product(random: np.random.Generator, is_long: bool) -> Example:
     return single(Linear(weights, bias, requantize, 3), features)
 
 
-def depthwise(random: np.random.Generator, channels: int, window: Window) -> Example:
+def depthwise(
+    random: np.random.Generator,
+    channels: int,
+    window: Window,
+    size: tuple[int, int] = (6, 7),
+    is_extreme: bool = False,
+) -> Example:
     """Windows that hang over each side of the image."""
     weights = random.integers(-128, 128, (*window.kernel, channels)).astype(np.int8)
-    images = random.choice([-32768, -1, 0, 9876, 32767], (2, 6, 7, channels)).astype(np.int16)
+    values = [-32768, 32767] if is_extreme else [-32768, -1, 0, 9876, 32767]
+    images = random.choice(values, (2, *size, channels)).astype(np.int16)
+    if is_extreme:
+        weights = random.choice([-128, 127], weights.shape).astype(np.int8)
     bias = random.integers(-30000, 30000, channels)
     multipliers = random.integers(1 << 30, 1 << 31, channels).tolist()
     shifts = (-random.integers(3, 12, channels)).tolist()
     limits = LIMITS[channels % len(LIMITS)]
     requantize = Requantize16.of(multipliers, shifts, limits, is_long=True)
-    shape = (2, *window.output_size((6, 7)), channels)
+    shape = (2, *window.output_size(size), channels)
     return single(DepthwiseConv2d(weights, bias, window, 0, requantize, shape), images)
 
 
@@ -80,6 +89,38 @@ WINDOWS = (
 def pixels() -> list[Example]:
     random = np.random.default_rng(34)
     return [depthwise(random, channels, w) for channels in (*range(1, 10), 17, 24) for w in WINDOWS]
+
+
+OF_THREE = (
+    Window((3, 3), (1, 1), (1, 1)),
+    Window((3, 3), (2, 2), (1, 1)),
+    Window((3, 3), (2, 2), (0, 0)),
+    Window((3, 3), (1, 2), (1, 0)),
+    Window((3, 3), (2, 1), (0, 1)),
+    Window((2, 3), (1, 1), (1, 1)),
+    Window((3, 1), (1, 1), (1, 0)),
+)
+
+
+def bands() -> list[Example]:
+    """Of 3x3: rows in bands, whole and in parts, and channels that do not fill a vector."""
+    random = np.random.default_rng(35)
+    sizes = ((7, 6), (3, 9), (1, 3), (5, 50))
+    return [
+        depthwise(random, channels, window, size, is_extreme)
+        for channels in (1, 3, 4, 6, 8, 9, 18)
+        for size, is_extreme in zip(sizes, (False, True, False, True), strict=True)
+        for window in OF_THREE
+        if min(window.output_size(size)) > 0
+    ]
+
+
+def test_bands_of_depthwise_layers_equal_the_reference(runtime: Runtime) -> None:
+    runtime.check(*bands())
+
+
+def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
+    cortex_m0.check(*bands(), *examples())
 
 
 def test_pixels_of_depthwise_layers_equal_the_reference(runtime: Runtime) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.packing16 import Filters16, in_pairs
 from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
 
@@ -19,6 +20,8 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 ANY = Microkernel("depthwise_s8", mve=True)
 FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
+FOR_3X3_SHORT = Microkernel("depthwise_3x3_s16", dsp=True)
+"""For int16 images."""
 FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
 SHARED = Microkernel("depthwise_shared_s8", dsp=True, mve=True)
 """For several filters of each channel."""
@@ -29,6 +32,7 @@ GROUPED = Microkernel("grouped_s8", mve=True)
 
 _SIZES = {
     FOR_3X3: "_3x3",
+    FOR_3X3_SHORT: "_3x3",
     FOR_5X5: "_5x5",
     SHARED: "_shared",
     GROUPED: "_grouped",
@@ -124,6 +128,26 @@ def choose(
     return scheme or _for_any(filters, window, columns, output_shape, isa)
 
 
+def choose_short(
+    filters: Filters16, window: Window, output_shape: tuple[int, ...], isa: Isa
+) -> Scheme | None:
+    """For int16 images: the loops of int8 with another end; None without such loops.
+
+    Args:
+        filters: one for each channel; weights are [channels, kernel height * kernel width].
+        output_shape: [N, H, W, C].
+    """
+    if not filters.is_short or window.kernel != (3, 3) or window.dilation != (1, 1):
+        return None
+    if isa is Isa.MVE:
+        return None
+    if FOR_3X3_SHORT.provider(isa) is Isa.SCALAR:
+        return _by_pixels_short(filters, window)
+    if window.stride[1] not in (1, 2) or output_shape[2] == 1:
+        return None
+    return _short_3x3_dsp(filters, window.stride, output_shape)
+
+
 def _for_any(
     filters: Filters, window: Window, columns: int, output_shape: tuple[int, ...], isa: Isa
 ) -> Scheme | None:
@@ -143,6 +167,14 @@ def _by_pixels(filters: Filters, window: Window) -> Scheme:
     pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
     space = len(filters.bias)
     return Scheme("depthwise_conv2d", ANY, _by_channel(filters), 1, 1, pointers + space)
+
+
+def _by_pixels_short(filters: Filters16, window: Window) -> Scheme:
+    """The same for int16 images and kernels of 3x3."""
+    pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
+    workspace = pointers + 2 * len(filters.bias)
+    weights = filters.by_channel
+    return Scheme("depthwise_conv2d_3x3_s16", FOR_3X3_SHORT, weights, 1, 1, workspace)
 
 
 def _by_rows(
@@ -223,6 +255,26 @@ def _for_3x3(
 def _for_3x3_dsp(
     filters: Filters, stride: tuple[int, int], output_shape: tuple[int, ...]
 ) -> Scheme:
+    name = _3x3_name(filters, stride[1], Isa.DSP)
+    return _dsp_bands(name, FOR_3X3, _3x3_dsp(filters), stride, output_shape)
+
+
+def _short_3x3_dsp(
+    filters: Filters16, stride: tuple[int, int], output_shape: tuple[int, ...]
+) -> Scheme:
+    apart = "_stride_2" if stride[1] == 2 else ""
+    rectified = "_rectified" if filters.requantize.range.minimum == 0 else ""
+    name = f"depthwise_conv2d_3x3_s16{apart}{rectified}"
+    return _dsp_bands(name, FOR_3X3_SHORT, filters.by_columns, stride, output_shape)
+
+
+def _dsp_bands(
+    name: str,
+    microkernel: Microkernel,
+    weights: bytes,
+    stride: tuple[int, int],
+    output_shape: tuple[int, ...],
+) -> Scheme:
     """Works in patches of two columns of two rows, if the strides are alike.
 
     Several bands of a narrow image are computed at once if there is memory.
@@ -233,8 +285,7 @@ def _for_3x3_dsp(
     if portions == 1 and band == 2:
         portions = bands = min(-(-height // band), MOST_BANDS)
     workspace = 16 * (stride[1] + 1) * ((chunk - 1) * stride[1] + 3)
-    weights, name = _3x3_dsp(filters), _3x3_name(filters, stride[1], Isa.DSP)
-    return Scheme(name, FOR_3X3, weights, band, chunk, workspace, portions, bands)
+    return Scheme(name, microkernel, weights, band, chunk, workspace, portions, bands)
 
 
 def _for_3x3_mve(
@@ -303,9 +354,8 @@ def _portions(width: int, outputs: int, least: int) -> tuple[int, int]:
 
 
 def _3x3_dsp(filters: Filters) -> bytes:
-    """Per channel: rows 0 and 1, then 1 and 2, of each column as int16; bias; the rescaling."""
-    columns = filters.weights.reshape(-1, 3, 3).transpose(0, 2, 1).astype("<i2")
-    pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
+    """Per channel: pairs of weights; bias; the rescaling."""
+    pairs = in_pairs(filters.weights)
     bias = filters.bias.astype("<i4")[:, np.newaxis]
     parts = (pairs, bias, filters.factors.astype("<i4"))
     return np.hstack([_bytes(part) for part in parts]).tobytes()

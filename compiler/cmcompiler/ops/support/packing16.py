@@ -102,36 +102,60 @@ class Filters16:
 
     def packed(self, isa: Isa) -> bytes:
         """For cm_isa_gemm_s16 or cm_isa_gemm_s16_long: filters are the columns of the product."""
-        limits, is_long = self.requantize.range, self.requantize.is_long
-        start = np.array([limits.minimum, limits.maximum, int(is_long), 0], "<i4")
         count = -(-len(self.bias) // COLUMNS) * COLUMNS
         channels = np.minimum(np.arange(count), len(self.bias) - 1)
         multipliers = np.array(self.requantize.multipliers, np.int64)[channels]
         shifts = np.array(self.requantize.shifts, "<i4")[channels]
         if self._provider(isa) is Isa.DSP:
-            return start.tobytes() + self._paired(channels, reduced(multipliers), shifts)
+            return self._start + self._paired(channels, reduced(multipliers), shifts)
         if self._provider(isa) is Isa.MVE:
-            return start.tobytes() + self._in_chunks(channels, reduced(multipliers), shifts)
+            return self._start + self._in_chunks(channels, reduced(multipliers), shifts)
         parts = [
             self.bias[channels].astype("<i4" if self.is_short else "<i8"),
-            (reduced(multipliers) if is_long else multipliers).astype("<i4"),
+            (reduced(multipliers) if self.requantize.is_long else multipliers).astype("<i4"),
             shifts,
             self.weights[channels],
         ]
         blocks = [part.reshape(count // COLUMNS, COLUMNS, -1) for part in parts]
         blocks[3] = blocks[3].swapaxes(1, 2)
-        return start.tobytes() + _joined(blocks)
+        return self._start + _joined(blocks)
+
+    @property
+    def _start(self) -> bytes:
+        """A `struct cm_short_range`."""
+        limits, is_long = self.requantize.range, self.requantize.is_long
+        return np.array([limits.minimum, limits.maximum, int(is_long), 0], "<i4").tobytes()
+
+    @property
+    def by_channel(self) -> bytes:
+        """For short 3x3 kernels without SIMD: limits; per channel bias, scale and its weights."""
+        weights = np.zeros((len(self.bias), 12), np.int8)
+        weights[:, : self.weights.shape[1]] = self.weights
+        places = -np.array(self.requantize.shifts, np.int64) - 2
+        return self._start + _joined([self._heads(places), weights])
+
+    @property
+    def by_columns(self) -> bytes:
+        """For short 3x3 kernels with DSP: limits; per channel pairs of weights, bias, scale."""
+        factors = np.int64(1) << (33 + np.array(self.requantize.shifts, np.int64))
+        return self._start + _joined([in_pairs(self.weights), self._heads(factors)])
+
+    def _heads(self, scales: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+        """Of each channel, a short bias, its multiplier and how it is shifted."""
+        multipliers = reduced(np.array(self.requantize.multipliers, np.int64))
+        heads: npt.NDArray[np.int32]
+        heads = np.stack([self.bias, multipliers, scales], axis=1).astype("<i4")
+        return heads
 
     @property
     def by_taps(self) -> bytes:
         """For depthwise kernels: limits, each channel's bias and scale, channels tap by tap."""
-        limits, is_long = self.requantize.range, self.requantize.is_long
-        start = np.array([limits.minimum, limits.maximum, int(is_long), 0], "<i4")
+        is_long = self.requantize.is_long
         multipliers = np.array(self.requantize.multipliers, np.int64)
         factors = reduced(multipliers) if is_long else multipliers
         scales = np.stack([factors, np.array(self.requantize.shifts, np.int64)], axis=1)
         heads = [self.bias.astype("<i8")[:, np.newaxis], scales.astype("<i4")]
-        return start.tobytes() + _joined(heads) + np.ascontiguousarray(self.weights.T).tobytes()
+        return self._start + _joined(heads) + np.ascontiguousarray(self.weights.T).tobytes()
 
     def _paired(self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array) -> bytes:
         """Blocks of four channels for the DSP extension: starts, weights, multipliers, factors.
@@ -167,6 +191,14 @@ class Filters16:
         heads = [self.bias[channels], multipliers << 16, shifts.astype(np.int64) + 1]
         parts = [*(head.astype("<i4") for head in heads), taken]
         return _joined([part.reshape(len(channels) // COLUMNS, -1) for part in parts])
+
+
+def in_pairs(weights: Int8Array) -> npt.NDArray[np.int16]:
+    """Of 3x3 kernels, rows 0 and 1, then 1 and 2, of each column."""
+    columns = weights.reshape(-1, 3, 3).transpose(0, 2, 1).astype("<i2")
+    pairs: npt.NDArray[np.int16]
+    pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
+    return pairs
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]]) -> bytes:
