@@ -184,6 +184,10 @@ build_dir = of(BuildRequest, only=("build_dir",))
 firmware = of(BuildRequest, method={"flags": ("--program-method",)})
 """As of(BuildRequest), for verbs whose `--method` is something else."""
 
+everything = click.option(
+    "--all", "everything", is_flag=True, help="List everything, not what a screen holds."
+)
+
 json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on standard output."
 )

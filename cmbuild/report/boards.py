@@ -10,12 +10,15 @@ from rich.text import Text
 
 from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Layout, Memory, Region
+from cmbuild.boards.registry import is_from_project
 from cmbuild.doctor.availability import Availability
+from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
-from cmbuild.report.text import LABEL, entry, indented, table
+from cmbuild.report.text import LABEL, SCREEN, entry, indented, short_table, table
 from cmbuild.text import size
+from cmcompiler.target import BEST_ISA
 
 
 class BoardDocument(Document):
@@ -66,9 +69,14 @@ class BoardsDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class BoardsReport:
-    """Implements Report: a table of all boards."""
+    """Implements Report: a table of all boards, those with the same core together.
+
+    Attributes:
+        everything: lists all, however many there are.
+    """
 
     boards: Sequence[Board]
+    everything: bool = False
 
     def screen(self) -> Text:
         rows = [
@@ -78,14 +86,36 @@ class BoardsReport:
                 board.isas[0].label,
                 _size(board, Memory.FLASH),
                 _size(board, Memory.RAM),
-                ", ".join(launcher.title for launcher in launchers_of(board)),
+                ", ".join(map(_marked, launchers_of(board))),
             )
-            for board in self.boards
+            for board in sorted(self.boards, key=_rank)
         ]
-        return Text(table(("board", "core", "isa", "flash", "RAM", "runs on"), rows))
+        header = ("board", "core", "isa", "flash", "RAM", "runs on")
+        room = None if self.everything else SCREEN - 1 - _NOTES
+        shown = short_table(header, rows, room, "--all lists them")
+        notes = ["`cmbuild boards NAME` describes one"]
+        if any(row[-1].find(_MARK) >= 0 for row in rows):
+            notes.insert(0, f"{_MARK} simulated otherwise than built, as that says")
+        return Text("\n".join([shown, *(indented(note, 2) for note in notes)]))
 
     def document(self, steps: Sequence[StepOutcome]) -> BoardsDocument:
         return BoardsDocument(boards=tuple(map(_document, self.boards)))
+
+
+_MARK = "*"
+_NOTES = 2  # lines below the table
+
+
+def _rank(board: Board) -> tuple[bool, bool, int, str]:
+    """Boards of the project first, then by core; this computer is last."""
+    cores = tuple(BEST_ISA)
+    core = cores.index(board.cpu) if board.cpu in cores else len(cores)
+    return not is_from_project(board.folder), board.layout is None, core, board.name
+
+
+def _marked(launcher: Launcher) -> str:
+    """As `--launcher` takes it, with a mark if the machine differs from the board."""
+    return launcher.name if launcher.caveat is None else f"{launcher.name}{_MARK}"
 
 
 @dataclass(frozen=True, slots=True)

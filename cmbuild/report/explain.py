@@ -33,30 +33,45 @@ class ExplainDocument(ResultDocument):
 
 
 _LEAST_REASON = 8  # columns that a reason needs
+_AROUND = 11  # lines for the steps above, empty lines, what is left out, and the next prompt
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainReport:
-    """Implements Report."""
+    """Implements Report.
+
+    Attributes:
+        everything: shows all blocks, of however many lines.
+    """
 
     result: ExplainResult
+    everything: bool = False
 
     def screen(self) -> Text:
-        return Text("\n").join(self._lines())
+        lines = list(self._head())
+        room = text.SCREEN - _AROUND - sum(line.plain.count("\n") + 1 for line in lines)
+        for number, placed in enumerate(self.result.blocks):
+            block = [Text(), *_block(placed)]
+            if not self.everything and len(block) > room:
+                if number == 0:
+                    # The sum at its end tells how long it is.
+                    lines += [*block[: room - 2], Text("  …"), block[-1]]
+                lines.append(Text(f"  --blocks {len(self.result.blocks)} shows what is left out"))
+                break
+            lines += block
+            room -= len(block)
+        return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ExplainDocument:
         return ExplainDocument.of(self.result, steps)
 
-    def _lines(self) -> Iterator[Text]:
+    def _head(self) -> Iterator[Text]:
         result, layer = self.result, self.result.layer
         name = layer.title if layer.name == layer.title else f"{layer.name}, {layer.title}"
         yield Text(text.entry("op", f"{result.op} of {result.ops}: {name}, kernel {layer.kernel}"))
         taken = f"{count(result.cycles)} cycles, {result.share:.0%} of the inference"
         rate = f", {result.cycles / layer.macs:.2f} a MAC" if layer.macs else ""
         yield Text(text.entry("cycles", f"{taken}{rate} ({result.provenance})"))
-        for placed in result.blocks:
-            yield Text()
-            yield from _block(placed)
 
 
 def _block(placed: PlacedBlock) -> Iterator[Text]:

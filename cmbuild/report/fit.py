@@ -12,19 +12,17 @@ from cmbuild.cache.folders import slug
 from cmbuild.cycles.counter import core_title
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
-from cmbuild.report.text import indented, table
+from cmbuild.report.fit_summary import MARKS, by_model
+from cmbuild.report.text import SCREEN, indented, short_table, table
 from cmbuild.sizing.estimate import Basis
 from cmbuild.sizing.fits import Cell
 from cmbuild.sizing.results import FitResult, PredictedCycles
 from cmbuild.text import size
 
 _BASIS = {
-    Basis.RELATED: (
-        "~",
-        "code estimated from the library of another core with the same instruction set",
-    ),
-    Basis.TABLE: ("≈", "code as a table of kernels has it, because no library has been built yet"),
-    Basis.ASSUMED: ("≤", "code is an upper bound, because no library has been built yet"),
+    Basis.RELATED: "code estimated from the library of another core with the same instruction set",
+    Basis.TABLE: "code as a table of kernels has it, because no library has been built yet",
+    Basis.ASSUMED: "code is an upper bound, because no library has been built yet",
 }
 
 
@@ -32,37 +30,77 @@ class FitsDocument(Document):
     fits: tuple[FitResult, ...]
 
 
+_ALL = "--all lists them"
+
+
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """Implements Report."""
+    """Implements Report: on a screen, unless everything is asked for.
+
+    Attributes:
+        by_board: boards were named, so that each model has a row for each.
+    """
 
     cells: Sequence[Cell]
+    by_board: bool = True
+    everything: bool = True
 
     def screen(self) -> Text:
         known = [cell for cell in self.cells if cell.need is not None]
-        text = Text(table(("model", "board", "flash", "of", "RAM", "of", ""), _rows(known)))
-        if excesses := [line for cell in known if (line := _excess(cell))]:
-            text.append("\n")
-        for line in excesses:
-            text.append(f"\n{indented(line, 2)}")
-        if gains := [line for cell in known if (line := _gain(cell))]:
-            text.append("\n")
-        for line in gains:
-            text.append(f"\n{indented(line, 2)}")
-        for basis, (mark, meaning) in _BASIS.items():
-            if any(cell.need is not None and cell.need.code.basis is basis for cell in known):
-                text.append(f"\n\n{indented(f'{mark} {meaning}; arena and weights are exact', 2)}")
-        if errors := _errors(known):
-            told = f"time predicted without a run, at zero wait states: within {errors}"
-            text.append(f"\n\n{indented(told, 2)}")
+        notes = [line for note in self._notes(known) for line in note.splitlines()]
+        return Text("\n".join([*self._tables(known, len(notes)), *notes]))
+
+    def _tables(self, known: Sequence[Cell], notes: int) -> Iterator[str]:
+        header, rows = ("model", "board", "flash", "of", "RAM", "of", ""), _rows(known)
+        over = [line for cell in known if (line := _excess(cell))]
+        if self.everything:
+            yield table(header, rows)
+            yield from _paragraph(over)
+            return
+        room = SCREEN - 1 - notes
+        if self.by_board:
+            # The error below the screen says what does not fit, too.
+            over = over[:_FEW]
+            yield short_table(header, rows, room - len(over) - 3, _ALL)
+            yield from _paragraph(over)
+        elif len({cell.model for cell in known}) > 1:
+            yield by_model(known, room, _ALL)
+        else:
+            pairs = sorted(zip(known, rows, strict=True), key=lambda pair: not pair[0].fits)
+            yield short_table(header[1:], [row[1:] for _, row in pairs], room, _ALL)
+
+    def _notes(self, known: Sequence[Cell]) -> Iterator[str]:
+        yield from _paragraph([line for cell in known if (line := _gain(cell))])
+        bases = {cell.need.code.basis for cell in known if cell.need is not None}
+        estimated = [f"{MARKS[basis]} {told}" for basis, told in _BASIS.items() if basis in bases]
+        if estimated:
+            estimated[-1] += "; arena and weights are exact"
+        errors = _errors(known)
+        if errors and (self.everything or self.by_board):
+            told = ", ".join(f"{error} % on the {core_title(cpu)}" for cpu, error in errors.items())
+            estimated.append(f"time predicted without a run, at zero wait states: within {told}")
+        elif errors and len({cell.model for cell in known}) == 1:
+            within = f"within {max(errors.values())} %"
+            estimated.append(f"time predicted without a run, at zero wait states: {within}")
+        yield from _paragraph(estimated)
         if unknown := dict.fromkeys(cell.model for cell in self.cells if cell.need is None):
             names = " ".join(unknown)
-            text.append(f"\n\n{indented(f'not exported yet: {names}', 2)}")
-            text.append(f"\n{indented(f'try: cmbuild fit {names} --export', 4)}")
-        return text
+            words = ["cmbuild fit", *([names] if len(unknown) <= _NAMED else []), "--export"]
+            lacking = [f"not exported yet: {names}", f"try: {' '.join(words)}"]
+            yield from _paragraph(lacking)
 
     def document(self, steps: Sequence[StepOutcome]) -> FitsDocument:
         return FitsDocument(fits=tuple(cell.result for cell in self.cells))
+
+
+_FEW = 8  # models that do not fit
+_NAMED = 3  # models without a program, by name in the hint
+
+
+def _paragraph(lines: Sequence[str]) -> Iterator[str]:
+    """Lines below an empty one; nothing if there are none."""
+    if lines:
+        yield "\n".join(["", *(indented(line, 2) for line in lines)])
 
 
 def _rows(cells: Sequence[Cell]) -> list[tuple[str, ...]]:
@@ -72,7 +110,7 @@ def _rows(cells: Sequence[Cell]) -> list[tuple[str, ...]]:
 def _row(cell: Cell) -> Iterator[str]:
     need, board = cell.need, cell.board
     assert need is not None
-    mark = _BASIS[need.code.basis][0] if need.code.basis in _BASIS else ""
+    mark = MARKS.get(need.code.basis, "")
     yield slug(cell.model)
     yield board.name
     yield mark + size(need.flash)
@@ -93,12 +131,11 @@ def _time(cycles: PredictedCycles | None) -> str:
     return f", {milliseconds / 1e3:g} s" if milliseconds >= 1000 else f", {milliseconds:g} ms"
 
 
-def _errors(cells: Sequence[Cell]) -> str:
-    """`8 % on the Cortex-M4, …`, where the zoo's differ most from the simulator's."""
-    known = {
+def _errors(cells: Sequence[Cell]) -> dict[str, int]:
+    """By core, how far the zoo's predictions differ from the simulator's at most, in percent."""
+    return {
         cell.board.cpu: cell.cycles.error_percent for cell in cells if cell.fits and cell.cycles
     }
-    return ", ".join(f"{error} % on the {core_title(cpu)}" for cpu, error in known.items())
 
 
 def _excess(cell: Cell) -> str:

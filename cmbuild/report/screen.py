@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from rich.text import Text
@@ -31,7 +30,9 @@ from cmbuild.results import (
 from cmbuild.text import FEW, activations, count, plural, rate, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"
-_OPS = 12  # rows of the table of ops
+_OPS, _OPS_LEAST = 12, 5  # rows of the table of ops
+_AROUND = 10  # lines of a terminal for the steps above, empty lines and the next prompt
+_PORTS = 3  # inputs, and outputs, in lines of their own
 _TITLE, _TITLE_LEAST = 26, 18  # columns for their titles
 _BAR_LEAST = 8
 
@@ -42,7 +43,7 @@ def screen(run: RunResult, by_layer: bool = False) -> Text:
     Args:
         by_layer: with a table of all steps.
     """
-    lines = [
+    above = [
         _verdict(run.verification, run.faithfulness, _reference(run)),
         *fault_lines(run.faithfulness),
         *map(Text, _quality(run)),
@@ -52,11 +53,14 @@ def screen(run: RunResult, by_layer: bool = False) -> Text:
         *float_lines(run.float, run.has_fpu),
         Text(),
         *(Text(line) for line in _facts(run)),
-        *([Text(), *layer_lines(run.layers)] if by_layer else _table(run.instructions, run.cycles)),
-        Text(),
-        Text(text.entry("artefacts", f"{shown(run.folder)}/")),
     ]
-    return Text("\n").join(lines)
+    below = [Text(), Text(text.entry("artefacts", f"{shown(run.folder)}/"))]
+    if by_layer:
+        table = [Text(), *layer_lines(run.layers)]
+    else:
+        taken = sum(line.plain.count("\n") + 1 for line in above) + len(below) + 2
+        table = list(_table(run.instructions, run.cycles, text.SCREEN - _AROUND - taken))
+    return Text("\n").join([*above, *table, *below])
 
 
 def shown(path: Path) -> Path:
@@ -135,11 +139,11 @@ def _facts(run: RunResult) -> Iterator[str]:
 
 
 def port_lines(inputs: Sequence[PortResult], outputs: Sequence[PortResult]) -> Iterator[str]:
-    """Inputs and outputs, one line each."""
-    for port in inputs:
-        yield text.entry("input", _port(port))
-    for port in outputs:
-        yield text.entry("output", _port(port))
+    """Inputs and outputs, the first few one line each."""
+    for label, ports in (("input", inputs), ("output", outputs)):
+        yield from (text.entry(label, _port(port)) for port in ports[:_PORTS])
+        if more := ports[_PORTS:]:
+            yield text.entry("", f"and {plural(len(more), label)} more: --json has them")
 
 
 def memory_lines(memory: MemoryUse) -> Iterator[str]:
@@ -299,6 +303,23 @@ def _groups(ops: Sequence[OpCount], estimates: Sequence[OpCycles] = ()) -> list[
     return sorted(groups, key=lambda group: -group.instructions)
 
 
+def _largest(groups: Sequence[_Group], room: int) -> list[_Group]:
+    """As many as a screen has lines for, the last one for all others."""
+    rows = max(_OPS_LEAST, min(_OPS, room))
+    if len(groups) <= rows:
+        return list(groups)
+    first, rest = groups[: rows - 1], groups[rows - 1 :]
+    estimates = [group.estimated for group in rest if group.estimated is not None]
+    others = _Group(
+        title="others",
+        calls=sum(group.calls for group in rest),
+        instructions=sum(group.instructions for group in rest),
+        macs=0,
+        estimated=sum(estimates) if estimates else None,
+    )
+    return [*first, others]
+
+
 def _titles(groups: Sequence[_Group], room: int) -> int:
     """Columns for the titles: as many as they need, in what the other columns leave."""
     longest = max(len(group.title) for group in groups)
@@ -331,11 +352,12 @@ def _comparison(groups: Sequence[_Group]) -> Iterator[Text]:
         yield Text(row.rstrip())
 
 
-def _table(instructions: Instructions, cycles: Cycles | None) -> Iterator[Text]:
+def _table(instructions: Instructions, cycles: Cycles | None, room: int) -> Iterator[Text]:
+    """The most expensive kinds of ops, as many as there is room for, but a few at least."""
     if instructions.unit == "cycles" and cycles is not None and cycles.per_op:
-        yield from _comparison(_groups(instructions.per_op, cycles.per_op))
+        yield from _comparison(_largest(_groups(instructions.per_op, cycles.per_op), room))
         return
-    groups = _groups(instructions.per_op)
+    groups = _largest(_groups(instructions.per_op), room)
     if not instructions.total or not groups:
         return
     yield Text()
@@ -347,7 +369,7 @@ def _table(instructions: Instructions, cycles: Cycles | None) -> Iterator[Text]:
     name = _titles(groups, text.width() - 43 - _BAR_LEAST)
     yield Text(f"  {'op':<{name}}{'n':>4}{unit:>15}   share   {ratio}", FAINT)
     whole = max(1, sum(group.instructions for group in groups))
-    for group in islice(groups, _OPS):
+    for group in groups:
         share = group.instructions / whole
         # A slow clock may not tick during a small op.
         is_rated = group.macs and group.instructions
@@ -357,7 +379,3 @@ def _table(instructions: Instructions, cycles: Cycles | None) -> Iterator[Text]:
             f"{count(group.instructions):>15}{share:>7.0%}{ratio:>12}   "
         )
         yield Text((row + text.bar(share, max(0, text.width() - len(row)))).rstrip())
-    if rest := groups[_OPS:]:
-        counted = sum(group.instructions for group in rest)
-        calls = sum(group.calls for group in rest)
-        yield Text(f"  {'others':<{name}}{calls:>4}{count(counted):>15}{counted / whole:>7.0%}")

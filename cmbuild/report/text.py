@@ -12,6 +12,9 @@ NARROWEST, WIDEST = 40, 200
 FEW_COLUMNS = 60
 """Below it, tables keep the columns that matter most."""
 
+SCREEN = 40
+"""Lines of a small terminal, which every screen fits that is not asked for in full."""
+
 _USUAL = 80  # width where there is no terminal
 LABEL = 10  # width of the labels at the left
 
@@ -85,6 +88,29 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         while sum(widths) + len(widths) + 1 > width():
             widths[widths.index(max(widths))] -= 1
     return "\n".join(_row(row, widths, gap, is_below) for row in lines)
+
+
+def short_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], room: int | None, hint: str
+) -> str:
+    """A table of as many lines as there is room for, and a line that counts the rows left out.
+
+    Args:
+        room: lines; None for all rows.
+        hint: how to see the others, at the end of that line: `--all lists them`.
+    """
+    if room is None:
+        return table(header, rows)
+    kept = min(len(rows), room)
+    while kept > 1:
+        shown = table(header, rows[:kept])
+        left = len(rows) - kept
+        if shown.count("\n") + 1 + bool(left) <= room:
+            break
+        kept -= 1
+    else:
+        shown, left = table(header, rows[:kept]), len(rows) - kept
+    return shown if not left else f"{shown}\n{indented(f'… and {left:,} more: {hint}', 2)}"
 
 
 def _block(header: Sequence[str], cells: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.text import Text
@@ -9,11 +10,15 @@ from rich.text import Text
 from cmbuild.report.text import entry, warning
 from cmbuild.results import WeightsResult
 
+_ADDRESSES = re.compile(r"\w+://\S+: |\[Errno -?\d+\] ")
+"""What of a failed download only `--json` tells."""
+
 
 def weights_lines(weights: WeightsResult) -> Iterator[Text]:
     """`weights   trained: …`; for random ones, what that means and how to load others."""
     if weights.is_random:
         yield Text(warning("random weights: bit-exact but meaningless outputs"), "yellow")
-        yield Text(entry("", f"{weights.detail}; --weights FILE loads a state dict"))
+        detail = _ADDRESSES.sub("", weights.detail)
+        yield Text(entry("", f"{detail}; --weights FILE loads a state dict"))
     else:
         yield Text(entry("weights", f"{weights.source}: {weights.detail}"))

@@ -9,8 +9,9 @@ from cmbuild.cli import options
 
 @click.command("boards", short_help="List the boards, or describe one.")
 @click.argument("name", required=False, shell_complete=options.complete_boards)
+@options.everything
 @options.json
-def command(name: str | None, as_json: bool) -> int:
+def command(name: str | None, everything: bool, as_json: bool) -> int:
     """List the boards, or describe the board NAME.
 
     Boards are folders with a board.toml, found in ./boards, in the folders of
@@ -30,5 +31,5 @@ def command(name: str | None, as_json: bool) -> int:
         reporter(as_json).close([BoardReport(board, *means)], None)
     else:
         boards = [find_board(known, folders) for known in folders]
-        reporter(as_json).close([BoardsReport(boards)], None)
+        reporter(as_json).close([BoardsReport(boards, everything)], None)
     return 0

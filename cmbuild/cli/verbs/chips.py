@@ -16,8 +16,9 @@ Examples:
 
 @click.command("chips", epilog=EPILOG, short_help="List the chips that boards can be named by.")
 @click.argument("pattern", required=False)
+@options.everything
 @options.json
-def command(pattern: str | None, as_json: bool) -> int:
+def command(pattern: str | None, everything: bool, as_json: bool) -> int:
     """List chips whose name contains PATTERN, or fits it if it has `*` or `?`.
 
     A chip's name is a board's for --board, and new board --chip writes a folder for it.
@@ -32,5 +33,5 @@ def command(pattern: str | None, as_json: bool) -> int:
     fitting = list(chips().values() if pattern is None else matching(pattern))
     if not fitting:
         raise UnknownChip(name=pattern)
-    reporter(as_json).close([ChipsReport(fitting, source())], None)
+    reporter(as_json).close([ChipsReport(fitting, source(), pattern, everything)], None)
     return 0

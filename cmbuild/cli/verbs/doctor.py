@@ -8,8 +8,9 @@ from cmbuild.cli import options
 
 
 @click.command("doctor", short_help="Show the tools found and how to install missing ones.")
+@options.everything
 @options.json
-def command(as_json: bool) -> int:
+def command(everything: bool, as_json: bool) -> int:
     """Show every component that cmbuild uses: version, location, what needs it, how to install it.
 
     \b
@@ -21,5 +22,5 @@ def command(as_json: bool) -> int:
     from cmbuild.report.doctor import DoctorReport
 
     present = components()
-    reporter(as_json).close([DoctorReport(present)], None)
+    reporter(as_json).close([DoctorReport(present, everything)], None)
     return ExitCode.MISSING if any(component.is_lacking for component in present) else ExitCode.FINE

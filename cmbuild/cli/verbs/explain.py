@@ -24,6 +24,8 @@ Exit status: 0 explained; 1 cycles are not counted on this board, or the run
 failed; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
 """
 
+_MOST = 3  # blocks that a screen may have room for
+
 
 @click.command(
     "explain", cls=Grouped, epilog=EPILOG, short_help="Show where the cycles of an op go."
@@ -36,15 +38,13 @@ failed; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
 @click.option(
     "--blocks",
     type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
     metavar="N",
-    help="Number of hot blocks to show.",
+    help="Number of hot blocks to show in full; by default what a screen has room for.",
 )
 @options.jobs
 @options.output
 def command(
-    *, op: int | None, blocks: int, as_json: bool, verbose: bool, jobs: int, **chosen: Any
+    *, op: int | None, blocks: int | None, as_json: bool, verbose: bool, jobs: int, **chosen: Any
 ) -> int:
     """Run MODEL on a simulator, and show the hot blocks of an op cycle by cycle: instruction,
     issue, stall and its reason.
@@ -54,6 +54,7 @@ def command(
     from cmbuild.pipeline.explaining import explain
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.report.explain import ExplainReport
 
     named, remarks = complete(chosen)
     request = RunRequest(build=compose(BuildRequest, **named))
@@ -61,5 +62,5 @@ def command(
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
         run = work.pipeline.simulate(request)
         work.make([run], [folder], jobs)
-        work.show(explain(run, op, blocks))
+        work.show(ExplainReport(explain(run, op, blocks or _MOST), everything=blocks is not None))
     return work.status

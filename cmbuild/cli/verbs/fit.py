@@ -18,9 +18,8 @@ Examples:
   cmbuild fit model.pte ds_cnn --json
   cmbuild fit --export --workers 4
 
-Programs come from the cache; --export exports missing ones. Weights and arena
-are exact. Code size is estimated from the libraries in the cache, and marked if
-there are none; `cmbuild build` measures it.
+Programs come from the cache. Weights and arena are exact; code is estimated,
+and marked where no library has been built.
 
 \b
 Exit status: 0 fine; 1 a MODEL does not fit a --board, or no board if none
@@ -37,6 +36,7 @@ is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
 @options.of(Planning, only=("ram_budget", "weights_as"))
 @click.option("--export", is_flag=True, help="Export models not yet exported.")
 @options.cluster
+@options.everything
 @options.json
 def command(
     *,
@@ -45,6 +45,7 @@ def command(
     export: bool,
     workers: int | None,
     scheduler: str | None,
+    everything: bool,
     as_json: bool,
     **chosen: Any,
 ) -> int:
@@ -57,7 +58,7 @@ def command(
     from cmbuild.workers.choice import WorkersChoice
     from cmcompiler import zoo
 
-    everything = models or tuple(zoo.names())
+    names = models or tuple(zoo.names())
     places = boards_with_memory(boards, chosen["weights_as"])
     cluster = WorkersChoice(workers, scheduler)
     per_model = [
@@ -65,7 +66,7 @@ def command(
             compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **chosen)
             for place in places
         ]
-        for model in everything
+        for model in names
     ]
     with session(CacheFolder.LOGS.path, json=as_json) as work:
         if cluster.is_chosen:
@@ -84,6 +85,6 @@ def command(
                 pairs = zip(cells, requests, strict=True)
                 cells = [fits.remedied(cell, request) for cell, request in pairs]
         if any(cell.need is not None for cell in cells):
-            work.show(FitReport(cells))
+            work.show(FitReport(cells, bool(boards), everything))
         check(cells, models, boards)
     return work.status
