@@ -23,6 +23,8 @@ from cmcompiler.target import Target
 
 LIBRARY = "libcmrt.a"
 
+_EXPORT = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+
 # A compiler that takes this long for a few files hangs.
 _TIMEOUT = 600.0
 
@@ -81,7 +83,7 @@ class Builder:
             DoesNotFit: naming the region and by how much.
             UnfitPath, MissingTool, ProcessFailed, OutsideMemory.
         """
-        options = [f"-DCMRT_MODEL={model.absolute()}", *executor]
+        options = [f"-DCMRT_MODEL={model.absolute()}", _EXPORT, *executor]
         return self._image("runner", board, library, folder, options)
 
     def kernel_harness(self, board: Board, library: Path, folder: Path) -> Path:

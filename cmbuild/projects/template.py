@@ -15,15 +15,14 @@ from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, UnknownName, UsageError
 from cmbuild.files import check_input, check_output_folder, write
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject
+from cmbuild.projects.editor import SKELETON, editor_files
 from cmbuild.projects.project import is_file, is_name
 from cmbuild.strictfile import read_text
+from cmbuild.toolchain.compile_commands import FILE as COMMANDS
 from cmbuild.toolchain.toolchains import HOST
 from cmcompiler import zoo
 
-SKELETON = Path(__file__).parent / "skeleton"
-
-IGNORE = "build/\n"
-_VSCODE = ("launch.json", "tasks.json")
+IGNORE = f"build/\n{COMMANDS}\n"
 _MODEL_BUDGET = {
     "flash": '"32K"',
     "instructions": '"250k"',
@@ -93,7 +92,9 @@ def make_project(
     own = folder / "models" / f"{model}.py"
     if source is None and own.exists():
         raise AlreadyThere(file=own)
-    fresh = {path: text for path, text in texts.items() if path == file or not path.exists()}
+    # Commands of other boards stay in the file that has them.
+    changed = (file, folder / COMMANDS)
+    fresh = {path: text for path, text in texts.items() if path in changed or not path.exists()}
     _write_all(fresh)
     kept = tuple(path for path in texts if path not in fresh)
     return NewProject(folder, model, board, tuple(fresh), kept)
@@ -128,9 +129,7 @@ def _texts(
     texts[folder / "tests" / f"test_{stem}.py"] = fill(SKELETON / "test_model.py.j2", values)
     workflow = folder / ".github" / "workflows" / "cmbuild.yml"
     texts[workflow] = fill(SKELETON / "workflow.yml.j2", values)
-    if chosen.toolchain != HOST:
-        for name in _VSCODE:
-            texts[folder / ".vscode" / name] = fill(SKELETON / f"{name}.j2", values)
+    texts |= editor_files(folder, model, chosen)
     texts[folder / ".gitignore"] = IGNORE
     return texts
 

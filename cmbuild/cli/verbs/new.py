@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cmbuild.cli import options
+
+if TYPE_CHECKING:
+    from cmbuild.boards.board import Board
 
 EPILOG = """\b
 Examples:
@@ -30,6 +36,26 @@ def command(context: click.Context) -> None:
     """Create something of your own."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _for_editors(place: Path, board: Board) -> Iterator[Path]:
+    """Writes the files of an editor that are missing beside the folder of boards."""
+    from cmbuild.errors import CmbuildError
+    from cmbuild.files import write
+    from cmbuild.projects.editor import editor_files
+    from cmbuild.projects.project import find_project
+    from cmbuild.toolchain.compile_commands import FILE
+
+    if place.name != "boards":
+        return
+    names: list[str] = []
+    with suppress(CmbuildError):
+        names = list(find_project().models)
+    model = names[0] if names else "mlp"
+    for path, text in editor_files(place.parent, model, board, is_project=bool(names)).items():
+        if path.name == FILE or not path.exists():
+            write(path, text)
+            yield path
 
 
 @command.command("board", epilog=EPILOG)
@@ -94,8 +120,9 @@ def board(
         folder = make_board(
             name, place, cpu=cpu, fpu=fpu, flash=rom, ram=memory, hertz=hertz, launchers=tables
         )
-    written = tuple(sorted(folder.iterdir()))
-    verb = "run" if launchers_of(read_board(folder)) else "build"
+    made = read_board(folder)
+    verb = "run" if launchers_of(made) else "build"
+    written = (*sorted(folder.iterdir()), *_for_editors(place, made))
     lines = [
         *(f"  wrote     {path}" for path in written),
         f"  try       cmbuild {verb} mlp --board {name}",

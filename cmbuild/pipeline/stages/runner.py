@@ -31,6 +31,8 @@ from cmbuild.results import (
     PoolUse,
     RamUse,
 )
+from cmbuild.toolchain.compile_commands import FILE as COMMANDS
+from cmbuild.toolchain.compile_commands import exported
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
@@ -248,6 +250,8 @@ class RunnerStage(Stage):
         for launcher in launchers_of(self.board):
             if launcher.moves:
                 self.link(folder / launcher.name, self.placed_board.moved(launcher.moves))
+        commands = exported(folder, self.entry.folder, self.library.target.isa)
+        (folder / COMMANDS).write_text(commands, "utf-8")
         (folder / MODEL).write_text(self.plan.source.model, "utf-8")
 
     def link(self, folder: Path, board: Board) -> Path:

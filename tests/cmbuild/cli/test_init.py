@@ -28,7 +28,8 @@ def test_a_project_of_a_model_that_exists(cmbuild: Commands):
     (cmbuild.folder / "net.pte").write_bytes(NETWORK.read_bytes())
     words = ("--model", "net", "--source", "net.pte", "--board", "corstone300", "--json")
     made = cmbuild("init", "firmware", *words).document
-    vscode = (".vscode/launch.json", ".vscode/tasks.json")
+    files = ("launch.json", "tasks.json", "c_cpp_properties.json")
+    vscode = (*(f".vscode/{name}" for name in files), "compile_commands.json")
     names = ("cmbuild.toml", "tests/test_net.py", WORKFLOW, *vscode, ".gitignore")
     assert made["written"] == [f"firmware/{name}" for name in names]
     project = replace(cmbuild, folder=cmbuild.folder / "firmware")
@@ -61,6 +62,21 @@ def test_an_editor_can_run_check_and_debug(cmbuild: Commands):
         assert {word for word in words if word.startswith("--")} <= known
     port = configuration["gdbTarget"].rpartition(":")[2]
     assert f"--gdb-port {port}" in tasks[-1]["command"]
+
+
+def test_an_editor_can_run_and_debug_on_a_new_board(cmbuild: Commands):
+    words = ("new", "board", "mine", "--chip", "STM32F411RE")
+    written = cmbuild(*words, "--json").document["written"]
+    files = ("launch.json", "tasks.json", "c_cpp_properties.json")
+    assert written[-4:] == [*(f".vscode/{name}" for name in files), "compile_commands.json"]
+    tasks = json.loads((cmbuild.folder / ".vscode" / "tasks.json").read_text())["tasks"]
+    assert [task["label"] for task in tasks] == ["run", "debug server"]
+    assert all(" mlp --board mine" in task["command"] for task in tasks)
+    (cmbuild.folder / ".vscode" / "launch.json").write_text("// mine")
+    again = cmbuild("new", "board", "other", *words[3:], "--json").document["written"]
+    assert [name for name in again if "/other/" not in name] == ["compile_commands.json"]
+    elsewhere = cmbuild("new", "board", "far", *words[3:], "--dir", "parts", "--json").document
+    assert all(name.startswith("parts/far/") for name in elsewhere["written"])
 
 
 def test_what_is_written_is_valid(cmbuild: Commands):
