@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
     from cmbuild.accuracy import EvalResult
     from cmbuild.api.functions import build, evaluate, fit, package, pool, run, sweep
+    from cmbuild.api.plots import Point, plot
     from cmbuild.errors import CmbuildError
     from cmbuild.results import BuildResult, PackageResult, RunResult
     from cmbuild.sizing.results import FitResult
@@ -18,12 +19,14 @@ __all__ = [
     "EvalResult",
     "FitResult",
     "PackageResult",
+    "Point",
     "RunResult",
     "SweepResult",
     "build",
     "evaluate",
     "fit",
     "package",
+    "plot",
     "pool",
     "run",
     "sweep",
@@ -35,12 +38,14 @@ _PLACES = {
     "EvalResult": "cmbuild.accuracy",
     "FitResult": "cmbuild.sizing.results",
     "PackageResult": "cmbuild.results",
+    "Point": "cmbuild.api.plots",
     "RunResult": "cmbuild.results",
     "SweepResult": "cmbuild.workers.results",
     "build": "cmbuild.api.functions",
     "evaluate": "cmbuild.api.functions",
     "fit": "cmbuild.api.functions",
     "package": "cmbuild.api.functions",
+    "plot": "cmbuild.api.plots",
     "pool": "cmbuild.api.functions",
     "run": "cmbuild.api.functions",
     "sweep": "cmbuild.api.functions",

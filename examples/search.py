@@ -3,7 +3,8 @@
 `python examples/search.py --board mps2-an505 --flash 24K --ram 5K --cycles 250K --candidates 1000`
 trains candidates on scikit-learn's digits, on workers. Optuna's genetic algorithm chooses them: for
 high accuracy and few cycles, under limits of flash, RAM and cycles. All of them are estimated from
-their plans; only the Pareto front runs on the simulated board.
+their plans; only the Pareto front runs on the simulated board. `search.html` in the folder has all
+of them in one picture.
 """
 
 from __future__ import annotations
@@ -241,6 +242,8 @@ def show(search: Search, study: optuna.Study) -> None:
     models = [trial.user_attrs["model"] for trial in front]
     runs = cmbuild.sweep(models, search.board, samples=360, **search.workers)
     found = {run.model: run for run in runs}
+    page = search.folder / "search.html"
+    page.write_text(plotted(search, study, found))
     for trial in front:
         name, (accuracy, cycles) = trial.user_attrs["model"], trial.values
         line = f"{Path(name).stem:30} {accuracy:20.1%} {cycles:9,.0f}"
@@ -250,6 +253,28 @@ def show(search: Search, study: optuna.Study) -> None:
         else:
             over = "" if result.cycles.total <= search.limits.cycles else "  over the limit"
             print(f"{line} {result.accuracy.device or 0:19.1%} {result.cycles.total:9,}{over}")
+    print(f"all candidates: {page}")
+
+
+def plotted(search: Search, study: optuna.Study, runs: Mapping[str, cmbuild.SweepResult]) -> str:
+    """A page with all candidates, and what ran of the front."""
+    points = []
+    for model, estimate in search.known(study).items():
+        over = [name for name, over in estimate.exceeded.items() if over > 0]
+        group = "beyond a limit" if over else "within the limits"
+        detail = f"too much {', '.join(over)}" if over else ""
+        name = Path(model).stem
+        points.append(cmbuild.Point(estimate.cycles, estimate.accuracy, name, group, detail))
+    for model, run in runs.items():
+        result = run.result
+        if result is not None and result.accuracy is not None and result.cycles is not None:
+            accuracy, cycles = result.accuracy.device or 0.0, result.cycles.total
+            point = cmbuild.Point(
+                cycles, accuracy, Path(model).stem, "ran", "simulated", stands_out=True
+            )
+            points.append(point)
+    title = f"{study.study_name}: candidates on {search.board}"
+    return cmbuild.plot(points, title=title, x="cycles of one inference", y="accuracy")
 
 
 if __name__ == "__main__":

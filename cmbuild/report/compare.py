@@ -134,7 +134,7 @@ def _metric(change: Change) -> Text:
     if difference is not None:
         is_better = (difference > 0) is metric.is_least
         style = GOOD if is_better else "" if change.problem is None else BAD
-        line.append(f"{_told(change, difference):>12}", style)
+        line.append(f"{told(change):>12}", style)
     if change.problem is not None:
         line.append("\n" + text.indented(f"✗ {change.problem}", 6), BAD)
     return line
@@ -146,8 +146,7 @@ def _op(op: OpChange) -> Text:
     name = _names(20, 6)
     title = text.fit(op.title, name)
     line = Text(f"      {title:<{name}}{values[0]:>{room}}{values[1]:>{room}}")
-    told = f"{op.change:+,}" if not op.before else f"{100 * op.change / op.before:+.1f} %"
-    line.append(f"{told:>12}", GOOD if op.change < 0 else "")
+    line.append(f"{told_of_op(op):>12}", GOOD if op.change < 0 else "")
     return line
 
 
@@ -158,8 +157,16 @@ def _difference(change: Change) -> float | None:
     return change.after - change.before
 
 
-def _told(change: Change, difference: float) -> str:
-    """`-11.1 %`, `+0.60 points`, `-1.2 dB`"""
+def told_of_op(op: OpChange) -> str:
+    """`-11.1 %`, or the instructions of an op that is new."""
+    return f"{op.change:+,}" if not op.before else f"{100 * op.change / op.before:+.1f} %"
+
+
+def told(change: Change) -> str:
+    """`-11.1 %`, `+0.60 pt`, `-1.2 dB`; empty if nothing changed."""
+    difference = _difference(change)
+    if difference is None:
+        return ""
     unit = change.metric.unit
     if unit == "share":
         return f"{100 * difference:+.2f} pt"

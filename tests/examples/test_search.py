@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from harness.page import Page, assert_same_numbers
 
 import cmbuild
 from cmbuild.sizing.results import (
@@ -88,6 +90,12 @@ def test_the_front_fits_and_alone_runs(
     assert "12 candidates, " in first and "75.0%" in first and "12,345" in first
     widths = [max(map(int, re.findall(r"(\d+)x", Path(model).stem))) for model in ran]
     assert widths == sorted(widths) and 0 < max(widths) <= 16
+    plot = Page((tmp_path / "s" / "search.html").read_text())
+    assert (plot.open, plot.addresses) == ([], [])
+    groups = Counter(point["group"] for point in plot.embedded["points"])
+    assert groups["within the limits"] + groups["beyond a limit"] == 12
+    assert groups["ran"] == len(ran)
+    assert_same_numbers(plot.numbers, plot.embedded)
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--candidates", "24"])
     search.main()
     summary, told = capsys.readouterr()
@@ -113,5 +121,7 @@ def test_it_runs_as_documented(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert re.match(r"3 candidates, \d+ s; \d of them within the limits", lines[0])
-    assert all(re.search(r"net_\S+ +[\d.]+% +[\d,]+ +[\d.]+% +[\d,]+", row) for row in lines[2:])
-    assert len(lines) > 2
+    rows = lines[2:-1]
+    assert rows
+    assert all(re.search(r"net_\S+ +[\d.]+% +[\d,]+ +[\d.]+% +[\d,]+", row) for row in rows)
+    assert lines[-1] == "all candidates: build/search/search.html"

@@ -12,7 +12,6 @@ from harness.sources import IMPORTS, MODULES, PACKAGES, ROOT, imports_of, within
 TESTS = ROOT / "tests"
 
 ELSEWHERE = {
-    "cmbuild.benchmark.matrix": "tests/cmbuild/cli/test_bench.py",
     "cmbuild.cli.options": "tests/docs/test_commands.py",
     "cmbuild.cli.plain_doit": "tests/cmbuild/cli/test_bad_input.py",
     "cmbuild.cli.session": "tests/cmbuild/cli/test_run.py",
@@ -39,6 +38,8 @@ ELSEWHERE = {
     "cmbuild.pipeline.failures": "tests/cmbuild/tasks/test_run.py",
     "cmbuild.pipeline.interrupts": "tests/cmbuild/tasks/test_run.py",
     "cmbuild.pipeline.stages.package": "tests/cmbuild/cli/test_package.py",
+    "cmbuild.projects.editor": "tests/cmbuild/cli/test_init.py",
+    "cmbuild.report.html.environment": "tests/cmbuild/report/html/test_page.py",
     "cmbuild.pipeline.stages.simulate": "tests/cmbuild/cli/test_run.py",
     "cmbuild.projects.template": "tests/cmbuild/cli/test_init.py",
     "cmbuild.report.actions": "tests/cmbuild/cli/test_schema.py",

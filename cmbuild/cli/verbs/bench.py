@@ -27,7 +27,7 @@ Examples:
   cmbuild bench --boards corstone300,corstone300:scalar --markdown table.md
   cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
   cmbuild bench --boards mps2-an386 --io int8 --weights-as int8,int16
-  cmbuild bench --models net.py:make,model.pte --csv figures.csv -j 2
+  cmbuild bench --models net.py:make,model.pte --csv all.csv --html all.html
   cmbuild bench --models digits,mlp --boards rp2350 --on labgrid:board=rp2350
 
 Without --models or --boards: everything that can be simulated here. If a model fails on a
@@ -59,6 +59,9 @@ board, the row gives the reason, the others continue, and the exit status is 1.
 @options.of(RunRequest, only=("on",))
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
+@click.option(
+    "--html", type=options.FILE, metavar="FILE", help="A page: cycles against RAM, and the table."
+)
 @options.force
 @options.build_dir
 @options.jobs
@@ -79,6 +82,7 @@ def command(
     on: str,
     csv_file: Path | None,
     markdown: Path | None,
+    html: Path | None,
     force: bool,
     build_dir: Path,
     jobs: int,
@@ -96,9 +100,10 @@ def command(
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
     from cmbuild.report.bench_files import to_csv, to_markdown
+    from cmbuild.report.html.bench_page import bench_page
     from cmbuild.workers.choice import WorkersChoice
 
-    check_delivery([csv_file, markdown], force)
+    check_delivery([csv_file, markdown, html], force)
     executors = matrix.Executors.named(executor, executorch_root)
     requests = matrix.requests(
         models,
@@ -151,5 +156,7 @@ def command(
             deliver({csv_file: to_csv(cells).encode()}, force)
         if markdown is not None:
             deliver({markdown: to_markdown(cells, command_line).encode()}, force)
+        if html is not None:
+            deliver({html: bench_page(cells).encode()}, force)
         matrix.check(cells)
     return work.status

@@ -67,6 +67,10 @@ thresholds = options.together(
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Only this one.")
 @click.option("--board", "-b", "boards", multiple=True, metavar="NAME", help="Only on this one.")
 @thresholds
+@click.option(
+    "--html", type=options.FILE, metavar="FILE", help="Write a page with bars of what changed."
+)
+@options.force
 @options.build_dir
 @options.jobs
 @options.output
@@ -76,6 +80,8 @@ def command(
     after: str | None,
     models: tuple[str, ...],
     boards: tuple[str, ...],
+    html: Path | None,
+    force: bool,
     build_dir: Path,
     jobs: int,
     as_json: bool,
@@ -84,10 +90,13 @@ def command(
 ) -> int:
     """Show what changed from BEFORE to AFTER: instructions by op, cycles, flash, RAM, accuracy."""
     from cmbuild.cli.session import session
+    from cmbuild.outputs.delivery import check_delivery, deliver
     from cmbuild.projects import comparison
     from cmbuild.projects.thresholds import thresholds
     from cmbuild.report.compare import CompareReport
+    from cmbuild.report.html.compare_page import compare_page
 
+    check_delivery([html], force)
     limits = thresholds(changes)
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
@@ -96,6 +105,8 @@ def command(
         both = sides.judged(sides.named(before), sides.named(after))
         result = comparison.compare(*both, limits)
         work.show(CompareReport(result))
+        if html is not None:
+            deliver({html: compare_page(result).encode()}, force)
         comparison.verdict(result)
     return work.status
 

@@ -1,4 +1,4 @@
-"""`cmbuild run --html FILE` and `--layers`."""
+"""Pages of HTML that commands write, and `cmbuild run --layers`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness.commands import NETWORK, Commands
+from harness.commands import NETWORK, PROGRAMS, Commands
 from harness.page import Page, assert_same_numbers
 
+from cmbuild.report.html.chart import Point
+from cmbuild.report.html.plot_page import plot_page
+
+IMAGE = PROGRAMS / "image.pte"
 RUN = ("run", NETWORK, "--board", "mps2-an505")
 
 
@@ -49,13 +53,59 @@ def test_a_browser_shows_it(cmbuild: Commands) -> None:
     assert printed.read_bytes().startswith(b"%PDF-")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("width", [400, 800, 1400])
-def test_a_page_is_no_wider_than_its_window(cmbuild: Commands, width: int) -> None:
-    """Tables that are wider scroll by themselves."""
-    assert cmbuild(*RUN, "--html", "page.html").exit_code == 0
+@pytest.mark.parametrize("verb", ["bench", "compare"])
+def test_benchmarks_and_comparisons_write_one(cmbuild: Commands, verb: str) -> None:
+    words = {
+        "bench": ("--models", NETWORK, "--boards", "mps2-an505,mps2-an386"),
+        "compare": (NETWORK, IMAGE, "--board", "mps2-an505"),
+    }[verb]
+    result = cmbuild(verb, *words, "--html", "page.html", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = Page((cmbuild.folder / "page.html").read_text())
+    assert found.open == []
+    assert_same_numbers(found.numbers, result.document)
+    assert found.numbers
+    again = cmbuild(verb, *words, "--html", cmbuild.folder)
+    assert again.exit_code == 2 and "is a folder" in again.stderr
+
+
+PAGES = ("run", "bench", "compare", "plot")
+
+
+def write_page(kind: str, cmbuild: Commands) -> Path:
+    """A page with many rows, in the folder of the commands."""
     page = cmbuild.folder / "page.html"
-    script = "<script>document.title = document.documentElement.scrollWidth + '/' + innerWidth"
+    boards = "mps2-an505,mps2-an386,mps2-an500,microbit,corstone300,nucleo-h7a3zi-q"
+    models = f"{NETWORK},{IMAGE}"
+    words = {
+        "run": RUN,
+        "bench": ("bench", "--models", models, "--boards", boards),
+        "compare": ("compare", NETWORK, IMAGE, "--board", "mps2-an505"),
+    }
+    if kind == "plot":
+        points = [
+            Point(1000 * 1.2**n, 1 - 1 / (n + 2), f"net_{n}x5s_4x3", f"group {n % 3}")
+            for n in range(60)
+        ]
+        page.write_text(plot_page(points, "Search", "cycles of one inference", "accuracy"))
+    else:
+        assert cmbuild(*words[kind], "--html", "page.html").exit_code == 0
+    return page
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PAGES)
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_a_page_is_readable_in_its_window(cmbuild: Commands, kind: str, width: int) -> None:
+    """It is no wider than the window, tables that are wider scroll by themselves, and what charts
+    say is not small.
+    """
+    page = write_page(kind, cmbuild)
+    script = """<script>
+        const heights = [...document.querySelectorAll("svg.chart text")]
+            .map(text => text.getBoundingClientRect().height)
+        document.title = [document.documentElement.scrollWidth, innerWidth,
+            Math.round(Math.min(99, ...heights))].join("/")"""
     page.write_text(page.read_text().replace("</body>", f"{script}</script></body>"))
     # A window of Chromium has at least 500 columns; an inner frame has any number.
     frame = cmbuild.folder / "frame.html"
@@ -64,15 +114,16 @@ def test_a_page_is_no_wider_than_its_window(cmbuild: Commands, width: int) -> No
         "onload = () => document.title = frames[0].document.title</script>"
     )
     shown = browse(frame, "--dump-dom", "--allow-file-access-from-files")
-    (whole, inner) = map(int, re.findall(r"<title>(\d+)/(\d+)</title>", shown)[0])
+    (whole, inner, text) = map(int, re.findall(r"<title>(\d+)/(\d+)/(\d+)</title>", shown)[0])
     assert whole <= inner <= width
+    assert text >= 10
 
 
 @pytest.mark.long
-def test_paper_has_all_columns(cmbuild: Commands) -> None:
-    assert cmbuild(*RUN, "--html", "page.html").exit_code == 0
+@pytest.mark.parametrize("kind", PAGES)
+def test_paper_has_all_columns(cmbuild: Commands, kind: str) -> None:
     printed = cmbuild.folder / "page.pdf"
-    browse(cmbuild.folder / "page.html", f"--print-to-pdf={printed}")
+    browse(write_page(kind, cmbuild), f"--print-to-pdf={printed}")
     assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12]", printed.read_bytes())
 
 
